@@ -154,7 +154,7 @@ class MemoryStalled(MesaMemoryError):
         super().__init__(
             f"agent {cause.agent}, step {cause.step}: {cause.purpose} has failed for "
             f"{pending_steps} step(s) in a row ({Exception.__str__(cause)}). Nothing "
-            "is lost: repair the cause and go on, or allow more with "
+            "is lost: repair the cause and continue, or allow more with "
             "configure(model, max_pending_steps=…, on_failure='continue')."
         )
 

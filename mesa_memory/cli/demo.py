@@ -28,7 +28,7 @@ INTRODUCTION = (
     "or a class of your own.",
 )
 @options.agents
-@options.steps(25, "Days played first; the page has buttons to go on.")
+@options.steps(25, "Days simulated first; the page has buttons to continue.")
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -49,7 +49,7 @@ INTRODUCTION = (
 @click.option(
     "--headless",
     is_flag=True,
-    help="No browser: print who knows what, why, one memory in full, and the cost.",
+    help="Print a report instead: holders of the news, recalls, one memory, the cost.",
 )
 @options.served
 def demo(

@@ -20,7 +20,7 @@ SIDE_CHARS = 2_000
 @click.option(
     "--by",
     type=click.Choice(("record", "event")),
-    help="Compare all that was recorded, or only what happened to the agents, matched "
+    help="Compare all records, or only the agents' events, matched "
     "by kind, agent, step and text.  [default: event if the memories are of different "
     "classes, else record]",
 )
@@ -38,7 +38,7 @@ def diff(left: str, right: str, by: str | None) -> None:
             console.print(f"{letter} was made with {named(parameters)}", soft_wrap=True)
     if parting.events:
         console.print(
-            "Only what happened to the agents is compared, not how they remember it."
+            "Only the agents' events are compared, not their memories of them."
         )
     found = parting.first
     if found is None:

@@ -131,7 +131,7 @@ def model_named(name: str) -> Callable[..., Any]:
     where = MODELS.get(name, name)
     if ":" not in where:
         raise ValueError(
-            f"there is no example {name!r}: choose from {', '.join(MODELS)}, or give "
+            f"no example {name!r}: choose from {', '.join(MODELS)}, or give "
             "a class of your own as module:class"
         )
     options.importable(Path())

@@ -35,7 +35,7 @@ from mesa_memory.cli.console import opened, plain_console, run_argument
     type=click.FloatRange(min=0.1),
     default=5.0,
     show_default=True,
-    help="Largest size of the file; what does not fit is left out, and the report says so.",
+    help="Largest size of the file; the report names its omissions.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
 def report(

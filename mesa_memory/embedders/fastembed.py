@@ -91,7 +91,9 @@ class FastEmbedder:
     def _load(self) -> Any:
         library = _library()
         if self.folder and not self.folder.is_dir():
-            raise EmbedderError(f"there is no folder {self.folder} with {self.model!r}")
+            raise EmbedderError(
+                f"the folder {self.folder} for {self.model!r} was not found"
+            )
         try:
             return self._open(library, local_files_only=True)
         except Exception as error:  # several libraries, with classes of their own

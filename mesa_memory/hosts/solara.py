@@ -55,7 +55,7 @@ def adjustable(
             one = {key: getattr(given, key) for key in names} | {"type": kind}
         if one["type"] not in FIELD_KINDS:
             raise ValueError(
-                f"the parameter {name!r} has the field {one['type']!r}; there are "
+                f"the parameter {name!r} has the field {one['type']!r}; expected one of "
                 f"{', '.join(FIELD_KINDS)}"
             )
         fields[name] = {"label": name, "step": 1, **one}

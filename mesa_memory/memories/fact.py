@@ -47,7 +47,9 @@ class FactMemory(RecallMixin, MemoryModule):
     short_term_memory = SHORT_TERM
     n = Delegate("_window", "How many steps are kept word for word.", "capacity")
     max_facts = Delegate("_facts", "How many facts are kept; None is all.", "most")
-    summary = Delegate("_facts", "Whether there is a summary, too.", "summarised")
+    summary = Delegate(
+        "_facts", "Whether the memory also keeps a summary.", "summarised"
+    )
     direct_tokens = Delegate("_lines", "Longest list of facts that is shown in full.")
 
     def __init__(

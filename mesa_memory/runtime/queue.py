@@ -19,9 +19,9 @@ from mesa_memory.runtime.loop import background
 logger = logger_of(__name__)
 
 UNUSABLE = (
-    "agent %s, step %s, %s: for %s step(s) in a row the model has given no reply that can be "
-    "used (%s). The run goes on: what waits for it is kept as it is and asked for again at "
-    "each step. This is said once in a run."
+    "agent %s, step %s, %s: the model's replies were unusable for %s step(s) in a row "
+    "(%s). The run continues: the pending work is kept, and requested again at "
+    "each step. This warning appears once per run."
 )
 EXECUTIONS = ("deferred", "blocking")
 #: most batches of an agent that nobody reads, in blocking execution

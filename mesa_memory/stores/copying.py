@@ -111,7 +111,7 @@ def copy_file(source: str | Path, target: str | Path) -> Path:
     """
     if not is_path(str(source)):
         raise StoreError(
-            "only a file can be copied. For a database there are pg_dump and "
+            "only a file can be copied. For a database use pg_dump or "
             "mesa-memory export.",
             location=str(source),
         )
@@ -120,7 +120,8 @@ def copy_file(source: str | Path, target: str | Path) -> Path:
         raise FileExistsError(f"{path} exists already; choose another name")
     if not path.parent.is_dir():
         raise StoreUnavailable(
-            f"there is no folder {path.parent}. Make it first.", location=str(path)
+            f"the folder {path.parent} was not found. Make it first.",
+            location=str(path),
         )
     with closing(open_store(source, read_only=True)) as store:
         try:

@@ -189,7 +189,7 @@ class Store:
         if not meant or isinstance(run, bool):
             names = [f"{n} {name!r}" if name else str(n) for n, name in reversed(known)]
             raise ValueError(
-                f"{self.location}: there is no run {run!r}; its runs are "
+                f"{self.location} does not have run {run!r}; its runs are "
                 f"{', '.join(names[:12])}{', …' if len(names) > 12 else ''}"
             )
         return min(meant)[-1]
@@ -357,7 +357,7 @@ def _without_runs(location: str) -> str:
     if "://" in location:
         return "it has no recorded run."
     return (
-        "it has no recorded run. If it is a copy of a file that was being written, what "
-        f"was in the {location}-wal of the original is missing: copy it again with "
+        "it has no recorded run. If it is a copy of a file that was being written, the "
+        "original's -wal file is missing: copy it again with "
         "mesa-memory copy ORIGINAL TARGET."
     )

@@ -52,7 +52,7 @@ def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[Feed]:
 def _feed(run: Run) -> Feed:
     notes = []
     if run.status in ("failed", "stopped"):
-        notes.append(f"This run {run.status}; what was recorded until then is shown.")
+        notes.append(f"This run {run.status}; the page shows it until then.")
     try:
         return Feed(run, str(run), notes)
     except BaseException:

@@ -272,7 +272,7 @@ def test_runs_with_different_memories_differ_where_something_else_happened(towns
     result = call("diff", f"{towns}#1", f"{towns}#2")
     for part in ("A was made with memory=stlt", "B was made with memory=short_term"):
         assert part in result.stdout
-    assert "Only what happened to the agents is compared" in result.stdout
+    assert "Only the agents' events are compared" in result.stdout
     # A few days are too few for them to act differently.
     assert "The runs are equal." in result.stdout
     assert result.exit_code == 0

@@ -191,5 +191,5 @@ def test_workers_that_do_not_start_say_why(file):
     here = {**os.environ, "PYTHONPATH": os.getcwd()}
     command = [sys.executable, str(script)]
     ended = subprocess.run(command, env=here, capture_output=True, text=True)
-    assert "put what runs the study under if __name__ == '__main__'" in ended.stderr
+    assert "put the call of study.run() under if __name__ == '__main__'" in ended.stderr
     assert Study(Street, steps=1, store=file).status().counts["waiting"] == 1

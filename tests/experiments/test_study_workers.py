@@ -188,9 +188,7 @@ def test_an_interrupt_while_workers_start_is_told_in_one_line(tmp_path, workers)
         told = child.communicate()[1]
     assert time.monotonic() - began < 15
     assert told.count("Traceback") == 1 and len(told.splitlines()) < 16, told
-    assert told.strip().endswith(
-        "the study was interrupted; study.run() goes on from there"
-    )
+    assert told.strip().endswith("the study was interrupted; study.run() continues it")
 
 
 def _listen():

@@ -259,5 +259,5 @@ def test_who_wants_a_run_to_stop_at_the_first_failure_gets_that():
 
 def test_an_event_asked_about_alone_says_why_it_has_no_grade():
     memory, _ = memory_of(lambda r: "no idea", execution="blocking")
-    with pytest.raises(Exception, match="no JSON object"):
+    with pytest.raises(Exception, match="JSON object is missing"):
         memory.grade_event_importance("message", {"message": "of weight 3"})

@@ -155,7 +155,7 @@ def test_what_is_removed_from_a_run_is_said(tmp_path, caplog):
     close(street)
     again = resume(Moody, file, step=3, mood="good")
     (said,) = [r.getMessage() for r in caplog.records if "removed" in r.getMessage()]
-    assert "steps 4 to 8 of run 1 are removed; it goes on after step 3" in said
+    assert "steps 4 to 8 of run 1 are removed; the run continues after step 3" in said
     assert remembered(again) == before
 
 

@@ -186,7 +186,7 @@ def _clean(text: str) -> str:
 
 def _validated(found: list[str], schema: type[BaseModel]) -> BaseModel:
     """The last JSON value that fits; else the bare text as the schema reads it."""
-    problem = "there was no JSON object in it"
+    problem = "a JSON object is missing"
     values: list[Any] = []
     for text in found:
         values = _json_values(text)
@@ -338,6 +338,8 @@ def check_text(name: str, text: str, max_chars: int) -> None:
             f"{name} has {len(text)} characters; at most {max_chars} are allowed"
         )
     if "<" in text and _PAGE.search(text):
-        raise Unusable(f"{name} is a page of a web server, not what was asked for")
+        raise Unusable(
+            f"{name} is a page of a web server instead of the requested answer"
+        )
     if refuses(text):
-        raise Unusable(f"{name} is a refusal, not what was asked for")
+        raise Unusable(f"{name} is a refusal instead of the requested answer")

@@ -44,7 +44,9 @@ class StudyAccount:
             self._unwritten = dict(NOTHING)
         except StoreError as error:
             self._unwritten = spent
-            logger.warning("what a call used is not in the study's account: %s", error)
+            logger.warning(
+                "the use of a call could not be added to the study's account: %s", error
+            )
 
     def _free(self, usage: Usage) -> bool:
         """True if nothing that is limited is used."""

@@ -55,5 +55,5 @@ def _outcome(future: Any, job: Job) -> JobOutcome:
         job.number,
         LOST_WORKER,
         f"WorkerLost: the worker that made this run is gone ({type(error).__name__}: "
-        f"{error}). What was recorded is kept, and study.run() goes on from there.",
+        f"{error}). Records are kept, and study.run() continues from there.",
     )

@@ -26,7 +26,7 @@ from mesa_memory.stores.studies import FAILED, FINISHED, Studies
 
 #: seconds after which a case that another process makes is looked at again
 BUSY_S = 1.0
-INTERRUPTED = "the study was interrupted; study.run() goes on from there"
+INTERRUPTED = "the study was interrupted; study.run() continues it"
 
 
 class Progress:
@@ -143,16 +143,16 @@ def _take(studies: Studies, job: Job, outcome: JobOutcome) -> None:
     """
     if outcome.state == LOST:
         raise StoreUnavailable(
-            f"a worker cannot use the store: {outcome.error}. What was written "
-            "before is kept; study.run() goes on from there.",
+            f"a worker cannot use the store: {outcome.error}. Earlier "
+            "records are kept; study.run() continues from there.",
             location=job.location,
         )
     if outcome.budget:
         left = sum(case.due for case in studies.cases(job.study))
         raise BudgetExceeded(
             f"the budget of the study {job.study_name!r} is used up, and {left} of its "
-            f"runs are not finished: {outcome.error}. What was recorded is kept; "
-            "study.run(budget=Budget(…)) with another one goes on from there."
+            f"runs are not finished: {outcome.error}. Records are kept; "
+            "study.run(budget=Budget(…)) with a larger one continues from there."
         )
     if outcome.state == CHANGED:
         raise _code_changed(job, outcome.differences)

@@ -199,13 +199,13 @@ def _not_ready(code: int, number: int) -> str:
         return (
             f"{number} workers in a row were killed before they could begin (the last "
             f"by {_end(code)}), most often because the machine is out of memory. Give "
-            "it fewer workers: study.run(2). What is finished is kept, and study.run() "
-            "goes on from there."
+            "it fewer workers: study.run(2). Finished runs are kept, and study.run() "
+            "continues from there."
         )
     return (
-        f"a worker ended before it could begin ({_end(code)}); what it printed says "
-        "why. A program that starts workers is loaded by each of them: put what runs "
-        "the study under if __name__ == '__main__'. Or run it without workers: "
+        f"a worker ended before it could begin ({_end(code)}); its output has "
+        "the reason. Each worker loads the program that starts it: put the call of "
+        "study.run() under if __name__ == '__main__'. Or run it without workers: "
         "study.run('serial')."
     )
 
@@ -218,6 +218,6 @@ def _killed(code: int) -> str:
     return (
         f"WorkerLost: {MAX_WORKER_DEATHS} workers ended while they made this run (the last by "
         f"{_end(code)}), most often because the machine is out of memory. Give it fewer "
-        "workers: study.run(2). What was recorded is kept, and study.run() goes on from "
+        "workers: study.run(2). Records are kept, and study.run() continues from "
         "there."
     )

@@ -245,7 +245,7 @@ class Study:
     # -- what is behind it ------------------------------------------------------------
 
     def _arms(self) -> dict[str, tuple[Any, Arm]]:
-        """Each case with its model's arguments, by key; raises if one cannot be made."""
+        """Each case with its model's arguments, by key; raises if one is unusable."""
         arms = {
             case.key: (case, Arm.of(self.model, case)) for case in self.design.cases
         }
@@ -275,7 +275,7 @@ class Study:
             raise StudyChanged(
                 f"{len(begun)} runs of the study {self.name!r} were made before these "
                 f"changes: {'; '.join(found)}. Undo them, begin a study of another name, "
-                "or go on with study.run(accept_drift=True), which notes them.",
+                "or continue with study.run(accept_drift=True), which notes them.",
                 differences=tuple(found),
             )
         drift = list(row.drift)

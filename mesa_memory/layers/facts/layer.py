@@ -33,9 +33,9 @@ from mesa_memory.tasks.extract import GATE
 from mesa_memory.tasks.offline.attributes import canonical
 
 UNREAD_WARNING = (
-    "%s: the model's replies to the question which facts some events state could not be "
-    "used %s times in a row. The memory goes on without these facts; the events stay word "
-    "for word as long as all others do. This is said once in a run."
+    "%s: the model's replies to a request for facts were unusable %s times in a row. The "
+    "memory continues without these facts; the events stay verbatim as long as all others "
+    "do. This warning appears once per run."
 )
 #: so much of its evidence goes on from one record of a fact to the next
 MAX_EARLIER_SOURCES = 20

@@ -36,10 +36,10 @@ logger = logger_of(__name__)
 WITNESSED_SHARE = 0.5
 
 UNGRADED_WARNING = (
-    "%s: the model has given no grade to %s of the %s event(s) that it was asked for, in "
-    "%s step(s). They stay without one, which counts as the middle of the scale; what "
-    "comes is asked for as before. This is said once in a run. A model that keeps to a "
-    "JSON schema would help, or importance='offline'."
+    "%s: the model did not grade %s of the %s event(s) of its requests in %s step(s). They "
+    "stay ungraded and count as the middle of the scale; later events are requested as "
+    "before. This warning appears once per run. Use a model that follows a JSON schema, "
+    "or importance='offline'."
 )
 
 

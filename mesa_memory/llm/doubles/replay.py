@@ -154,7 +154,7 @@ def _difference(request: LLMRequest, recorded: Recorded | None) -> str:
         return (
             "the recorded run does not have another request of this purpose at this step. "
             "Replay needs the same model, parameters and versions; on_miss='call' asks "
-            "the model for what is not there."
+            "the model for missing answers."
         )
     before = _lines(recorded.prompt())
     after = _lines(request.messages())

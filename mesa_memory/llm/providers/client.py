@@ -259,7 +259,7 @@ class ProviderClient:
             logger.warning(
                 "model %r asks to wait %.4g s, longer than a request may take "
                 "(deadline=%g s). No request is sent to it before; until then the run "
-                "goes on, and thoughts that need the model stay pending.",
+                "continues, and work that needs the model stays pending.",
                 attempts.model,
                 wait,
                 self.settings.deadline,

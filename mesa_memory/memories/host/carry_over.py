@@ -81,7 +81,7 @@ def take_over(
             memory.layer_context.close_dropped()
             raise MemoryMismatch(
                 f"{', '.join(layer.name for layer in layers)} of {past.source} cannot "
-                f"go on in {type(memory).__name__} ({type(error).__name__}: "
+                f"continue in {type(memory).__name__} ({type(error).__name__}: "
                 f"{error!s:.80}). Carry over into a memory whose layers are of the same "
                 "classes, made with the same arguments."
             ) from error

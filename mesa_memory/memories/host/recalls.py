@@ -25,7 +25,7 @@ BY_WORDS_HERE = (
 )
 WAITED = (
     "%s recalled something inside its astep that was not embedded yet, and all other "
-    "agents waited for the embedder. Await arecall instead. This is said once in a run."
+    "agents waited for the embedder. Await arecall. This warning appears once per run."
 )
 #: the parts of every score; a scoring's own terms follow
 SCORE_COLUMNS = ("relevance", "dense", "lexical", "importance", "recency", "time_match")

@@ -124,8 +124,8 @@ def _warn(model: str, sealed: Mapping[str, Any]) -> None:
         again = ", ".join(f"{name}=…" for name in reasons)
         warnings.warn(
             f"the run of {model} is recorded, but not all arguments of the model: "
-            f"{listed}. To go on with the run, give them again: "
-            f"resume({model}, file, {again}). Or say now what to record, as plain "
+            f"{listed}. To continue the run later, give them again: "
+            f"resume({model}, file, {again}). Or record a substitute now, as plain "
             "data: configure(model, record=Recording(file, parameters={…})).",
             skip_file_prefixes=(_PACKAGE,),
         )

@@ -148,8 +148,8 @@ class _Life:
         for who, there, now in both:
             if there != now:
                 raise ValueError(
-                    f"agent {who} is {there!r} in run {self.run} and {now!r} here; what "
-                    "is remembered of one would be taken for the other's: give people "
+                    f"agent {who} is {there!r} in run {self.run} and {now!r} here, "
+                    "so their memories would be confused: give people "
                     "the same unique ids in both runs"
                 )
 

@@ -313,7 +313,7 @@ class Recorder(Collector):
             self._release()
             if self._recording.on_failure == "raise":
                 raise
-            logger.warning("%s The run goes on unrecorded.", error)
+            logger.warning("%s The run continues unrecorded.", error)
 
     def _close_dropped(self) -> None:
         """Closes the records and memories that users have removed by hand."""

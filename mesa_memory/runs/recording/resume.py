@@ -154,7 +154,9 @@ def _resumed(
         if len(removed) == 1:
             gone = f"step {removed[0]:g} of run {run} is"
         where = store.location
-        logger.warning("%s: %s removed; it goes on after step %g", where, gone, at)
+        logger.warning(
+            "%s: %s removed; the run continues after step %g", where, gone, at
+        )
     return model
 
 

@@ -86,7 +86,7 @@ class StoredRecords:
         plain = plain and row["origin"] in ORIGINS
         if not plain or (told is not True and not isinstance(told, str)):
             raise StoreCorrupt(
-                f"the record {row['id']!r:.80} does not hold what its kind needs. The "
+                f"the record {row['id']!r:.80} lacks the content of its kind. The "
                 "file was changed or damaged; restore a backup.",
                 location=self._store.location,
             )

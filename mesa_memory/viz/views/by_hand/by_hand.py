@@ -13,9 +13,9 @@ from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.widgets import Note, Section, Table
 
 READ_ONLY = (
-    "This run is only read: its model is not the one that this page plays, so its agents "
-    "cannot be asked. In Python, fork() of mesa_memory makes a model of it that goes on "
-    "as a new run, and mesa_memory.interventions has probe() and implant()."
+    "This run is read-only: its model is not the one that this page plays, so its agents "
+    "cannot be asked. In Python, fork() of mesa_memory continues it as a new run, and "
+    "mesa_memory.interventions has probe() and implant()."
 )
 
 

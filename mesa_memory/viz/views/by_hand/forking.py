@@ -68,7 +68,7 @@ def Fork(focus: Focus, model: Any) -> Any:
     ready = not form.value.event or form.value.text.strip()
     with Section(
         "Fork with a change",
-        hint="a new run goes on from here; this one stays as it is",
+        hint="a new run continues from here; this one stays unchanged",
     ):
         Fields(focus, form.value, put)
         with solara.Div(classes=["mm-row"]):

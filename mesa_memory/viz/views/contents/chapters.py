@@ -83,7 +83,7 @@ def _passage(focus: Focus, chapter: data.Chapter) -> Passage:
 def SoFar(focus: Focus, narrative: data.Told) -> Any:
     """The current story, its changes, and its versions."""
     with Section(
-        "The story so far", hint="merged from what is no longer word for word"
+        "The story so far", hint="merged from events that are no longer verbatim"
     ):
         if not narrative.stories:
             NotAtThisStep(

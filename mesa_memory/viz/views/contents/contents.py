@@ -34,7 +34,7 @@ class ContentsPage:
 PAGES = {
     "conversations": ContentsPage(
         "Conversations",
-        "has heard and said nothing: no message is in its memory",
+        "has not heard or said anything: no message is in its memory",
         ConversationsPage,
     ),
     "facts": ContentsPage(
