@@ -267,7 +267,7 @@ def test_what_does_not_fit_is_refused_and_nothing_has_changed(runs, tmp_path):
         carry_over(file, ada, identity="Bob")
     with pytest.raises(StoreError):
         carry_over(tmp_path / "none.sqlite", ada)
-    with pytest.raises(ValueError, match="no run 7"):
+    with pytest.raises(ValueError, match="not have run 7"):
         carry_over(file, ada, run=7)
     with pytest.raises(TypeError, match="past must be"):
         carry_over(3, ada)

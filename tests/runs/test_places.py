@@ -143,7 +143,7 @@ def test_a_name_after_a_file_is_a_run(tmp_path):
     ended(lived(Town(file)))
     assert split_run(f"{file}#short, seed 0/#2") == (str(file), "short, seed 0/#2")
     assert split_run(f"sqlite:///{file}#1") == (f"sqlite:///{file}", "1")
-    with pytest.raises(ValueError, match="no run 'first'"):
+    with pytest.raises(ValueError, match="not have run 'first'"):
         Town(replay=f"{file}#first")
 
 
