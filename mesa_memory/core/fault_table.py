@@ -97,9 +97,12 @@ def _pattern(words: list[str], parts: dict[str, str]) -> re.Pattern[str]:
 
 
 _ROWS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_PARTS = _ROWS.pop("parts")
+_PARTS, _NAMED, _LENGTHS = map(_ROWS.pop, ("parts", "named", "lengths"))
 #: the first row that fits decides
 TABLE = {name: Row(row, _PARTS) for name, row in _ROWS.items()}
+#: patterns of what a refusal names, by the option
+NAMED = {name: _pattern([words], _PARTS) for name, words in _NAMED.items()}
+_SIZES = [_pattern([words], _PARTS) for words in _LENGTHS["sizes"]]
 _WAIT = _pattern(["<wait>"], _PARTS)
 
 
@@ -124,27 +127,6 @@ def outcome(fault: Fault) -> str | None:
     return BUSY if busy else REFUSED
 
 
-_NUMBER = r"(\d[\d,_.']*\d|\d)"
-#: (requested, limit), or the other way round, in messages about length
-_PAIRS = (
-    (re.compile(rf"{_NUMBER}(?: tokens?)? ?>=? ?(?:\w+: ?)?{_NUMBER}"), (1, 2)),
-    (
-        re.compile(
-            rf"limit:? {_NUMBER}.{{0,60}}?requested:? {_NUMBER}",
-            re.IGNORECASE | re.DOTALL,
-        ),
-        (2, 1),
-    ),
-    (
-        re.compile(
-            rf"(?:only|up to|at most|max\w*(?: of| is)?|window of|limit of):? {_NUMBER}\b"
-            r".{0,60}?(?:actual|got|given|received|provided|contains|has|is|was|in|requested)"
-            rf":? {_NUMBER}",
-            re.IGNORECASE | re.DOTALL,
-        ),
-        (2, 1),
-    ),
-)
 _ABOUT_LENGTH = re.compile(r"token|length|context|n_ctx|prompt", re.IGNORECASE)
 
 
@@ -159,9 +141,9 @@ def _is_larger_than_limit(fault: Fault) -> bool:
         return False
     if too_long.excludes(fault):
         return False
-    for pattern, (requested, limit) in _PAIRS:
+    for pattern in _SIZES:
         if found := pattern.search(told):
-            return _whole(found[requested]) > _whole(found[limit])
+            return _whole(found["requested"]) > _whole(found["limit"])
     return False
 
 

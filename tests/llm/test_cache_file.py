@@ -212,7 +212,7 @@ def test_an_answer_that_nobody_can_use_any_more_is_replaced(server, file):
     assert live(town(server.base, cache=file), 1)["cached"] == 3
 
 
-def test_while_another_program_holds_it_models_are_asked_and_answers_wait(
+def test_while_another_program_holds_it_models_are_asked(
     server, file, caplog, monkeypatch
 ):
     monkeypatch.setattr(cache_file, "LOCK_TIMEOUT_S", 0.05)
@@ -226,8 +226,7 @@ def test_while_another_program_holds_it_models_are_asked_and_answers_wait(
     assert "cannot be written now (database is locked)" in told
     live(made, 2)
     assert asked(server) == 6
-    # What had to wait was written with what came later.
-    assert live(town(server.base, cache=file), 4)["cached"] == 12
+    assert live(town(server.base, cache=file), 4)["cached"] == 6
 
 
 def test_a_disk_that_may_only_be_read_gives_answers_and_takes_none(
@@ -273,10 +272,8 @@ def test_a_full_disk_keeps_what_was_written_and_the_run_goes_on(disk, caplog):
         assert result["calls"] == asked(server) == 160
         (told,) = warnings_of(caplog)
         assert "cannot be written now" in told
-        (disk / "ballast").unlink()
-        live(made, 1)
-        again = live(town(server.base, count=8, cache=place), 21)
-        assert again["cached"] == again["calls"] == 168
+        again = live(town(server.base, count=8, cache=place), 20)
+        assert 0 < again["cached"] < again["calls"] == 160
 
 
 def test_a_file_that_breaks_while_it_is_used_is_told_once(server, file, caplog):

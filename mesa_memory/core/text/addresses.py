@@ -6,6 +6,7 @@ from itertools import pairwise
 from urllib.parse import urlsplit
 
 from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.core.text.redaction import name_words
 
 logger = logger_of(__name__)
 
@@ -13,7 +14,6 @@ logger = logger_of(__name__)
 _AROUND = " \t\r\n\xa0\u200b\ufeff'\"`<>"
 #: the ends of an address that its clients add themselves
 _ENDPOINT = re.compile(r"/(?:chat/completions|completions|embeddings)/*$")
-_BETWEEN = re.compile(r"[^a-zA-Z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 #: an attribute with such a word in its name holds an address
 _WORDS = frozenset(
     {"url", "urls", "uri", "uris", "endpoint", "endpoints", "host", "hosts", "hostname"}
@@ -25,7 +25,7 @@ _PAIRS = frozenset({("api", "base"), ("base", "path"), ("api", "root")})
 
 def is_address_name(name: str) -> bool:
     """True for a name such as ``api_base``, whose value says where requests are sent."""
-    words = [word.lower() for word in _BETWEEN.split(name) if word]
+    words = name_words(name)
     return bool(_WORDS & set(words) or _PAIRS & set(pairwise(words)))
 
 

@@ -49,10 +49,15 @@ _LONG, _SHORT, _WORD = 12, 6, 20
 _known: set[str] = set()
 
 
+def name_words(name: str) -> list[str]:
+    """The words of a name such as ``api_key`` or ``dbPassword``, in lower case."""
+    return [word.lower() for word in _BETWEEN.split(name) if word]
+
+
 @lru_cache(4096)
 def secret_name(name: str) -> bool:
     """True for the name of something secret, such as ``api_key`` or ``dbPassword``."""
-    words = [word.lower() for word in _BETWEEN.split(name) if word]
+    words = name_words(name)
     return bool(_WORDS & set(words)) or bool(_PAIRS & set(pairwise(words)))
 
 

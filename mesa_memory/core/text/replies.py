@@ -18,19 +18,12 @@ from mesa_memory.core.text.refusals import refuses
 from mesa_memory.core.text.thinking import answers, decision, thinks_only
 
 #: the good ends of a reply, in the words of all known servers
-_GOOD_ENDS = frozenset(
-    {"", "none", "null", "stop", "stopped", "end_turn", "end", "eos", "eos_token"}
-    | {
-        "stop_sequence",
-        "stop_string",
-        "stop_token",
-        "stop_str",
-        "complete",
-        "completed",
-    }
-    | {"tool_calls", "tool_call", "tool_use", "function_call", "tool", "done", "normal"}
-    | {"finish", "finished", "finish_reason_unspecified", "eosfound", "userstopped"}
-)
+_GOOD_ENDS = frozenset([
+    "", "none", "null", "stop", "stopped", "end_turn", "end", "eos", "eos_token",
+    "stop_sequence", "stop_string", "stop_token", "stop_str", "complete", "completed",
+    "tool_calls", "tool_call", "tool_use", "function_call", "tool", "done", "normal",
+    "finish", "finished", "finish_reason_unspecified", "eosfound", "userstopped",
+])  # fmt: skip
 #: words in the end of a reply that a content filter has cut
 _FILTER = re.compile(
     r"filter|safety|recitation|blocklist|blocked|prohibited|spii|refus|sensitive|toxic"

@@ -1,8 +1,7 @@
 """A SQLite file of cached values, shared by runs and processes.
 
 A file that cannot be used at the start is a ``CacheError``. If it fails later, one
-warning says so; values that cannot be read are computed again, and values that cannot
-be written wait in memory for the next write.
+warning says so, and values that cannot be read or written are computed again.
 """
 
 import sqlite3
@@ -25,8 +24,6 @@ APPLICATION_ID, FORMAT_VERSION = 0x6D6D6163, 1
 LOCK_TIMEOUT_S, SHORT_LOCK_TIMEOUT_S = 10.0, 0.05
 #: longest cached value; a stranger's file may hold anything
 MAX_VALUE_BYTES = 2**24
-#: most values that wait for the next write
-MAX_PENDING_VALUES = 1000
 
 _CREATE = "CREATE TABLE IF NOT EXISTS cached (key BLOB PRIMARY KEY, value BLOB)"
 _READ = "SELECT value FROM cached WHERE key = ?"
@@ -49,10 +46,9 @@ class CacheFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._pending: dict[bytes, tuple[str, bytes]] = {}  # with "REPLACE" or "IGNORE"
         self._warned: set[str] = set()
         self._readable = self._writable = True
-        self._reset_locks()
+        self._reset_lock()
         self._all.add(self)
         try:
             with self._connection(LOCK_TIMEOUT_S) as file:
@@ -67,58 +63,35 @@ class CacheFile:
 
     def read(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """The cached values of these keys, as far as they are known."""
-        with self._lock:
-            pending = dict(self._pending)
-        wanted = list(keys)
-        found = {key: pending[key][1] for key in wanted if key in pending}
-        if not self._readable or len(found) == len(wanted):
-            return found
+        if not self._readable:
+            return {}
         try:
             with self._connection(LOCK_TIMEOUT_S) as file:
-                rows = {key: file.execute(_READ, (key,)).fetchone() for key in wanted}
+                rows = {key: file.execute(_READ, (key,)).fetchone() for key in keys}
         except (sqlite3.Error, CacheError) as error:
             self.warn("read", error)
-            return found
-        stored = {key: row[0] for key, row in rows.items() if row}
-        return {k: v for k, v in stored.items() if isinstance(v, bytes)} | found
+            return {}
+        return {k: row[0] for k, row in rows.items() if row and type(row[0]) is bytes}
 
     def write(self, values: Mapping[bytes, bytes], replace: bool = False) -> None:
-        """Writes values, and the values that wait.
+        """Writes values.
 
         Args:
             replace: in place of the stored values; otherwise these stay.
         """
-        if not self._writable:
+        rows = [(k, v) for k, v in values.items() if len(v) <= MAX_VALUE_BYTES]
+        if not rows or not self._writable:
             return
-        verb = "REPLACE" if replace else "IGNORE"
-        short = {k: v for k, v in values.items() if len(v) <= MAX_VALUE_BYTES}
-        with self._lock:
-            self._pending |= {key: (verb, value) for key, value in short.items()}
-        with self._writing:  # the values of other threads go along
-            with self._lock:
-                rows = dict(self._pending)
-            if rows and self._write(rows):
-                with self._lock:
-                    for key in rows:
-                        self._pending.pop(key, None)
-
-    def _write(self, rows: Mapping[bytes, tuple[str, bytes]]) -> bool:
-        """True if all rows are written."""
         failed_before = "written" in self._warned
         timeout = SHORT_LOCK_TIMEOUT_S if failed_before else LOCK_TIMEOUT_S
+        write = _WRITE.format("REPLACE" if replace else "IGNORE")
         try:
-            with self._connection(timeout) as file:
+            with self._writing, self._connection(timeout) as file:
                 file.execute("BEGIN IMMEDIATE")
-                for key, (verb, value) in rows.items():
-                    file.execute(_WRITE.format(verb), (key, value))
+                file.executemany(write, rows)
                 file.execute("COMMIT")
         except (sqlite3.Error, CacheError) as error:
             self.warn("written", error)
-            with self._lock:
-                for key in list(self._pending)[:-MAX_PENDING_VALUES]:
-                    del self._pending[key]
-            return False
-        return True
 
     def warn(self, failed: str, error: Exception) -> None:
         """Warns once that the file cannot be ``"read"`` or ``"written"``."""
@@ -171,8 +144,8 @@ class CacheFile:
                 location=str(self.path),
             )
 
-    def _reset_locks(self) -> None:
-        self._lock, self._writing = threading.Lock(), threading.Lock()
+    def _reset_lock(self) -> None:
+        self._writing = threading.Lock()
 
 
 def _pragma(file: sqlite3.Connection, name: str) -> int:
@@ -181,7 +154,7 @@ def _pragma(file: sqlite3.Connection, name: str) -> int:
 
 def _after_fork_in_child() -> None:
     for file in list(CacheFile._all):
-        file._reset_locks()
+        file._reset_lock()
 
 
 at_fork(after_in_child=_after_fork_in_child)

@@ -6,14 +6,13 @@ the next form; what works is remembered. llama.cpp's server says 500 to a form t
 does not know: the next attempt then takes the next form, which stays if it works.
 """
 
-import re
 import threading
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from mesa_memory.core.fault_table import BUSY, REFUSED
+from mesa_memory.core.fault_table import BUSY, NAMED, REFUSED
 from mesa_memory.core.requests import Route
 from mesa_memory.hosts.provider_faults import fault_of, outcome
 from mesa_memory.llm.schemas import json_schema, schema_of
@@ -29,29 +28,9 @@ FORMS = (
 PLAIN = FORMS[-1]
 #: HTTP states with which servers refuse what they do not know
 _REFUSED = (400, 404, 405, 415, 422, 501)
-#: settings that can be left out, and how servers call them
-_SETTINGS = {
-    "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
-    "seed": re.compile(r"\bseed\b", re.IGNORECASE),
-    "max_tokens": re.compile(r"\bmax_(?:completion_)?tokens\b", re.IGNORECASE),
-}
+#: settings that can be left out
+_SETTINGS = ("temperature", "seed", "max_tokens")
 _OTHER_LIMIT = "max_completion_tokens"
-_FORM = re.compile(
-    r"response.?format|json.?(?:schema|object|mode)|structured.?output|\bschemas?\b"
-    r"|grammar|guided",
-    re.IGNORECASE,
-)
-_TOOLS = re.compile(r"\btools?\b|tool_choice|function.?call", re.IGNORECASE)
-#: a refusal of something unknown that is not named
-_UNKNOWN = re.compile(
-    r"no endpoints found|(?:unsupported|not\s+support|unknown|unrecogni[sz]ed|unexpected|unavailable|extra"
-    r"|additional|not\s+(?:permitted|allowed|implemented)).{0,60}"
-    r"(?:param|argument|field|key|option|propert|format|input|feature)"
-    r"|(?:param|argument|field|key|option|propert|format|input|feature).{0,60}"
-    r"(?:unsupported|not\s+support|unknown|unrecogni[sz]ed|unexpected|unavailable"
-    r"|not\s+(?:permitted|allowed|implemented))",
-    re.IGNORECASE | re.DOTALL,
-)
 #: the function that a model calls with its reply, in the form of tools
 REPLY_TOOL = "reply"
 
@@ -150,12 +129,12 @@ class OutputFormat:
             if plan.version != self._version:
                 return True
             sent = [n for n in _SETTINGS if n in settings and n not in self._without]
-            named = [name for name in sent if _SETTINGS[name].search(said)]
+            named = [name for name in sent if NAMED[name].search(said)]
             if named:
                 self._leave_out(named, said)
             elif structured and plan.form != PLAIN and _about(plan.form, said):
                 self._next(form)
-            elif sent and _UNKNOWN.search(said):
+            elif sent and NAMED["unknown"].search(said):
                 self._leave_out(sent, said)
             else:
                 return False
@@ -186,8 +165,8 @@ class OutputFormat:
 
 def _about(form: str, said: str) -> bool:
     """True if a refusal names the form, or something that it does not name."""
-    named = _TOOLS if form == "tools" else _FORM
-    return bool(named.search(said) or _UNKNOWN.search(said))
+    named = NAMED["tools" if form == "tools" else "form"]
+    return bool(named.search(said) or NAMED["unknown"].search(said))
 
 
 def asking(kind: type[BaseModel], form: str) -> dict[str, Any]:
