@@ -274,23 +274,12 @@ def tokens_of(chars: int) -> int:
 
 def value_text(value: Any) -> str:
     """Any plain value on one line, compact, without quotes."""
-    kind = type(value)
-    if kind is str:  # as nearly all are, and clean
-        return value if value.isascii() and value.isprintable() else one_line(value)
-    if kind is int or kind in _ATOMS:
-        return str(value)
-    if kind is list or kind is tuple:
-        return _items(value)
-    if isinstance(value, str):
-        return one_line(value)
+    if isinstance(value, list | tuple):
+        # A tuple that was stored comes back as a list; prompts must not tell them apart.
+        return "[" + ", ".join(map(value_text, value)) + "]"
     if is_mapping(value):
         return "{" + pairs(value) + "}"
-    return _items(value) if isinstance(value, list | tuple) else one_line(str(value))
-
-
-def _items(values: Iterable) -> str:
-    # A tuple that was stored comes back as a list; prompts must not tell them apart.
-    return "[" + ", ".join([value_text(value) for value in values]) + "]"
+    return one_line(value if isinstance(value, str) else str(value))
 
 
 def pairs(mapping: Mapping, without: Set[Any] = frozenset()) -> str:

@@ -77,8 +77,7 @@ class Inbox:
         The caller holds the ``lock``, as for its record.
         """
         self._events.append(event)
-        if event.step < self._oldest:
-            self._oldest = event.step
+        self._oldest = min(self._oldest, event.step)
         return event.step > self._oldest
 
     def events(self) -> list[MemoryRecord]:
@@ -168,10 +167,7 @@ def _grouped(
     groups: dict[float, list[MemoryRecord]] = {}
     for event in events:
         step = now if event.step >= inside else event.step
-        if step in groups:
-            groups[step].append(event)
-        else:
-            groups[step] = [event]
+        groups.setdefault(step, []).append(event)
     return sorted(groups.items())  # no two have the same step
 
 

@@ -77,10 +77,7 @@ def counterpart(kind: str, content: Any, me: Any) -> Any:
 
 def is_id(value: Any) -> bool:
     """True for a value that can be an agent's unique id."""
-    kind = type(value)
-    if kind is int or kind is str:  # as nearly all are
-        return True
-    return isinstance(value, (int, str)) and kind is not bool
+    return isinstance(value, int | str) and not isinstance(value, bool)
 
 
 def evidence(kind: str, content: Any, subject: Any) -> Any:

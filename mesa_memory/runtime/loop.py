@@ -12,7 +12,6 @@ import concurrent.futures.thread  # joins its threads at exit: later than ``at_e
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from contextvars import Context
 from typing import Any
 
 from mesa_memory.core.at_fork import at_fork
@@ -28,25 +27,11 @@ class BackgroundLoop:
         self.forked()
 
     def submit(self, work: Coroutine[Any, Any, Any]) -> Future:
-        """Starts ``work`` in the loop."""
-        return asyncio.run_coroutine_threadsafe(work, self._running())
-
-    def spawn(
-        self, context: Context, function: Callable[..., Coroutine], *given: Any
-    ) -> None:
-        """Calls ``function`` in the loop and runs its coroutine, without a future.
-
-        Args:
-            context: the context in which it runs.
-        """
-        self._running().call_soon_threadsafe(self._begin, context, function, given)
-
-    def _begin(
-        self, context: Context, function: Callable[..., Coroutine], given: tuple
-    ) -> None:
-        task = asyncio.create_task(function(*given), context=context)
-        self._tasks.add(task)  # the loop itself holds tasks weakly
-        task.add_done_callback(self._tasks.discard)
+        """Starts ``work`` in the loop; it runs in the caller's context."""
+        future = asyncio.run_coroutine_threadsafe(work, self._running())
+        self._futures.add(future)  # the loop itself holds tasks weakly
+        future.add_done_callback(self._futures.discard)
+        return future
 
     def start(self) -> None:
         """Makes sure that the loop runs: at interpreter exit it could not be started."""
@@ -58,7 +43,7 @@ class BackgroundLoop:
         self._loop: asyncio.AbstractEventLoop | None = None
         #: the loop's own thread, which must not wait for the loop
         self.thread: threading.Thread | None = None
-        self._tasks: set[asyncio.Future[None]] = set()
+        self._futures: set[Future] = set()
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:

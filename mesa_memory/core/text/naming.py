@@ -14,8 +14,6 @@ _SIGNS = str.maketrans(
         "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\ufe63\uff0d", "-"
     )
 )
-#: Turkish writes dotless i as I in capitals, and dotted i as \u0130
-_DOTLESS = str.maketrans({"\u0131": "i"})
 #: characters without a width (joiners, marks of direction, selectors, soft hyphens), and
 #: the same as ``content.one_line`` writes them
 _WIDTHLESS = re.compile(
@@ -54,4 +52,5 @@ def _folded(text: str) -> str:
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     if "\u0307" in (text := unicodedata.normalize("NFD", text)):
         text = text.replace("i\u0307", "i")
-    return unicodedata.normalize("NFC", text).translate(_DOTLESS)
+    # Turkish writes dotless i as I in capitals, and dotted i as \u0130.
+    return unicodedata.normalize("NFC", text).replace("\u0131", "i")

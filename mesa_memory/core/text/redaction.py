@@ -174,21 +174,13 @@ def cause(error: BaseException) -> BaseException | None:
 
 def secrets() -> tuple[str, ...]:
     """Every secret known by its value, the longest first."""
-    variables = dict(os.environ)
-    seen, known, found = _last[0]
-    if known != len(_known) or seen != variables:
-        found, known = _secrets(), len(_known)
-        _last[0] = (variables, known, found)
-    return found
+    return _secrets(len(_known), tuple(os.environ.items()))
 
 
-#: the environment, how much else was known, and the secrets that there were then
-_last: list[tuple[dict[Any, Any], int, tuple[str, ...]]] = [({}, -1, ())]
-
-
-def _secrets() -> tuple[str, ...]:
+@lru_cache(1)
+def _secrets(known: int, variables: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     found = set(_known)
-    for name, value in os.environ.items():
+    for name, value in variables:
         if secret_name(name) and not value.startswith(("/", "~", ".")):  # no path
             found |= _parts(value)
         elif "://" in value:

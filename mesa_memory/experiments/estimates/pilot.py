@@ -15,7 +15,7 @@ import numpy as np
 from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.experiments.estimates.estimate import QUANTITIES
-from mesa_memory.llm.cost.prompt_prefixes import PromptPrefixes
+from mesa_memory.experiments.estimates.prompt_prefixes import PromptPrefixes
 from mesa_memory.llm.cost.usage import Budget, usage_of
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import (
