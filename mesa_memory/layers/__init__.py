@@ -13,7 +13,7 @@ _PLACES = {
     "Message": "layers.entry",
     "OverTokens": "layers.consolidation",
     "Recollection": "layers.stream.recalling",
-    "Reflection": "layers.stream.reflection",
+    "Reflection": "layers.stream.reflecting",
     "Reflector": "layers.stream.reflecting",
 }
 

@@ -79,8 +79,7 @@ class Entry(MemoryEntry, SnapshotPart):
     # A ClassVar is no dataclass field: asdict and pickle leave the model alone.
     agent: ClassVar[Any]
     events: tuple[MemoryRecord, ...]
-    size: int | None = None  #: tokens, once a consolidation policy has asked
-    chars: int | None = None  #: about its length, once ``size`` is known
+    measured: tuple[int, int] | None = None  #: tokens and characters, once asked for
     lengths: Sequence[int] | None = None  #: of each event's line, in a part of a step
     _lines: _Lines | None = None
 

@@ -49,33 +49,25 @@ def ask_about[T](
         ContentFiltered: if the request shows other texts than events.
         LLMError: without a usable reply.
     """
-    left, place = askable(context, events), -1
+    left = askable(context, events)
     while left or not events:
         try:
             return (yield from ask(list(left)))
         except ContentFiltered:
             if not left:
                 raise
-        place = yield from _first_refused(left, ask, place == 0)
-        event = left.pop(place)
+        event = left.pop((yield from _first_refused(left, ask)))
         context.filtered[event.id] = None
         agent = context.agent.unique_id
         logger.warning(REFUSED_WARNING, agent, event.step, event.kind, event.id)
     return None
 
 
-def _first_refused[T](
-    events: Sequence[MemoryRecord], ask: Ask[T], first: bool
-) -> Flow[int]:
-    """The place of the event with which the events before it are refused.
-
-    Args:
-        first: asks about the first event first, as the one before it was refused alone.
-    """
+def _first_refused[T](events: Sequence[MemoryRecord], ask: Ask[T]) -> Flow[int]:
+    """The place of the event with which the events before it are refused."""
     passed, refused = 0, len(events)  # how many of the oldest together
     while refused - passed > 1:
-        count = 1 if first else (passed + refused) // 2
-        first = False
+        count = (passed + refused) // 2
         try:
             with suppress(BadReply):  # an unusable reply has passed the filter, too
                 yield from ask(list(events[:count]))

@@ -208,7 +208,7 @@ class Window(Layer):
 
     def size(self, entry: Any) -> int:
         """Tokens of an entry; an own entry does not change, so it is counted once."""
-        return getattr(entry, "size", None) or self._measured(entry)[0]
+        return self._measured(entry)[0]
 
     def sizes(self) -> list[int]:
         """``size`` of each of its entries, oldest first."""
@@ -216,7 +216,7 @@ class Window(Layer):
 
     def chars(self, entry: Any) -> int:
         """About the length of an entry's text, never less."""
-        return getattr(entry, "chars", None) or self._measured(entry)[1]
+        return self._measured(entry)[1]
 
     def lengths(self) -> list[int]:
         """``chars`` of each of its entries."""
@@ -224,12 +224,13 @@ class Window(Layer):
 
     def _measured(self, entry: Any) -> tuple[int, int]:
         """Tokens and characters of an entry."""
+        if known := getattr(entry, "measured", None):
+            return known
         lengths, own = self.line_lengths(entry), isinstance(entry, Entry)
         size = render.tokens_of(sum(lengths) + max(0, len(lengths) - 1))
-        count = len(entry.events) if own else 1
-        chars = 4 * size + _HEADING + _BULLET * count
+        chars = 4 * size + _HEADING + _BULLET * (len(entry.events) if own else 1)
         if own:
-            entry.size, entry.chars = size, chars
+            entry.measured = size, chars
         return size, chars
 
 

@@ -15,8 +15,7 @@ from mesa_memory.layers.lines import in_steps, of_entries
 from mesa_memory.layers.stream.event_stream import EventStream, Stream
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.recalling import Recollection
-from mesa_memory.layers.stream.reflecting import Reflector
-from mesa_memory.layers.stream.reflection import Reflection
+from mesa_memory.layers.stream.reflecting import Reflection, Reflector
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
@@ -197,7 +196,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         """The recalled events in the order in which they happened."""
         index, runtime = self._stream.index, self.layer_context.runtime
         index.refresh()
-        listed = [event for entry in self._stream.ungraded() for event in entry.events]
+        listed = self._stream.ungraded()
         found = self._recollection.find(None, None, without=listed)
         chosen = self._with_room(found.records)
         recalled = index.in_order(chosen)

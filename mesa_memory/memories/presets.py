@@ -10,8 +10,7 @@ from mesa_memory.layers.impressions import Impressions
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.recalling import Recollection
-from mesa_memory.layers.stream.reflecting import Reflector
-from mesa_memory.layers.stream.reflection import Reflection
+from mesa_memory.layers.stream.reflecting import Reflection, Reflector
 from mesa_memory.layers.summary import RunningSummary, Story
 from mesa_memory.layers.window import Window
 from mesa_memory.retrieval.scoring import Scoring

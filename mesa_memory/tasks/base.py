@@ -8,7 +8,6 @@ task's system text says that such lines are never instructions.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -115,7 +114,6 @@ class Task:
         self.origin = f"{_name(schema)}, {_name(prompt)}"
         self._schema, self._system, self._prompt = schema, system, prompt
         self._check, self._offline = check, offline
-        self._blank = LLMRequest(purpose, None, 0, "", "", None)
         register(self)
 
     def __repr__(self) -> str:
@@ -172,8 +170,8 @@ class Task:
             system: the whole system text, in place of this task's own.
             model, api_base: if they are known.
         """
-        return replace(
-            self._blank,
+        return LLMRequest(
+            self.purpose,
             agent=agent,
             step=step,
             system=self.system(inputs) if system is None else system,

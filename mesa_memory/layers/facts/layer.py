@@ -292,7 +292,7 @@ class Facts(Layer):
         name = self.context.names.name(who)
         if not name or self.reader.resolver.find(name) != who:
             return
-        for record in self.table.of_name(name):
+        for record in self.table.of_subject(bare(name)):
             known, label = self.table.of(record), self.context.names(who)
             self.table.remove(record)
             new = self._add(replace(known, subject=label, about=who), [record])
@@ -364,7 +364,8 @@ class Facts(Layer):
         if not sources and record.stale_since is not None:
             self.context.log.mark_stale(new, record.stale_since)
         self.context.supersede(record, new, same=True)
-        self.table.replace(record, new, statement)
+        self.table.remove(record)
+        self.table.add(new, statement)
         return new
 
     def _open(

@@ -1,6 +1,5 @@
 """The facts of one memory, by topic."""
 
-import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -29,8 +28,7 @@ class FactTable:
 
     def __init__(self, records: Iterable[MemoryRecord] = ()) -> None:
         self.statements: dict[str, FactStatement] = {}
-        self._records: dict[str, MemoryRecord] = {}
-        self._topics: dict[Topic, dict[str, None]] = {}
+        self._topics: dict[Topic, dict[str, MemoryRecord]] = {}
         self._attributes: dict[Any, dict[str, dict[Topic, None]]] = {}
         self._open: dict[Topic, list[MemoryRecord]] = {}
         self._open_of: dict[Any, dict[Topic, None]] = {}
@@ -40,9 +38,8 @@ class FactTable:
 
     def add(self, record: MemoryRecord, statement: FactStatement) -> None:
         """Takes up a record."""
-        self.statements[record.id], self._records[record.id] = statement, record
-        topic = statement.topic
-        self._topics.setdefault(topic, {})[record.id] = None
+        self.statements[record.id], topic = statement, statement.topic
+        self._topics.setdefault(topic, {})[record.id] = record
         attributes = self._attributes.setdefault(topic[0], {})
         attributes.setdefault(topic[1], {})[topic] = None
         if record.current:
@@ -54,17 +51,10 @@ class FactTable:
         for name in names:
             self._named.setdefault(name, {})[topic[0]] = None
 
-    def replace(
-        self, old: MemoryRecord, new: MemoryRecord, statement: FactStatement
-    ) -> None:
-        """Puts a record of the same statement in the place of an earlier one."""
-        self.remove(old)
-        self.add(new, statement)
-
     def remove(self, record: MemoryRecord) -> None:
         """Takes out a record."""
         topic = self.statements.pop(record.id).topic
-        del self._topics[topic][record.id], self._records[record.id]
+        del self._topics[topic][record.id]
         if not self._topics[topic]:  # no fact is left that makes the attribute known
             attributes = self._attributes[topic[0]]
             del attributes[topic[1]][topic]
@@ -88,7 +78,8 @@ class FactTable:
 
     def records(self) -> list[MemoryRecord]:
         """All of them, in order of making."""
-        return sorted(self._records.values(), key=lambda record: record.order)
+        known = (record for group in self._topics.values() for record in group.values())
+        return sorted(known, key=lambda record: record.order)
 
     def current(self) -> list[MemoryRecord]:
         """Those whose lifetime is open, topic by topic, the oldest topic first."""
@@ -122,8 +113,7 @@ class FactTable:
 
         None is until now. What was forgotten held until then.
         """
-        known = [self._records[key] for key in self._topics.get(topic, ())]
-        known.sort(key=self._order)
+        known = sorted(self._topics.get(topic, {}).values(), key=self._order)
         return [(record, self._until(record, known)) for record in known]
 
     def at(self, step: float) -> list[MemoryRecord]:
@@ -138,8 +128,7 @@ class FactTable:
 
     def newest(self, count: int) -> list[MemoryRecord]:
         """The current ones that were made last, in order of making."""
-        known = self.current()
-        return heapq.nlargest(count, known, key=lambda record: record.order)[::-1]
+        return sorted(self.current(), key=lambda record: record.order)[-count:]
 
     def topics_of(self, subject: Any, attribute: str) -> list[Topic]:
         """The topics of an attribute of a subject, which is the first part of a topic."""
@@ -202,10 +191,6 @@ class FactTable:
             if related(self.of(record).attribute, statement.attribute)
         ]
         return found[-most:]
-
-    def of_name(self, name: str) -> list[MemoryRecord]:
-        """The current facts about a name that is not the name of a known agent."""
-        return self.of_subject(bare(name))
 
     def named_in(self, texts: Iterable[str]) -> Iterator[list[MemoryRecord]]:
         """The current ones of each subject that is named in texts, in that order."""

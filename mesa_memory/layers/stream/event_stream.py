@@ -127,12 +127,13 @@ class EventStream(Layer):
     def recent(self) -> list[Line]:
         """Events without a grade or not admitted yet, by step; the others are recalled."""
         steps: dict[float, list[MemoryRecord]] = {}
-        for entry in self.ungraded():
-            steps.setdefault(entry.step or 0, []).extend(entry.events)
+        for event in self.ungraded():
+            steps.setdefault(event.step, []).append(event)
         for step, events in self.context.pending():
             steps.setdefault(step, []).extend(events)
+        additive = self.context.additive_event_types
         made = [
-            self._step_entry(step, events) for step, events in sorted(steps.items())
+            Entry.of(self.agent, *group, additive) for group in sorted(steps.items())
         ]
         return of_entries(made, self.context.event_chars)
 
@@ -144,9 +145,9 @@ class EventStream(Layer):
         """The stream."""
         return list(self.held)
 
-    def ungraded(self) -> list[Entry]:
-        """The newest entries, which wait for their grade."""
-        return [entry for entry in self._fresh if is_ungraded(entry)]
+    def ungraded(self) -> list[MemoryRecord]:
+        """The newest events, which wait for their grade."""
+        return [e.events[0] for e in self._fresh if is_ungraded(e)]
 
     def newest(self, count: int) -> list[str]:
         """The newest graded events as lines, oldest first."""
@@ -225,7 +226,7 @@ class EventStream(Layer):
         Raises:
             LLMError: if a request failed, except for an unusable reply.
         """
-        fresh = [entry.events[0] for entry in self.ungraded()]
+        fresh = self.ungraded()
         if not askable(self.context, fresh):
             return
         found = yield from ask_about(self.context, fresh, self._ask_grades)
@@ -288,11 +289,17 @@ class EventStream(Layer):
 
     def _let_go(self, insight: MemoryRecord) -> None:
         """An insight does not follow any more."""
-        for entries in (self.held, self._fresh):
-            kept = [e for e in entries if insight not in getattr(e, "events", ())]
-            entries.clear()
-            entries.extend(kept)
-        self.close(insight, EVICTED)
+        self._drop(e for e in self.held if insight in getattr(e, "events", ()))
+
+    def _drop(self, entries: Iterable[Any]) -> None:
+        """Closes the events of entries, and holds the entries no more."""
+        dropped = {id(entry): entry for entry in entries}
+        for event in records_of(dropped.values()):
+            self.close(event, EVICTED)
+        for held in (self.held, self._fresh):
+            kept = [entry for entry in held if id(entry) not in dropped]
+            held.clear()
+            held.extend(kept)
 
     def _forget(self) -> None:
         """Closes surplus events, the lowest score first, by speaker in turn.
@@ -307,16 +314,7 @@ class EventStream(Layer):
         tellers, places = map(self._teller, entries.values()), list(entries)
         weights = zip(scores, places, strict=True)
         surplus = surplus_places(tellers, weights, self.capacity, WITNESSED_SHARE)
-        forgotten = {places[place] for place in surplus}
-        kept = []
-        for position, entry in enumerate(self.held):
-            if position not in forgotten:
-                kept.append(entry)
-                continue
-            for event in getattr(entry, "events", ()):
-                self.close(event, EVICTED)
-        self.held.clear()
-        self.held.extend(kept)
+        self._drop(self.held[places[place]] for place in sorted(surplus))
 
     def _teller(self, entry: Any) -> tuple[str, Any] | None:
         """The sender of an event; None for an event that the agent has witnessed."""
@@ -342,9 +340,6 @@ class EventStream(Layer):
         entry = Entry(self.context.agent, event.step, [event], {event.kind: shown})
         _show_grade(entry)
         return entry
-
-    def _step_entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
-        return Entry.of(self.agent, step, events, self.context.additive_event_types)
 
 
 def is_ungraded(entry: Any) -> bool:

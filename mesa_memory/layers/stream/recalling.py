@@ -62,13 +62,13 @@ class Recollection:
 
     Attributes:
         index: the events; set by the stream.
-        ungraded: gives the entries that wait for their grade; set by the stream.
+        ungraded: gives the events that wait for their grade; set by the stream.
         vector_of: embeds a query; None embeds it only where that takes no time.
     """
 
     context: LayerContext
     index: EventIndex
-    ungraded: Callable[[], list[Any]]
+    ungraded: Callable[[], list[MemoryRecord]]
     vector_of: VectorOf | None = None
 
     def __init__(
@@ -196,8 +196,7 @@ class Recollection:
         return "\n".join(line for line in lines if line)
 
     def _under_way(self) -> list[MemoryRecord]:
-        events = [e for entry in self.ungraded() for e in entry.events]
-        return events + self.context.inbox.events()
+        return [*self.ungraded(), *self.context.inbox.events()]
 
     def _noticed(self, event: MemoryRecord) -> str:
         """The part of an observation in the focus: of a state, a few people."""

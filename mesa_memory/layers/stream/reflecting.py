@@ -1,18 +1,18 @@
 """Draws insights from a stream of events, with evidence, when enough has happened."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
-from mesa_memory.core.validate import checked_number
+from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.filtering import ask_about
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
-from mesa_memory.layers.stream.reflection import REFLECTION_THRESHOLD, Reflection
 from mesa_memory.tasks import QUESTIONS, REFLECT
 
 KIND = "reflection"
@@ -22,6 +22,69 @@ UNFOUNDED_DOUBT = "it shares no word with the statements it cites"
 
 #: an insight, and the records that it rests on
 type Drawn = tuple[str, list[MemoryRecord]]
+
+
+#: importance that makes a reflection due, if nothing else is said
+REFLECTION_THRESHOLD = 30.0
+
+
+@dataclass(frozen=True)
+class Reflection:
+    """Settings of reflection; made by ``direct`` or ``questions``.
+
+    Attributes:
+        last: how many of the newest records are looked at.
+        insights: the most that are kept of each question.
+        asked: questions to be asked first; 0 reflects on the newest records as such.
+        per_question: how many records are recalled for a question.
+        max_depth: insights from events have depth 1, insights from those have depth 2,
+            and so on up to ``max_depth``.
+
+    Raises:
+        ValueError: for a number below 1 (``asked``, ``per_question``: below 0).
+    """
+
+    last: int = 20
+    insights: int = 3
+    asked: int = 0
+    per_question: int = 0
+    max_depth: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("last", "insights", "max_depth"):
+            checked_int(name, getattr(self, name))
+        for name in ("asked", "per_question"):
+            checked_int(name, getattr(self, name), least=1 if self.asked else 0)
+
+    @classmethod
+    def direct(
+        cls, last: int = 20, insights: int = 3, max_depth: int = 3
+    ) -> "Reflection":
+        """Insights from the newest records: one request."""
+        return cls(last, insights, max_depth=max_depth)
+
+    @classmethod
+    def questions(
+        cls,
+        questions: int = 3,
+        per_question: int = 10,
+        insights: int = 5,
+        last: int = 100,
+        max_depth: int = 3,
+    ) -> "Reflection":
+        """The paper's form: questions first, then a recall for each.
+
+        One request for the questions and one for each of them, at the same time.
+
+        Args:
+            questions: how many to ask.
+            per_question: how many records to recall for each.
+            insights: the most of each question.
+            last: how many of the newest records the questions are made from.
+            max_depth: see ``Reflection``.
+        """
+        checked_int("questions", questions)
+        return cls(last, insights, questions, per_question, max_depth)
 
 
 class Reflector:
@@ -98,19 +161,23 @@ class Reflector:
         if not newest:  # the user has emptied the stream
             self._open = []
         questions = list(self._open)
-        vectors = yield from self._embed_questions(questions)
+        if texts := tuple(filter(None, questions)):
+            agent, now = self.context.agent.unique_id, self.context.now
+            found: Embedded = yield EmbedRequest(texts, agent, now)
+            shown = [
+                self._bring_to_mind(text, vector, found.source)
+                for text, vector in zip(texts, found.vectors, strict=True)
+            ]
+        else:
+            shown = [newest for _ in questions]
         flows = [
-            self._infer(
-                plan,
-                question,
-                newest if question is None else self._bring_to_mind(question, vector),
-            )
-            for question, vector in zip(questions, vectors, strict=True)
+            self._infer(plan, question, records)
+            for question, records in zip(questions, shown, strict=True)
         ]
         outcomes = yield from gather(flows)
         for question, outcome in zip(questions, outcomes, strict=True):
             if not isinstance(outcome, FAULTS):
-                self._keep(outcome, keep)
+                self._keep(outcome, keep, plan.max_depth)
                 self._open.remove(question)
         if fault := first_fault(outcomes):
             raise fault
@@ -132,11 +199,6 @@ class Reflector:
         index.align()
         return [record for record in index.ranking.of_kind(KIND) if _depth(record)]
 
-    @property
-    def _unfounded(self) -> int:
-        """Lets an insight without evidence be so deep that no other rests on it."""
-        return self.plan.max_depth - 1 if self.plan is not None else 0
-
     def _is_no_evidence(self, record: MemoryRecord) -> bool:
         """True for an insight that no other may rest on: a deep one, or a stale one."""
         deep = self.plan is not None and _depth(record) >= self.plan.max_depth
@@ -155,31 +217,18 @@ class Reflector:
 
         return (yield from ask_about(self.context, newest, ask)) or []
 
-    def _embed_questions(
-        self, questions: Sequence[str | None]
-    ) -> Flow[list[tuple[object, str] | None]]:
-        """The vector and the embedder of each question, all in one request."""
-        texts = tuple(filter(None, questions))
-        if not texts:
-            return [None for _ in questions]
-        agent, now = self.context.agent.unique_id, self.context.now
-        found: Embedded = yield EmbedRequest(texts, agent, now)
-        vectors = iter(found.vectors)
-        return [(next(vectors), found.source) if q else None for q in questions]
-
     def _bring_to_mind(
-        self, question: str, vector: tuple[object, str] | None
+        self, question: str, vector: Any, source: str
     ) -> list[MemoryRecord]:
         """The records that a question recalls, oldest first."""
         assert self.plan is not None
-        row, source = vector or (None, "")
         index = self.recollection.index
         deep = [each for each in self._insights() if self._is_no_evidence(each)]
         scoring = self.recollection.scoring_of(question)
         found = index.ranking.recall(
             question,
             self.plan.per_question,
-            vector=row,
+            vector=vector,
             source=source,
             scoring=scoring,
             now=self.context.now,
@@ -209,14 +258,19 @@ class Reflector:
     def _lines(self, records: Sequence[MemoryRecord]) -> list[str]:
         return [self.recollection.index.text_of(record) for record in records]
 
-    def _keep(self, found: Sequence[Drawn], keep: Callable[..., MemoryRecord]) -> None:
-        """Hands on what is not known already."""
+    def _keep(
+        self,
+        found: Sequence[Drawn],
+        keep: Callable[..., MemoryRecord],
+        max_depth: int,
+    ) -> None:
+        """Hands on what is not known already; nothing may rest on the unfounded."""
         usable = [r for r in self._insights() if not self._is_no_evidence(r)]
         known = {record.content["text"] for record in usable}
         for text, evidence in found:
             if text not in known:
                 known.add(text)
-                depth = 1 + max(map(_depth, evidence), default=self._unfounded)
+                depth = 1 + max(map(_depth, evidence), default=max_depth - 1)
                 doubt = {} if evidence else {"doubtful": UNFOUNDED_DOUBT}
                 keep({"text": text, "depth": depth, **doubt}, evidence)
 

@@ -56,7 +56,7 @@ def _recalled(stream: EventStream) -> Found:
     """The recalled events, oldest first, with their score as rank."""
     index = stream.index
     index.refresh()
-    listed = [event for entry in stream.ungraded() for event in entry.events]
+    listed = stream.ungraded()
     found = stream.recollection.find(None, None, without=listed)
     scores = {each.record.id: each.score for each in found.records}
     lines = [
