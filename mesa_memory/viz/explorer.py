@@ -1,13 +1,13 @@
 """The page of recorded runs."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import solara
 import solara.lab
 
-from mesa_memory.errors import MesaMemoryError
-from mesa_memory.runs import Run, open_run
+from mesa_memory.runs import open_run
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
 from mesa_memory.viz.serving import server
@@ -36,28 +36,17 @@ def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[Feed]:
         StoreError, ValueError: if one cannot be read; none stays open then.
     """
     found: list[Feed] = []
-    try:
+    with ExitStack() as opened:
         for store, which in runs:
-            found.append(_feed(open_run(store, which)))
-    except (MesaMemoryError, ValueError):
-        for feed in found:
-            feed.close()
-        raise
+            run = opened.enter_context(open_run(store, which))
+            state = f"This run {run.status}; what was recorded until then is shown."
+            notes = [state] if run.status in ("failed", "stopped") else []
+            found.append(Feed(run, str(run), notes))
+        opened.pop_all()
     give_keys(found)
     for feed in found:
         feed.all = found
     return found
-
-
-def _feed(run: Run) -> Feed:
-    notes = []
-    if run.status in ("failed", "stopped"):
-        notes.append(f"This run {run.status}; the page shows it until then.")
-    try:
-        return Feed(run, str(run), notes)
-    except BaseException:
-        run.close()
-        raise
 
 
 def serve(feeds: Sequence[Feed], place: Place, open_page: bool = True) -> None:

@@ -91,7 +91,7 @@ def test_the_widget_follows_its_agent_and_its_slider(town):
         agents.value = 5
         assert memory.value == memory_at(run, 5, 5).data
         assert recalls.value == recalls_at(run, 5, 5).data
-        with pytest.raises(ValueError, match="does not have step 99; its steps are"):
+        with pytest.raises(ValueError, match="finished are 1, 2"):
             RunWidget(run, step=99)
 
 

@@ -61,7 +61,10 @@ def Player(
     plays = play is not None and play.model is model
 
     def go_on() -> None:
-        while play is not None and _waits(playing, play, interval.peek()):
+        while play is not None:
+            time.sleep(interval.peek() / 1000)
+            if playing.peek() is not play:
+                break
             _try(fault, lambda: _step(model))
             if fault.peek() is not None or play.ended:
                 playing.set(None)
@@ -109,15 +112,6 @@ def _buttons(
         label = "❚❚" if plays else "▶"
         solara.Button(label, color="primary", on_click=toggle, disabled=ended)
         solara.Button("Step", color="primary", on_click=step, disabled=plays or ended)
-
-
-def _waits(
-    playing: solara.Reactive[_Play | None], play: _Play, milliseconds: float
-) -> bool:
-    """Waits between two steps; False if it is not to play any more."""
-    if playing.peek() is play:
-        time.sleep(milliseconds / 1000)
-    return playing.peek() is play
 
 
 def _step(model: Any) -> None:

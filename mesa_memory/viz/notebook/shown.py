@@ -27,7 +27,7 @@ def memory_at(run: Run, agent: Any, step: float | None = None) -> HTML:
     Raises:
         ValueError: for an unknown agent or step; lists some that exist.
     """
-    own, at = _place(run, agent, step)
+    own, at = place(run, agent, step)
     return memory_of(past(run, own), called(own, run.names.get(own)), at)
 
 
@@ -41,7 +41,7 @@ def recalls_at(run: Run, agent: Any, step: float | None = None) -> HTML:
     Raises:
         ValueError: for an unknown agent or step; lists some that exist.
     """
-    own, at = _place(run, agent, step)
+    own, at = place(run, agent, step)
     return recalls_of(run, past(run, own), own, at)
 
 
@@ -71,7 +71,7 @@ def called(agent: Any, name: str | None) -> str:
     return f"Agent {agent}" if name is None else f"{name} ({agent})"
 
 
-def _place(run: Run, agent: Any, step: float | None) -> tuple[Any, float]:
+def place(run: Run, agent: Any, step: float | None) -> tuple[Any, float]:
     """An agent's unique id and a finished step; raises as ``Run.prompt`` does."""
     run.prompt(agent, step)
     at = run.steps[-1] if step is None else float(step)

@@ -6,7 +6,7 @@ from ipywidgets import HTML, Dropdown, SelectionSlider, VBox
 
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.agent import Past, past
-from mesa_memory.viz.notebook.shown import called, memory_of, recalls_of
+from mesa_memory.viz.notebook.shown import called, memory_of, place, recalls_of
 
 
 class RunWidget(VBox):
@@ -27,14 +27,7 @@ class RunWidget(VBox):
             raise ValueError(
                 f"run {run.id} has not finished a step yet; show it after the first one"
             )
-        own = next(iter(known.values())) if agent is None else known[run.name_of(agent)]
-        if step is None:
-            step = steps[-1]
-        if step not in steps:
-            raise ValueError(
-                f"run {run.id} does not have step {step!r}; its steps are from "
-                f"{steps[0]:g} to {steps[-1]:g}"
-            )
+        own, at = place(run, next(iter(known)) if agent is None else agent, step)
         self._run = run
         self._read: tuple[Any, Past] | None = None
         names = run.names
@@ -42,7 +35,7 @@ class RunWidget(VBox):
         self._agents = Dropdown(options=listed, value=own, description="Agent")
         marks = [(f"{one:g}", one) for one in steps]
         self._steps = SelectionSlider(
-            options=marks, value=float(step), description="Step", continuous_update=True
+            options=marks, value=at, description="Step", continuous_update=True
         )
         self._recalls, self._memory = HTML(), HTML()
         super().__init__([self._agents, self._steps, self._recalls, self._memory])

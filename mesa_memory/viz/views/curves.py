@@ -1,5 +1,6 @@
 """Charts over steps, and bars, as ECharts takes them."""
 
+import base64
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,23 +66,28 @@ def StepMap(
 
     Args:
         focus: the agent and the step that are marked.
-        values: shape (agents, steps), see ``Heatmap``.
+        values: shape (agents, steps); NaN is shown as unknown, 0 as background. The
+            same array must not be changed later.
         meaning: of the values.
         file: see ``Heatmap``.
     """
 
-    def pick(row: int, column: int) -> None:
-        focus.selection.choose(agent=agents[row], step=steps[column])
+    def pick(at: dict[str, int]) -> None:
+        focus.selection.choose(agent=agents[at["row"]], step=steps[at["column"]])
 
+    packed = solara.use_memo(
+        lambda: base64.b64encode(values.astype("<f4").tobytes()).decode(), [values]
+    )
     return Heatmap(
-        values,
-        [focus.source.called(agent) for agent in agents],
-        [number(step) for step in steps],
+        values=packed,
+        agents=[focus.source.called(agent) for agent in agents],
+        columns=[number(step) for step in steps],
         row=agents.index(focus.agent) if focus.agent in agents else -1,
         column=steps.index(focus.step) if focus.step in steps else -1,
-        on_pick=pick,
+        height=min(max(14 * len(agents), 120), 420),
         label=f"Heat map: {meaning}, {len(agents)} agents by {len(steps)} steps",
         file=file,
+        event_pick=pick,
     )
 
 

@@ -1,5 +1,6 @@
 """Story: the agents in their space, their messages, and one of them as a person."""
 
+import json
 from typing import Any
 
 import solara
@@ -22,8 +23,9 @@ from mesa_memory.viz.views.spread.spread import TextBox
 from mesa_memory.viz.views.story.curves import Curves
 from mesa_memory.viz.views.story.person import Person
 from mesa_memory.viz.widgets import Choose, Section, number
+from mesa_memory.viz.widgets.chart import COLOURS
+from mesa_memory.viz.widgets.stage import NEUTRAL, Stage
 from mesa_memory.viz.widgets.stage import STYLE as STAGE
-from mesa_memory.viz.widgets.stage import Ground, Legend, Reel, Stage
 
 #: colours by a text, besides the outcomes and the measures of memories
 TEXT = "text"
@@ -106,15 +108,14 @@ def Picture(focus: Focus, shown: Scene, found: Colouring) -> Any:
     pictures = solara.use_memo(
         lambda: _frames(source, shown, found, now), [version, source.key, tuple(now)]
     )
-    reel = solara.use_memo(
-        lambda: _reel(source, shown, version), [version, id(shown), source]
-    )
+    names = solara.use_memo(lambda: _names(source, shown), [id(shown), source])
     ground = solara.use_memo(
         lambda: _ground(shown, agents, place), [id(shown), id(shown.space(place))]
     )
     low, high = solara.use_memo(lambda: found.range, [id(found)])
 
-    def explain(at: int, message: int) -> None:
+    def explain(clicked: dict[str, int]) -> None:
+        at, message = clicked["place"], clicked["message"]
         (of_step,) = source.of(said, at, 1)
         known = [m for m in of_step if m.sender in agents and m.recipient in agents]
         if message < len(known):
@@ -122,15 +123,23 @@ def Picture(focus: Focus, shown: Scene, found: Colouring) -> Any:
             to_spread(selection, one.text, one.recipient, source.steps[at])
 
     Stage(
-        reel=reel,
-        frames=pictures,
+        version=f"{source.key} {version}",
+        names=names,
         begin=solara.use_ref(place).current,
         selected=agents.index(focus.agent) if focus.agent in agents else -1,
         ground=ground,
-        legend=Legend(found.label, found.classes, low, high),
-        on_need=need,
-        on_agent=lambda n: selection.choose(agent=agents[n]),
-        on_message=explain,
+        legend={
+            "label": found.label,
+            "classes": list(found.classes),
+            "low": low,
+            "high": high,
+        },
+        pictures=pictures,
+        colours=list(COLOURS),
+        neutral=NEUTRAL,
+        event_need=need,
+        event_agent=lambda n: selection.choose(agent=agents[n]),
+        event_message=explain,
     )
 
 
@@ -145,37 +154,38 @@ def _use_version(shown: Scene, found: Colouring) -> int:
     return count.current
 
 
-def _frames(
-    source: Source, shown: Scene, found: Colouring, now: list[range]
-) -> list[dict[str, Any]]:
-    """The pictures of some steps."""
+def _frames(source: Source, shown: Scene, found: Colouring, now: list[range]) -> str:
+    """The pictures of some steps, as JSON."""
     made = []
     for some in now:
         messages = source.of(said, some.start, len(some))
         made += frames.frames(shown.agents, found, shown, messages, some.start)
-    return made
+    return json.dumps(made)
 
 
-def _reel(source: Source, shown: Scene, version: int) -> Reel:
-    """The steps and agents of the pictures."""
+def _names(source: Source, shown: Scene) -> str:
+    """The steps and agents of the pictures, as JSON."""
     count = len(shown.agents)
-    return Reel(
-        f"{source.key} {version}",
-        [number(step) for step in source.steps],
-        [source.called(agent) for agent in shown.agents],
-        list(range(count - len(shown.others), count)),
-    )
+    names = {
+        "steps": [number(step) for step in source.steps],
+        "agents": [source.called(agent) for agent in shown.agents],
+        "bare": list(range(count - len(shown.others), count)),
+    }
+    return json.dumps(names)
 
 
-def _ground(shown: Scene, agents: list[Any], place: int) -> Ground:
+def _ground(shown: Scene, agents: list[Any], place: int) -> str:
+    """The places of the agents, as JSON."""
     space = shown.space(place)
     cells, ties = space.get("cells"), space.get("ties")
-    return Ground(
-        frames.box(shown, place),
-        frames.flat(agents, shown, place),
-        ties if isinstance(ties, list) and shown.placed else [],
-        cells if isinstance(cells, list) and len(cells) == 2 and shown.placed else [],
-    )
+    grid = isinstance(cells, list) and len(cells) == 2 and shown.placed
+    ground = {
+        "box": frames.box(shown, place),
+        "spots": frames.flat(agents, shown, place),
+        "ties": ties if isinstance(ties, list) and shown.placed else [],
+        "cells": cells if grid else [],
+    }
+    return json.dumps(ground)
 
 
 STYLE = """
