@@ -62,11 +62,6 @@ def test_only_the_pages_own_origin_opens_its_socket(server, request):
     assert set(refused.values()) == {403}, refused
 
 
-def test_a_name_made_to_point_here_is_refused_although_it_is_the_pages_own(explorer):
-    name = f"{EVIL}:{urlsplit(explorer).port}"
-    assert answer(explorer, name, host=name) in (400, 403)
-
-
 def test_localhost_is_as_good_as_the_address(explorer):
     name = f"http://localhost:{urlsplit(explorer).port}"
     assert answer(explorer, name, host=name) == 101

@@ -157,15 +157,10 @@ def test_the_budget_is_shown_with_the_records_it_left_out(window):
     assert "lines left out" in section(window, "Prompt of agent 4").inner_text()
     _, rows = downloaded(window, section(window, "records beyond the budget"))
     assert rows and {row["section"] for row in rows} <= {"stream", "recent"}
-    chart = window.page.locator(".mm-chart").first
-    with window.page.expect_download() as given:
-        chart.get_by_role("button", name="PNG").click()
-    assert given.value.suggested_filename == "agent-4-budget.png"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_hostile_words_stay_inert_in_both_themes(chromium, address, scheme):
-    with Window(chromium, address, color_scheme=scheme) as window:
+def test_hostile_words_stay_inert(chromium, address):
+    with Window(chromium, address) as window:
         window.open(see=".mm-section")
         second = quote(nth_run(window, 2))
         for agent, page, title in PAGES:

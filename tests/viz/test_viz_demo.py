@@ -100,22 +100,6 @@ def test_the_page_shows_the_days_that_were_played_and_goes_on(chromium, demo):
         window.until(lambda: len(set(pictures(window)) - set(before)) == 3)
 
 
-def test_the_spread_is_drawn_without_a_click_and_play_shows_who_tells_whom(
-    chromium, demo
-):
-    with Window(chromium, demo.ready()) as window:
-        window.open()
-        window.until(lambda: window.page.evaluate(DRAWN))
-        assert "rumour" in window.text(".mm-stage-legend")
-        day = window.text(".mm-stage-step strong")
-        press(window, "Play the story")
-        # While it plays, the page is always in the midst of a change.
-        window.sometime(lambda: window.text(".mm-stage-step strong") != day)
-        window.sometime(lambda: window.page.locator(".mm-stage-words").count() > 0)
-        arrow = window.page.locator(".mm-stage-arrow title").first.text_content()
-        assert " tells " in arrow
-
-
 def test_two_windows_show_one_town_and_choose_for_themselves(chromium, demo):
     with Window(chromium, demo.ready()) as one, Window(chromium, demo.ready()) as two:
         one.open("?view=agent&agent=2&step=5", see="text=Agent 2, step 5")

@@ -1,9 +1,6 @@
 """What can be shown of a running model, and what cannot."""
 
-import pytest
-
 from mesa_memory import Services
-from mesa_memory.viz import make_memory_component
 from mesa_memory.viz.live.live_run import NOT_RECORDED, live_feed
 from tests.support.live_pages import Others
 from tests.support.recorded_town import RecordedTown
@@ -53,10 +50,3 @@ def test_a_model_without_any_of_our_memories_is_not_recorded():
     feed = live_feed(Others(ours=0, theirs=1, none=0))
     assert feed.run is None
     assert "1 mesa_llm's STLTMemory" in feed.notes[1]
-
-
-def test_a_view_that_does_not_exist_is_refused_by_name():
-    with pytest.raises(
-        ValueError, match=r"views are story, population, .*got 'dreams'"
-    ):
-        make_memory_component(["dreams"])

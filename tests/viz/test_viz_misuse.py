@@ -36,11 +36,6 @@ def test_a_class_in_place_of_a_model_is_refused():
         MemoryViz(Town)
 
 
-def test_no_model_at_all_is_refused():
-    with pytest.raises(TypeError, match="model"):
-        MemoryViz()
-
-
 def test_a_model_without_agents_is_refused_unless_it_is_recorded():
     with pytest.raises(ValueError, match="the Town has no agents: make them in its"):
         MemoryViz(Town(0, rng=1))

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mesa_memory.viz.data import recall
-from mesa_memory.viz.data.agent import past
 from tests.support.browser import Window, browser
 from tests.support.dashboards import live_pages
-from tests.support.live_views import READ, VIEWS, Twin, both, press, rows, show, turn
+from tests.support.live_views import VIEWS, Twin, both, press, show, turn
 from tests.support.pages import HOSTILE
 
 pytestmark = pytest.mark.slow
@@ -70,19 +68,6 @@ def test_step_and_play_update_the_views_in_mesas_own_page(chromium, address):
         press(window, "Step")
         window.until(lambda: window.text(".mm-of") != last)
         assert window.step() == before
-
-
-def test_reset_begins_a_new_run(chromium, address):
-    with Window(chromium, address) as window:
-        window.open("ours", see="text=No step is finished yet")
-        press(window, "Step")
-        window.shows(step=1)
-        press(window, "Step")
-        window.shows(step=2)
-        press(window, "Reset")
-        window.until(lambda: "No step is finished yet" in window.text())
-        press(window, "Step")
-        window.shows(step=1)
 
 
 def test_a_step_pressed_right_after_a_run_was_chosen_is_of_that_run(chromium, address):
@@ -192,29 +177,6 @@ def test_step_and_play_change_what_a_view_says(page, twin, tab):
     assert said == must
 
 
-def test_the_past_stays_on_the_page_while_the_model_goes_on(page, twin):
-    choices, *functions = VIEWS["Agent"]
-    show(page, "Agent", choices)
-    first = int(page.step())
-    press(page, "Step")
-    page.until(lambda: int(page.step()) > first)
-    page.page.get_by_label("Step back").click()
-    page.until(lambda: "newest" not in page.text(".mm-step"))
-    page.until(lambda: f"step={page.step()}" in page.query())
-    before, must = both(page, twin, *functions)
-    assert before == must
-    chosen, last = page.step(), page.text(".mm-of")
-    press(page, "Step")
-    page.until(lambda: page.text(".mm-of") != last)
-    assert page.step() == chosen
-    assert both(page, twin, *functions) == [before, before]
-    page.page.get_by_label("Newest step").click()
-    page.until(lambda: "newest" in page.text(".mm-step"))
-    said, must = both(page, twin, *functions)
-    assert said == must
-    assert said != before
-
-
 def test_the_evidence_of_a_reflection_opens_while_the_model_runs(page, twin):
     while int(page.step()) < 3:
         number = int(page.step())
@@ -234,29 +196,6 @@ def test_the_evidence_of_a_reflection_opens_while_the_model_runs(page, twin):
     page.until(lambda: tree.count() == len(lines) > 1)
     events = {row["text"] for row in lines if row["kind"] == "message"}
     assert all(text in page.text(".mm-tree") for text in events)
-
-
-def test_weights_rank_again_what_came_to_mind_just_now(page, twin):
-    show(page, "Recall", {"Agent": "1"})
-    step = int(page.step())
-    run = twin.until(step)
-    (row,) = recall.recalls(run, 1, step)
-    found = recall.understood(row, past(run, 1))
-
-    def was():
-        held = rows(page.page.evaluate(READ), "Recall with other weights")
-        return [cells[1] for cells in held]
-
-    def must(weights):
-        ranked = recall.ranked(found, weights)[:25]
-        return [str(one.candidate.rank) for one in ranked]
-
-    page.page.get_by_role("button", name="All the same").click()
-    page.until(lambda: "weights=1%2C1%2C1" in page.query())
-    page.until(lambda: was() == must((1.0, 1.0, 1.0)))
-    page.page.get_by_role("button", name="As it was").click()
-    page.until(lambda: "weights" not in page.query())
-    page.until(lambda: was() == must(None))
 
 
 @pytest.mark.parametrize(

@@ -99,15 +99,6 @@ def test_a_press_is_for_the_run_chosen_last_also_while_the_page_is_being_drawn(s
     assert (first.steps, second.steps) == (0, 1)
 
 
-def test_the_buttons_that_are_pressed_stay_when_another_run_is_chosen(show):
-    first, second = Town(), Town()
-    shown = show(first, second)
-    before = shown.button("Step")
-    shown.choose(1)
-    before.click()
-    assert (first.steps, second.steps) == (0, 1)
-
-
 def test_what_plays_rests_when_another_run_is_chosen_and_does_not_go_on_by_itself(show):
     first, second = Town(), Town()
     shown = show(first, second)

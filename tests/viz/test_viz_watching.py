@@ -41,29 +41,20 @@ def town():
     Services.of(made).recorder.close()
 
 
-def test_work_is_followed_by_a_rest_so_that_its_share_of_the_time_is_bounded():
+@pytest.mark.parametrize(
+    ("share", "worked", "left"),
+    [(0.1, [0.2], 1.8), (0.5, [1.0, 0.5], 1.0), (0.01, [5.0], LONGEST_PAUSE_S)],
+    ids=["a share of the time", "work before the rest is over", "ten seconds at most"],
+)
+def test_work_is_followed_by_a_rest_that_bounds_its_share(share, worked, left):
     times = Times()
-    pace = times.pace(share=0.1)
+    pace = times.pace(share)
     assert pace.left == 0
-    times.work(pace, 0.2)
-    assert pace.left == pytest.approx(1.8)
-    times.now += 1.8
-    assert pace.left == 0
-
-
-def test_work_before_the_rest_is_over_makes_it_longer():
-    times = Times()
-    pace = times.pace(share=0.5)
-    times.work(pace, 1.0)
-    times.work(pace, 0.5)
-    assert pace.left == pytest.approx(1.0)
-
-
-def test_no_work_delays_the_next_look_for_longer_than_ten_seconds():
-    times = Times()
-    pace = times.pace(share=0.01)
-    times.work(pace, 5.0)
-    assert pace.left == LONGEST_PAUSE_S == 10
+    for seconds in worked:
+        times.work(pace, seconds)
+    assert pace.left == pytest.approx(left)
+    times.now += left
+    assert pace.left == pytest.approx(0)
 
 
 def test_work_while_the_simulation_rests_needs_no_rest():
