@@ -24,14 +24,5 @@ class Actions:
 
 
 NO_ACTIONS = Actions()
-_actions = solara.create_context(NO_ACTIONS)
-
-
-def provide_actions(actions: Actions) -> None:
-    """Offers actions to everything that is drawn below."""
-    _actions.provide(actions)
-
-
-def use_actions() -> Actions:
-    """The actions on the run that is shown."""
-    return solara.use_context(_actions)
+#: the actions on the run that is shown; a page provides them to all that it draws
+ACTIONS = solara.create_context(NO_ACTIONS)

@@ -73,7 +73,7 @@ def _Live(model: Any, views: list[View], record: bool) -> Any:
 
     if played() is None:
         Note(NOT_PLAYED.format(labels(page.feeds)[feed.key]), "warning")
-    Dashboard(page.feeds, selection, views, _told, feed, _actions(page, played))
+    Dashboard(page.feeds, selection, views, on_redraw, feed, _actions(page, played))
 
 
 def _actions(page: PageRuns, played: Callable[[], Any]) -> Actions:
@@ -96,11 +96,6 @@ def _actions(page: PageRuns, played: Callable[[], Any]) -> Actions:
         return feed
 
     return Actions(step, keep)
-
-
-def _told(stepped: Callable[[], None]) -> Callable[[], None]:
-    """Has a function called whenever Mesa says that its page is to be drawn anew."""
-    return on_redraw(stepped)
 
 
 def MemoryViz(
@@ -187,7 +182,7 @@ def _Page(
             with Panel(("of memory", "of the model")[tab.value], panel="mm-part"):
                 if tab.value == 0:
                     actions = _actions(page, lambda: current.value)
-                    Dashboard(page.feeds, selection, views, _told, feed, actions)
+                    Dashboard(page.feeds, selection, views, on_redraw, feed, actions)
                 else:
                     _Model(components, current.value)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.actions import NO_ACTIONS, Actions, provide_actions, use_actions
+from mesa_memory.viz.actions import ACTIONS, NO_ACTIONS, Actions
 from mesa_memory.viz.address import Address
 from mesa_memory.viz.search import Search
 from mesa_memory.viz.selection import Selection
@@ -65,7 +65,7 @@ def Dashboard(
     shown = use_chosen(source, selection.choice)
     use_run_in_address(feed, usual, seen.runs, selection)
     # Only the run that the page plays can be stepped.
-    provide_actions(actions if feed is usual else replace(actions, step=None))
+    ACTIONS.provide(actions if feed is usual else replace(actions, step=None))
     with solara.Div(classes=["mm-page"]):
         solara.Style(STYLE)
         Address(selection)
@@ -104,7 +104,7 @@ def use_run_in_address(
 @solara.component
 def Waiting() -> Any:
     """A run without a finished step."""
-    step = use_actions().step
+    step = solara.use_context(ACTIONS).step
     if step is not None:
         Empty(
             "No step is finished yet. Make one, or press Play.",

@@ -6,7 +6,7 @@ from typing import Any
 import solara
 
 from mesa_memory.runtime.services import Services
-from mesa_memory.viz.views import View, chosen
+from mesa_memory.viz.views import VIEWS, View
 
 
 def check_shown(model: Any, call: str) -> None:
@@ -66,4 +66,8 @@ def checked_views(views: Sequence[str] | None) -> list[View]:
         raise TypeError(
             f"views must be a list of keys such as ['agent'], got {views!r:.80}{advice}"
         )
-    return chosen(list(views) if views else None)
+    known = {view.key: view for view in VIEWS}
+    for key in views or ():
+        if key not in known:
+            raise ValueError(f"views are {', '.join(known)}, got {key!r}")
+    return [known[key] for key in views] if views else list(VIEWS)

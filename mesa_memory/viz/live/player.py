@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import solara
@@ -45,8 +46,7 @@ def Player(
 ) -> Any:
     """Reset, play and Step of the run that was chosen last.
 
-    The same buttons serve all runs of a page, and look for theirs when they are pressed:
-    a press that comes while another run is being drawn is neither lost nor of the old one.
+    The buttons look for their run when they are pressed, also while another is drawn.
 
     Args:
         current: says which model the page plays.
@@ -74,19 +74,13 @@ def Player(
         fault.set(None)
         playing.set(None if now and now.model is chosen else _Play(chosen))
 
-    def step() -> None:
-        _try(fault, lambda: _step(current.value))
-
-    def renew() -> None:
+    def reset() -> None:
+        playing.set(None)
         old = current.value
         new = made_again(old, parameters.peek())
         current.begin(new)
         if repeat.peek() and clock(old):
             playing.set(_Play(new, clock(old)))
-
-    def reset() -> None:
-        playing.set(None)
-        _try(fault, renew)
 
     def leave() -> None:
         fault.set(None)
@@ -95,7 +89,9 @@ def Player(
 
     solara.use_effect(leave, [id(model)])
     solara.lab.use_task(go_on, dependencies=[play], prefer_threaded=True)
-    _buttons(plays, not model.running, reset, toggle, step)
+    guarded = partial(_try, fault)
+    step = partial(guarded, lambda: _step(current.value))
+    _buttons(plays, not model.running, partial(guarded, reset), toggle, step)
     if fault.value is not None:
         Failure(fault.value)
 

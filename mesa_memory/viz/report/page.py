@@ -14,8 +14,7 @@ from mesa_memory.core.text.redaction import scrub, scrub_data
 from mesa_memory.experiments.studies.methods import facts_of_run, methods
 from mesa_memory.runs import Run
 from mesa_memory.viz.report.contents import Contents, Person, contents
-from mesa_memory.viz.report.payload import as_json, payload
-from mesa_memory.viz.report.sampling import samples
+from mesa_memory.viz.report.payload import as_json, payload, samples
 from mesa_memory.viz.templates import template
 
 #: bytes of a report that can still be sent by mail

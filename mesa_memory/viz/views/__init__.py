@@ -53,16 +53,3 @@ VIEWS = [
     View("hand", "Ask, fork", "mdi-source-fork", ByHandView),
     View("compare", "Compare", "mdi-compare", CompareView),
 ]
-
-
-def chosen(keys: list[str] | tuple[str, ...] | None) -> list[View]:
-    """The views with these keys, in this order; None is all.
-
-    Raises:
-        ValueError: for a key that no view has; names those there are.
-    """
-    known = {view.key: view for view in VIEWS}
-    for key in keys or ():
-        if key not in known:
-            raise ValueError(f"views are {', '.join(known)}, got {key!r}")
-    return [known[key] for key in keys] if keys else list(VIEWS)

@@ -4,7 +4,7 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.actions import use_actions
+from mesa_memory.viz.actions import ACTIONS
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import Empty, number
@@ -17,7 +17,7 @@ def NoMemories() -> Any:
         "No agent has remembered anything yet. Make a step; a run that is only read "
         "shows new steps by itself.",
         button="Make a step",
-        on_click=use_actions().step,
+        on_click=solara.use_context(ACTIONS).step,
     )
 
 
@@ -38,7 +38,7 @@ def Nothing(
         to: the choices that show data, such as a step; None for a run without data.
         button: the way there.
     """
-    step = use_actions().step
+    step = solara.use_context(ACTIONS).step
 
     def go() -> None:
         if to is None and step is not None:

@@ -1,8 +1,7 @@
 """Parts that views share: each a Solara component with a plain signature."""
 
-from mesa_memory.viz.widgets.chart import Chart
+from mesa_memory.viz.widgets.chart import Chart, Heatmap
 from mesa_memory.viz.widgets.choosing import AgentPicker, Choose, SearchBox, Slide
-from mesa_memory.viz.widgets.heatmap import Heatmap
 from mesa_memory.viz.widgets.passages import Passage, PassageMark, Passages
 from mesa_memory.viz.widgets.saying import (
     Empty,

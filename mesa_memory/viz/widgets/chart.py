@@ -1,4 +1,4 @@
-"""A chart by Apache ECharts, with PNG and SVG to download."""
+"""A chart by Apache ECharts, with PNG and SVG to download, and a heat map of any size."""
 
 import json
 from collections.abc import Callable
@@ -67,3 +67,30 @@ def Chart(
 
 def _nothing(_: dict[str, Any]) -> None:
     """For charts that lead nowhere."""
+
+
+@solara.component_vue("heatmap.vue")
+def Heatmap(
+    values: str,
+    agents: list[str],
+    columns: list[str],
+    row: int,
+    column: int,
+    height: int,
+    label: str,
+    file: str,
+    event_pick: Callable[[dict[str, int]], None],
+) -> None:
+    """Numbers as colours (viridis); pointing at a cell says its number.
+
+    Args:
+        values: float32 numbers row by row, in Base64; NaN is shown as unknown, 0 as
+            background.
+        agents, columns: names of the rows and columns.
+        row, column: the selection, -1 for nothing.
+        height: in pixels.
+        label: describes the picture to screen readers.
+        file: name of the PNG, without its ending.
+        event_pick: called with the ``row`` and ``column`` that were clicked, or reached
+            with the arrow keys.
+    """

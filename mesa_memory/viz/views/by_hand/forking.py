@@ -6,7 +6,7 @@ from typing import Any
 import solara
 import solara.lab
 
-from mesa_memory.viz.actions import use_actions
+from mesa_memory.viz.actions import ACTIONS
 from mesa_memory.viz.data import interventions as data
 from mesa_memory.viz.live.by_hand import Change, forked
 from mesa_memory.viz.views.focus import Focus
@@ -45,7 +45,7 @@ def Fork(focus: Focus, model: Any) -> Any:
     """A form, and the fork made with it."""
     form, done = solara.use_reactive(ForkForm()), solara.use_reactive(0)
     made: solara.Reactive[tuple[str, str] | None] = solara.use_reactive(None)
-    keep = use_actions().keep
+    keep = solara.use_context(ACTIONS).keep
 
     def put(**changes: Any) -> None:
         form.value = replace(form.peek(), **changes)
