@@ -39,7 +39,7 @@ def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[Feed]:
     with ExitStack() as opened:
         for store, which in runs:
             run = opened.enter_context(open_run(store, which))
-            state = f"This run {run.status}; what was recorded until then is shown."
+            state = f"This run {run.status}; the page shows it until then."
             notes = [state] if run.status in ("failed", "stopped") else []
             found.append(Feed(run, str(run), notes))
         opened.pop_all()
