@@ -8,9 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from benchmarks.recall import locomo, peers, published, sweep
+from benchmarks.recall import locomo, published
 from benchmarks.recall import world as world_command
 from benchmarks.recall.corpus import (
     Corpus,
@@ -26,7 +25,6 @@ from benchmarks.recall.history import PHRASINGS, world
 from benchmarks.recall.remembered import RememberedEmbedder
 from mesa_memory import Scoring
 from mesa_memory.embedders import embedder as embedder_of
-from mesa_memory.retrieval.scoring import importance_of
 
 EMBEDDER = RememberedEmbedder(embedder_of("static"))
 NAME, STEP = r"(?P<n>Agent \d+)", r"(?P<t>\d+)"
@@ -181,40 +179,6 @@ def test_the_preset_ranks_as_the_published_formula_does():
     assert len(preset) > 30
 
 
-def test_the_released_code_falls_back_to_a_half_for_what_is_equal_for_all():
-    assert published.normal(np.array([2.0, 2.0]), 0.5).tolist() == [0.5, 0.5]
-    assert published.normal(np.array([1.0, 3.0, 2.0]), 0.5).tolist() == [0, 1, 0.5]
-
-
-def test_the_sweep_finds_the_ranks_that_recall_finds():
-    corpus = world(5, 4, 100)
-    questions = list(sweep.asked(corpus, EMBEDDER))
-    scoring = Scoring(importance=0.3, recency=0.2, time_match=0.2)
-    answered = list(evidence_ranks(corpus, EMBEDDER, ours(scoring)))
-    found = [sweep.ranks(question, scoring) for question in questions]
-    # Of equal scores the sweep counts the best rank, recall the earlier record's.
-    equal = [a <= b for (a,), (_, (b,)) in zip(found, answered)]
-    close = [b - a <= 1 for (a,), (_, (b,)) in zip(found, answered)]
-    assert all(equal) and all(close)
-
-
-def test_the_plot_marks_the_defaults():
-    rows = [
-        {"importance": i, "recency": r, "decay": d, "time_match": a}
-        | {column: 50.0 + 10 * r for column, *_ in sweep.LINES.values()}
-        for i in (0.0, Scoring().importance)
-        for r in (0.0, Scoring().recency)
-        for d in (0.9, Scoring().decay)
-        for a in (0.0, Scoring().time_match)
-    ]
-    figure = sweep.plot(rows)
-    assert len(figure.axes) == 4
-    for axes in figure.axes:
-        *lines, mark = axes.get_lines()
-        assert len(lines) == len(sweep.LINES)
-        assert mark.get_xdata()[0] == 1
-
-
 # -- what the world shows ---------------------------------------------------------
 
 
@@ -256,20 +220,6 @@ def test_reading_now_finds_more_of_the_present_in_a_long_life():
 # -- the commands -----------------------------------------------------------------
 
 
-def test_the_world_command_prints_one_object_with_a_row_for_each_scoring():
-    given = ["--seeds", "1", "--people", "3", "--steps", "100"]
-    result = CliRunner().invoke(world_command.main, [*given, "--json"])
-    assert result.exit_code == 0, result.output
-    table = json.loads(result.output)
-    expected = {"default", "relevance_only", "generative_agents", "mesa_llm", "cosine"}
-    expected |= {"bm25", "mix", "paper", "released_code", "recency 0.2"}
-    assert expected <= table.keys()
-    for row in table.values():
-        assert {"present", "past", "unchanged", "questions"} <= row.keys()
-        assert row["questions"] == len(world(1000, 3, 100).questions)
-    assert "released_code" in CliRunner().invoke(world_command.main, given).output
-
-
 def conversations(tmp_path):
     turns = [
         {"id": f"D{n}", "speaker": "Ann", "text": text, "session": n, "date": "May"}
@@ -294,41 +244,3 @@ def test_questions_whose_evidence_is_not_in_the_file_do_not_count(tmp_path):
     }  # fmt: skip
     row = locomo.measure(data, EMBEDDER, published.released)
     assert row["questions"] == 1 and row["recall@5"] == 100
-
-
-def test_the_sweep_command_writes_rows_and_a_picture(tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep, "RECENCIES", (0.0, Scoring().recency))
-    monkeypatch.setattr(sweep, "IMPORTANCES", (Scoring().importance,))
-    monkeypatch.setattr(sweep, "DECAYS", (Scoring().decay,))
-    monkeypatch.setattr(sweep, "TIME_MATCHES", (Scoring().time_match,))
-    monkeypatch.setattr(sweep, "world", lambda seed, phrasing: world(seed, 3, 100))
-    picture = tmp_path / "weights.png"
-    given = ["--data", str(conversations(tmp_path)), "--seeds", "1", "--json"]
-    result = CliRunner().invoke(sweep.main, [*given, "--plot", str(picture)])
-    assert result.exit_code == 0, result.output
-    first, second = json.loads(result.output)
-    assert (first["recency"], second["recency"]) == (0.0, Scoring().recency)
-    assert {"present", "past", "unchanged", "locomo@10"} <= first.keys()
-    assert picture.stat().st_size > 10_000
-
-
-def test_a_peer_that_is_not_installed_is_reported_and_the_others_are_measured(
-    monkeypatch,
-):
-    def absent(embed, k):
-        import nobody_has_this_package  # noqa: F401
-
-    monkeypatch.setitem(peers.PEERS, "absent", absent)
-    table = peers.compare(["ours", "absent", "cosine"], None, 300)
-    assert table["absent"] == {"missing": "nobody_has_this_package"}
-    assert table["ours"]["times_ours"] == 1
-    assert table["cosine"]["ms_per_query"] > 0
-
-
-def test_the_bare_scan_finds_what_is_nearest():
-    items = [Item(str(n), n, "A", str(n / 4), "") for n in range(8)]
-    ask = peers.cosine(lambda text: Plain().embed([text])[0], 3)(
-        Corpus(items, [], 7), Plain()
-    )
-    assert ask("1.05") == ["4", "5", "3"]
-    assert importance_of(items[0].grade) == 0.5
