@@ -261,7 +261,7 @@ def test_a_name_that_is_gone_is_an_error_that_says_what_to_do(name, monkeypatch)
 def test_a_model_object_that_makes_no_messages_is_an_error(monkeypatch):
     agent, _ = person()
     monkeypatch.delattr(type(agent.llm), "_build_messages")
-    with pytest.raises(HostChanged, match=r"no _build_messages.*pip install"):
+    with pytest.raises(HostChanged, match=r"lacks _build_messages.*pip install"):
         route_reasoning(agent)
 
 
