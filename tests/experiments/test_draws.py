@@ -176,7 +176,7 @@ def test_what_has_no_seed_is_told_so():
 
     with pytest.raises(NoSeed, match=r"after the model's super\(\).__init__"):
         Early()
-    with pytest.raises(NoSeed, match="str has none"):
+    with pytest.raises(NoSeed, match="str lacks one"):
         draw("a model", "x")
 
 

@@ -80,7 +80,9 @@ def test_a_vector_that_was_not_recorded_is_a_mismatch_or_asked_for(tmp_path):
     with sqlite3.connect(file) as on:
         on.execute("DELETE FROM vectors WHERE key IN (SELECT max(key) FROM vectors)")
     town = RemoteTown(None, replay=file)
-    with pytest.raises(ReplayMismatch, match="lacks the vectors by remote:table of 1 texts"):
+    with pytest.raises(
+        ReplayMismatch, match="lacks the vectors by remote:table of 1 texts"
+    ):
         for _ in range(3):
             town.step()
     town = RemoteTown(None, replay=file, on_miss="call")
