@@ -94,43 +94,27 @@ class FastEmbedder:
             raise EmbedderError(
                 f"the folder {self.folder} for {self.model!r} was not found"
             )
-        try:
-            return self._open(library, local_files_only=True)
-        except Exception as error:  # several libraries, with classes of their own
-            if not self.download or self.folder:
-                raise self._failure(error) from error
-        try:
-            return self._open(library, local_files_only=False)
-        except Exception as error:
-            raise self._failure(error) from error
-
-    def _open(self, library: Any, local_files_only: bool) -> Any:
-        return library(
-            self.model,
-            cache_dir=self.cache_dir,
-            threads=self.threads,
-            specific_model_path=str(self.folder) if self.folder else None,
-            local_files_only=local_files_only,
-        )
-
-    def _failure(self, error: Exception) -> EmbedderError:
-        said = f"the embedding model {self.model!r} cannot be loaded"
-        if self.folder:
-            return EmbedderError(
-                f"{said} from {self.folder}: {error}. The folder must hold the ONNX "
-                "file and tokenizer.json of this very model."
-            )
-        if self.download:
-            return EmbedderError(
-                f"{said} or downloaded: {error}. Check its name (see fastembed."
-                "TextEmbedding.list_supported_models()) and the network, or give a "
-                "folder with its files: FastEmbedder(model, folder=…).",
-            )
-        return EmbedderError(
-            f"{said} from the files on this machine: {error} Fetch it once with "
-            f"FastEmbedder({self.model!r}, download=True), or give a folder with its "
-            "files: FastEmbedder(model, folder=…). embedder('static') needs no files."
-        )
+        # Files that are here are never looked for on the network.
+        for local in (True, False) if self.download and not self.folder else (True,):
+            try:
+                return library(
+                    self.model,
+                    cache_dir=self.cache_dir,
+                    threads=self.threads,
+                    specific_model_path=str(self.folder) if self.folder else None,
+                    local_files_only=local,
+                )
+            except Exception as error:  # several libraries, with classes of their own
+                failure = error
+        raise EmbedderError(
+            f"the embedding model {self.model!r} cannot be loaded from "
+            f"{self.folder or 'the files on this machine'}"
+            f"{' or the network' if not local else ''}: {failure} A folder must hold "
+            "the ONNX file and tokenizer.json of this very model. Check the name (see "
+            "fastembed.TextEmbedding.list_supported_models()) and fetch the model once "
+            f"with FastEmbedder({self.model!r}, download=True), or use "
+            "embedder('static'), which needs no files."
+        ) from failure
 
 
 def _library() -> Any:

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 from mesa_memory.errors import NotPicklable
 from mesa_memory.experiments.studies.futures import outcomes_of
-from mesa_memory.experiments.studies.open_stores import stores
 from mesa_memory.experiments.studies.processes import Processes
 from mesa_memory.experiments.studies.worker import (
     Job,
@@ -33,11 +32,8 @@ class Serial:
 
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
         """See ``Workers``."""
-        try:
-            for job in jobs:
-                yield run_job(job)
-        finally:
-            stores.close()
+        for job in jobs:
+            yield run_job(job)
 
 
 class Futures:
@@ -59,7 +55,6 @@ class Futures:
         def end(under_way: Any) -> None:
             stop.set()
             wait(under_way)
-            stores.close()
 
         make = partial(run_job, stopping=stop.is_set)
         return outcomes_of(self.executor, make, jobs, end)

@@ -20,7 +20,6 @@ from typing import Any
 from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import WorkerLost
 from mesa_memory.experiments.studies.futures import outcomes_of
-from mesa_memory.experiments.studies.open_stores import stores
 from mesa_memory.experiments.studies.worker import (
     LOST_WORKER,
     Job,
@@ -88,7 +87,6 @@ class Processes:
         finally:
             for worker in workers:
                 worker.end()
-            stores.close()
 
 
 def _processors() -> int:

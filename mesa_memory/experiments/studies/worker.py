@@ -5,6 +5,7 @@ What it writes depends on the case alone, not on who makes it, where and when.
 
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,13 @@ from mesa_memory.experiments.studies.account import StudyAccount
 from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.fingerprint import changed_code
 from mesa_memory.experiments.studies.forks import Fork, take_over
-from mesa_memory.experiments.studies.open_stores import stores
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.llm.cost.usage import Budget, Usage
 from mesa_memory.runs.recording.config import Recording, versions
 from mesa_memory.runs.recording.resume import begin_in, resume_in
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import Batch, RunInfo
+from mesa_memory.stores.open import open_store
 from mesa_memory.stores.spending import Spending
 from mesa_memory.stores.studies import FAILED, FINISHED, STOPPED, CaseRow, Studies
 
@@ -143,16 +144,16 @@ def run_job(job: Job, stopping: Callable[[], bool] = lambda: False) -> JobOutcom
         stopping: True as soon as the run is to be ended between two steps.
     """
     try:
-        studies = Studies(stores.open(job.location))
-        try:
-            case, new = studies.claim(job.study, job.number, job.info)
-        except RunInUse as error:
-            return JobOutcome(job.number, BUSY, str(error))
-        if not case.due:
-            return JobOutcome(job.number, FINISHED, usage=case.usage)
-        return _CaseRun(job, studies, case, stopping).made(new)
+        with closing(open_store(job.location)) as store:
+            studies = Studies(store)
+            try:
+                case, new = studies.claim(job.study, job.number, job.info)
+            except RunInUse as error:
+                return JobOutcome(job.number, BUSY, str(error))
+            if not case.due:
+                return JobOutcome(job.number, FINISHED, usage=case.usage)
+            return _CaseRun(job, studies, case, stopping).made(new)
     except StoreError as error:
-        stores.forget(job.location)
         return JobOutcome(job.number, LOST, _told(error))
 
 
@@ -387,7 +388,8 @@ def _told(error: BaseException) -> str:
 def steps_done(job: Job) -> float:
     """The last step of a case that is in the store; 0 without one."""
     try:
-        return Studies(stores.open(job.location)).done(job.study, job.number)
+        with closing(open_store(job.location, read_only=True)) as store:
+            return Studies(store).done(job.study, job.number)
     except StoreError as error:  # the next worker will say what is wrong with it
         logger.debug("it is not known how far case %s is: %s", job.number, error)
         return 0.0
