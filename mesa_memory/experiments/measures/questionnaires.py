@@ -167,12 +167,6 @@ def checked(given: Any) -> tuple[Questionnaire, ...]:
     return several
 
 
-def described(questionnaires: Iterable[Questionnaire]) -> dict[str, Any]:
-    """The questionnaires of a study for its fingerprint; empty without one."""
-    asked = [questionnaire.description for questionnaire in questionnaires]
-    return {"questionnaires": asked} if asked else {}
-
-
 def parts_of(questionnaires: Iterable[Questionnaire]) -> list[tuple[str, Any]]:
     """The agents and questions of questionnaires, with names."""
     return [

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from mesa_memory.errors import NotPicklable
 from mesa_memory.experiments.studies.futures import outcomes_of
@@ -20,18 +20,11 @@ from mesa_memory.experiments.studies.worker import (
 SERIAL = "serial"
 
 
-class Workers(Protocol):
-    """Makes jobs and gives their outcomes as they come."""
-
-    def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
-        """Each job has one outcome."""
-
-
 class Serial:
     """One run after the other, in this process."""
 
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
-        """See ``Workers``."""
+        """Makes all jobs; gives each outcome as it comes."""
         for job in jobs:
             yield run_job(job)
 
@@ -47,7 +40,7 @@ class Futures:
         self.executor = executor
 
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
-        """See ``Workers``."""
+        """See ``Serial``."""
         if not isinstance(self.executor, ThreadPoolExecutor):
             return outcomes_of(self.executor, run_apart, jobs)
         stop = threading.Event()  # only what runs in this process can be told to stop
@@ -60,7 +53,7 @@ class Futures:
         return outcomes_of(self.executor, make, jobs, end)
 
 
-def workers_of(executor: Any) -> Workers:
+def workers_of(executor: Any) -> Any:
     """The workers that a user chose.
 
     Args:
@@ -87,7 +80,7 @@ def workers_of(executor: Any) -> Workers:
     )
 
 
-def check_picklable(workers: Workers, jobs: Sequence[Job]) -> None:
+def check_picklable(workers: Any, jobs: Sequence[Job]) -> None:
     """Raises if the jobs cannot be sent to other processes.
 
     Raises:
@@ -101,7 +94,7 @@ def check_picklable(workers: Workers, jobs: Sequence[Job]) -> None:
         _check(name, value, packed)
 
 
-def _packing(workers: Workers) -> Callable[[Any], bytes] | None:
+def _packing(workers: Any) -> Callable[[Any], bytes] | None:
     """Packs a job for workers in other processes; None if they take any object."""
     executor = workers.executor if isinstance(workers, Futures) else None
     if isinstance(workers, Processes) or isinstance(executor, ProcessPoolExecutor):

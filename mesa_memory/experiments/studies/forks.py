@@ -40,7 +40,6 @@ class _Branch:
         checkpoints: steps after which it has one, and whether that stays.
         since: it will have a checkpoint of this step and of all later ones; None if it
             makes no more steps.
-        wave: how many others must be made before it, one after the other.
         changes: step, factor and label of its changes.
     """
 
@@ -48,7 +47,6 @@ class _Branch:
     case: Case
     checkpoints: Mapping[float, bool]
     since: float | None = None
-    wave: int = 0
     changes: frozenset[tuple[float, str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -130,15 +128,10 @@ def _among(branches: list[_Branch]) -> dict[str, Fork]:
     made = [branch for branch in branches if not branch.new]
     found = {}
     for new in sorted((b for b in branches if b.new), key=lambda b: b.order):
-        best = min(
-            made,
-            key=lambda old: (-new.shares(old), old.wave, old.row.number),
-            default=None,
-        )
+        best = max(made, key=new.shares, default=None)
         step = 0.0 if best is None else new.shares(best)
         if best is not None and step > 0:
             found[new.row.key] = Fork(best.row.number, step)
-            new.wave = best.wave + 1
         new.since = max(step, 1)
         made.append(new)
     return found

@@ -12,7 +12,6 @@ from mesa_memory.errors import (
     StudyChanged,
     WorkerLost,
 )
-from mesa_memory.experiments.studies.executors import Workers
 from mesa_memory.experiments.studies.fingerprint import differences
 from mesa_memory.experiments.studies.worker import (
     BUSY,
@@ -58,7 +57,7 @@ class Progress:
 
 def make(
     studies: Studies,
-    workers: Workers,
+    workers: Any,
     jobs: Sequence[Job],
     bar: Progress,
     current: Callable[[], Mapping[str, Any]],
@@ -95,14 +94,14 @@ def make(
 
 def _make(
     studies: Studies,
-    workers: Workers,
+    workers: Any,
     ready: Sequence[Job],
     bar: Progress,
     current: Callable[[], Mapping[str, Any]],
 ) -> set[int]:
     """The numbers of the jobs that another process is making."""
     busy = set()
-    with closing(workers.outcomes(ready)) as outcomes:  # type: ignore[type-var]
+    with closing(workers.outcomes(ready)) as outcomes:
         for outcome in outcomes:
             if outcome.state == BUSY:
                 busy.add(outcome.number)

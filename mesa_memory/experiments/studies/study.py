@@ -14,7 +14,6 @@ from mesa_memory.errors import StoreUnavailable, StudyChanged, StudyError
 from mesa_memory.experiments.measures.questionnaires import (
     Questionnaire,
     checked,
-    described,
     parts_of,
 )
 from mesa_memory.experiments.measures.watch import Measure, check_measures
@@ -239,7 +238,10 @@ class Study:
             "measures": sorted(self.measures),
             "outcomes": sorted(self.outcomes),
             "record": self.record,
-        } | described(self.questionnaires)
+        }
+        if self.questionnaires:
+            asked = [each.description for each in self.questionnaires]
+            configuration["questionnaires"] = asked
         return fingerprints.fingerprint(objects, configuration)
 
     # -- what is behind it ------------------------------------------------------------
