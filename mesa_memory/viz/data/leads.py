@@ -55,8 +55,3 @@ def widest_words(run: Run) -> str:
         agents.setdefault(words, set()).add(agent)
         times[words] += 1
     return max(agents, key=lambda w: (len(agents[w]), times[w]), default="")
-
-
-def beginning(words: str, chars: int = 60) -> str:
-    """At most as many characters of a text, for the name of a button."""
-    return words if len(words) <= chars else words[: chars - 1].rstrip() + "…"

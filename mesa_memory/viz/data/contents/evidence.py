@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from types import MappingProxyType
 from typing import Any
 
@@ -92,26 +93,20 @@ def nodes(
             "depth": line["depth"],
             "head": _head(line, called),
             "note": _note(line, past.by_id.get(line["id"]), changed.get(line["id"])),
-            "text": text(line, past, LINE_CHARS if line["depth"] else None),
+            "text": _text(line, past.by_id.get(line["id"])),
             "known": not line["missing"],
         }
         for line in found.lines[:TREE_LINES]
     ]
 
 
-def text(line: Row, past: Past, limit: int | None = None) -> str:
-    """The text of a record, as agents are shown it if it is of the agent's own past.
-
-    Args:
-        line: a record, or a line of its evidence.
-        limit: characters after which it is cut; None is all.
-    """
-    row = past.by_id.get(line["id"])
+def _text(line: Row, row: Row | None) -> str:
+    """The text of a record, as agents are shown it if it is of the agent's own past."""
     full = text_of(row) if row else line["text"] or ""
-    return full if limit is None else cut(full, limit)
+    return cut(full, LINE_CHARS) if line["depth"] else full
 
 
-def standing(row: Row, step: float) -> str:
+def standing(row: Row, step: float = inf) -> str:
     """``"remembered"`` at the end of a step, or the reason and step of the record's end."""
     end = row["valid_to"]
     if end is None or end > step:
@@ -132,7 +127,5 @@ def _note(line: Row, row: Row | None, by_hand: Intervention | None) -> str:
         return "shown above"
     notes = [f"{by_hand.says} at step {by_hand.step:.15g}"] if by_hand else []
     if row is not None and row["valid_to"] is not None:
-        notes.append(
-            f"{row['closed_because'] or 'ended'} in step {row['valid_to']:.15g}"
-        )
+        notes.append(standing(row))
     return "; ".join(notes)

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from mesa_memory.core.records import REFUSED
 from mesa_memory.layers.facts.statement import KIND, FactStatement, is_statement
+from mesa_memory.runs import Run
 from mesa_memory.viz.data.agent import Past, Row
 
 #: what the agent saw with its own eyes has no speaker
@@ -68,23 +70,21 @@ def facts(past: Past, step: float) -> list[Fact]:
 
 def first(past: Past) -> float | None:
     """The step from which on something was known; None if nothing ever was."""
-    made = every(past, float("inf"))
+    made = every(past, inf)
     known = (one.row["valid_from"] for one in made if not one.refused)
     return min(known, default=None)
 
 
 def every(past: Past, step: float) -> list[Fact]:
     """All claims that the memory ever wrote down by a step, refused ones too."""
-    found = []
-    for row in past.rows:
-        if row["kind"] == KIND and row["valid_from"] <= step and _is_statement(row):
-            end = row["valid_to"]
-            until = end if end is not None and end <= step else None
-            statement = FactStatement.of_content(
-                row["content"], row["subject"], row["step"]
-            )
-            found.append(Fact(row, statement, until))
-    return found
+    rows = [row for row in past.rows if row["valid_from"] <= step]
+    return [_fact(r, step) for r in rows if r["kind"] == KIND and _is_statement(r)]
+
+
+def _fact(row: Row, step: float = inf) -> Fact:
+    end = row["valid_to"]
+    statement = FactStatement.of_content(row["content"], row["subject"], row["step"])
+    return Fact(row, statement, end if end is not None and end <= step else None)
 
 
 def history(past: Past, record: str, step: float) -> list[Fact]:
@@ -103,15 +103,9 @@ def history(past: Past, record: str, step: float) -> list[Fact]:
     return sorted(found, key=lambda one: (one.statement.since, one.row["seq"]))
 
 
-def verdicts(past: Past, step: float) -> list[Fact]:
-    """The claims whose statements a write gate has judged, newest first.
-
-    A fact that goes on under another name, or with a speaker less, was not judged again.
-    """
-    made = every(past, step)
-    before = {one.row["superseded_by"]: one.statement for one in made}
-    judged = [one for one in made if one.statement.gate]
-    return [o for o in reversed(judged) if not _goes_on(o, before.get(o.row["id"]))]
+def judged(run: Run, agent: Any) -> set[str]:
+    """Ids of the claims whose statements a write gate has judged."""
+    return {row["id"] for row in run.verdicts(agent, as_records=True)}
 
 
 def ending(fact: Fact, past: Past) -> str:
@@ -120,20 +114,8 @@ def ending(fact: Fact, past: Past) -> str:
         return ""
     by = past.by_id.get(fact.row["superseded_by"] or "")
     if by is not None and _is_statement(by):
-        newer = FactStatement.of_content(by["content"], by["subject"], by["step"])
-        negation = "" if newer.holds else "not "
-        return f"superseded by {negation}{newer.value}"
+        return f"superseded by {_fact(by).value}"
     return fact.row["closed_because"] or "ended"
-
-
-def _goes_on(one: Fact, before: FactStatement | None) -> bool:
-    """True if a record adds nothing to the one it replaced."""
-    now = one.statement
-    return before is not None and (before.value, before.strength, before.last) == (
-        now.value,
-        now.strength,
-        now.last,
-    )
 
 
 def _rivals(one: Fact, group: list[Fact]) -> tuple[str, ...]:
@@ -144,8 +126,10 @@ def _rivals(one: Fact, group: list[Fact]) -> tuple[str, ...]:
 def _renewed(fact: Fact, by_id: dict[str, Fact]) -> bool:
     """True if a later record says the same in its place."""
     by = by_id.get(fact.row["superseded_by"] or "")
-    same = by is not None and by.statement.says == fact.statement.says
-    return same and by is not None and by.statement.topic == fact.statement.topic
+    if by is None:
+        return False
+    now, then = by.statement, fact.statement
+    return (now.says, now.topic) == (then.says, then.topic)
 
 
 def _is_statement(row: Row) -> bool:

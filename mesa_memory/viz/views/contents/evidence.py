@@ -4,8 +4,10 @@ from typing import Any
 
 import solara
 
+from mesa_memory.core.content import cut
 from mesa_memory.runs.versions import source_ids
 from mesa_memory.viz.data import interventions, leads
+from mesa_memory.viz.data.agent import text_of
 from mesa_memory.viz.data.contents import evidence as data
 from mesa_memory.viz.data.requests import origins
 from mesa_memory.viz.data.requests import requests as asked
@@ -52,7 +54,7 @@ def Conclusions(focus: Focus, made: list[data.Row], chosen: str) -> Any:
                 "about": "subject",
                 "sources": lambda row: len(source_ids(row)),
                 "state": lambda row: data.standing(row, focus.step),
-                "text": lambda row: data.text(row, focus.past, LISTED_CHARS),
+                "text": lambda row: cut(text_of(row), LISTED_CHARS),
             },
             made,
             file=f"agent-{focus.agent}-conclusions",

@@ -111,7 +111,9 @@ def History(focus: Focus, record: str) -> Any:
 @solara.component
 def Gate(focus: Focus) -> Any:
     """The verdict of the write gate on each statement."""
-    judged = data.verdicts(focus.past, focus.step)
+    ids = focus.source.of(data.judged, focus.agent)
+    made = reversed(data.every(focus.past, focus.step))
+    judged = [one for one in made if one.row["id"] in ids]
     refused = sum(one.refused for one in judged)
 
     def answers(one: data.Fact, passed: bool) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import solara
 
 import mesa_memory.viz.views.curves as curves
+from mesa_memory.core.content import brief
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data import leads
 from mesa_memory.viz.data.spread import spread as data
@@ -25,8 +26,11 @@ from mesa_memory.viz.widgets import (
 )
 
 ALL = "all"
+#: characters of a text in the name of a button
+BUTTON_CHARS = 60
 #: the options of the address that have the least similarity and the ticks
 LEAST, TICKS = "spread_least", "spread_ticks"
+SIMILARITIES = [f"{n / 100:g}" for n in range(101)]
 NOT_MEANT = (
     "A sentence that is more similar to the second text than to the first does not "
     "count: a denial, for example, has most of the words of the rumour that it denies."
@@ -79,7 +83,7 @@ def AskForText(focus: Focus) -> Any:
         "Texts with a like meaning and like words are found in all memories, at all "
         "steps.",
         "mdi-map-search-outline",
-        button=f"Look for “{leads.beginning(words)}”" if words else "",
+        button=f"Look for “{brief(words, BUTTON_CHARS)}”" if words else "",
         on_click=lambda: focus.selection.choose(text=words),
     )
 
@@ -105,7 +109,9 @@ def Holding(focus: Focus, found: data.Found, other: data.Found | None) -> Any:
     kinds = [ALL, *sorted(set(found.corpus.lives["kind"]))]
     kind = selection.option("spread_kind", ALL, kinds)
     criteria = data.Criteria(
-        _least(selection), None if kind == ALL else kind, selection.option(TICKS, "")
+        float(selection.option(LEAST, f"{data.MIN_SIMILARITY}", SIMILARITIES)),
+        None if kind == ALL else kind,
+        selection.option(TICKS, ""),
     )
     held = solara.use_memo(lambda: data.holding(found, criteria), [id(found), criteria])
     against = solara.use_memo(
@@ -124,11 +130,11 @@ def Holding(focus: Focus, found: data.Found, other: data.Found | None) -> Any:
     ):
         Slide(
             label="Least similarity", value=criteria.least, min=0.0, max=1.0, step=0.01,
-            event_change=lambda value: selection.set_option(LEAST, f"{value:.2f}"),
+            event_change=lambda value: selection.set_option(LEAST, f"{round(value, 2):g}"),
         )  # fmt: skip
         choices = {name: name for name in kinds} | {ALL: "all kinds"}
         Choose("Kind of record", kind, choices, selection.setter("spread_kind"))
-    Diffusion(focus, held, against)
+    Diffusion(focus, held, against, criteria.least)
     with solara.Div(classes=["mm-columns"]):
         with Section("Holders by step", hint="first holders at the top"):
             curves.StepMap(
@@ -143,18 +149,12 @@ def Holding(focus: Focus, found: data.Found, other: data.Found | None) -> Any:
     Sentences(focus, found, criteria)
 
 
-def _least(selection: Selection) -> float:
-    """The chosen similarity, two digits, within 0 and 1."""
-    try:
-        value = float(selection.option(LEAST, f"{data.MIN_SIMILARITY}"))
-    except ValueError:
-        return data.MIN_SIMILARITY
-    return round(value, 2) if 0 <= value <= 1 else data.MIN_SIMILARITY
-
-
 @solara.component
 def Diffusion(
-    focus: Focus, held: data.HoldingCounts, against: data.HoldingCounts | None
+    focus: Focus,
+    held: data.HoldingCounts,
+    against: data.HoldingCounts | None,
+    least: float,
 ) -> Any:
     """The number of holders, and of those of the other text, step by step."""
     selection = focus.selection
@@ -170,7 +170,7 @@ def Diffusion(
             }
         )
         if not held.counts.any():
-            half = f"{_least(selection) / 2:.2f}"
+            half = f"{round(least / 2, 2):g}"
             Empty(
                 "No text is similar enough. Move the slider to the left; the nearest "
                 "texts are listed below.",

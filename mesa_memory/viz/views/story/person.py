@@ -101,7 +101,8 @@ def _view(mind: data.Mind) -> str:
 def _thought(at: Focus, mind: data.Mind, thought: data.Thought) -> PersonLine:
     choose = at.selection.choose
     go = partial(choose, view=_view(mind), agent=at.agent, step=at.step)
-    return PersonLine(thought.text, go, note=_why(thought), faint=not thought.shown)
+    why = thought.reason + "; no room in the prompt" * (not thought.shown)
+    return PersonLine(thought.text, go, note=why, faint=not thought.shown)
 
 
 def _conclusion(at: Focus, row: Row) -> PersonLine:
@@ -110,14 +111,9 @@ def _conclusion(at: Focus, row: Row) -> PersonLine:
     return PersonLine(text, go, head=f"{row['kind']}:")
 
 
-def _why(thought: data.Thought) -> str:
-    return thought.reason + "; no room in the prompt" * (not thought.shown)
-
-
 def _to(source: Source, row: Row) -> str:
     """The recipients of words, as far as the record names them."""
-    content = row["content"] if isinstance(row["content"], dict) else {}
-    given = content.get("recipients") if row["kind"] == "message" else None
+    given = row["content"].get("recipients") if row["kind"] == "message" else None
     several = given if isinstance(given, list) else []
     names = [source.title(one) for one in several if isinstance(one, int | str)]
     return f"to {', '.join(names)}:" if names else ""
@@ -125,8 +121,7 @@ def _to(source: Source, row: Row) -> str:
 
 def _explain(at: Focus, row: Row) -> None:
     """Words lead to the agents that remember them, all else to the agent's memory."""
-    content = row["content"] if isinstance(row["content"], dict) else {}
-    words = content.get("message") if row["kind"] == "message" else None
+    words = row["content"].get("message") if row["kind"] == "message" else None
     if isinstance(words, str) and words.strip():
         to_spread(at.selection, words, at.agent, at.step)
     else:
