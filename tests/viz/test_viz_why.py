@@ -127,8 +127,8 @@ def test_a_click_on_an_impression_chooses_the_pair_and_leads_to_its_evidence(
     assert download(window, "CSV", ".mm-section:has-text('All impressions')") == (
         "impressions-step-5.csv"
     )
-    history = window.page.locator(".mm-section", has_text="One pair over time")
-    history.locator("tbody tr").last.click()
+    window.open(f"?view=impressions&run={run}&step=3&agent=b&other_agent=7", see=CHART)
+    window.page.get_by_role("button", name="See its evidence").click()
     window.shows(view="evidence", record="b/stlt/impression/1")
     assert "Evidence of b/stlt/impression/1" in window.text()
     assert "gone/stlt/message/1" in window.text()
