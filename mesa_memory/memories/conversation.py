@@ -138,7 +138,5 @@ class ConversationMemory(RecallMixin, MemoryModule):
 
     def get_prompt_ready(self) -> str:
         """The summaries, and the conversations under way."""
-        return (
-            f"Conversations before:\n{self.format_long_term() or render.NONE_YET}\n\n"
-            f"Short term memory:\n{self.format_short_term()}"
-        )
+        known = self.format_long_term() or render.NONE_YET
+        return self.with_recent("Conversations before", known)

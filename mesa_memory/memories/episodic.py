@@ -195,9 +195,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
     def format_long_term(self) -> str:
         """The recalled events in the order in which they happened."""
         index, runtime = self._stream.index, self.layer_context.runtime
-        index.refresh()
-        listed = self._stream.ungraded()
-        found = self._recollection.find(None, None, without=listed)
+        found = self._stream.bring_to_mind()
         chosen = self._with_room(found.records)
         recalled = index.in_order(chosen)
         runtime.note_recall("prompt", found, lambda r: r.record.id in chosen)
@@ -209,10 +207,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
     def get_prompt_ready(self) -> str:
         """The recalled events, and recent steps."""
         recalled = self.format_long_term() or render.NOTHING_REMEMBERED
-        return (
-            f"Most important memories:\n{recalled}\n\n"
-            f"Short term memory:\n{self.format_short_term()}"
-        )
+        return self.with_recent("Most important memories", recalled)
 
     def _with_room(self, found: Sequence[ScoredRecord]) -> set[str]:
         """Ids of the best records that the section has room for, at least one."""

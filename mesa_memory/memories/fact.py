@@ -145,7 +145,5 @@ class FactMemory(RecallMixin, MemoryModule):
 
     def get_prompt_ready(self) -> str:
         """The facts, and recent steps."""
-        return (
-            f"What is known:\n{self.format_long_term() or render.NOTHING_YET}\n\n"
-            f"Short term memory:\n{self.format_short_term()}"
-        )
+        known = self.format_long_term() or render.NOTHING_YET
+        return self.with_recent("What is known", known)

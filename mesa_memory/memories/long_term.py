@@ -54,10 +54,7 @@ class LongTermMemory(MemoryModule):
 
     def get_prompt_ready(self) -> str:
         """The summary, and recent steps."""
-        return (
-            f"Long term memory:\n{self.format_long_term()}\n\n"
-            f"Short term memory:\n{self.format_short_term()}"
-        )
+        return self.with_recent("Long term memory", self.format_long_term())
 
     def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
         """As in Mesa-LLM, events of the current step are in ``buffer``."""

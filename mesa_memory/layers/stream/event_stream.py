@@ -26,7 +26,7 @@ from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line, of_entries
 from mesa_memory.layers.stream.grading import Graded, Grader
 from mesa_memory.layers.stream.indexing import EventIndex
-from mesa_memory.layers.stream.recalling import Recollection
+from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.stream.reflecting import KIND, Reflector
 from mesa_memory.retrieval import scoring
 
@@ -157,6 +157,11 @@ class EventStream(Layer):
         newest = graded[len(graded) - min(count, len(graded)) :]
         limit = self.context.event_chars
         return [line for e in newest for line in entry_lines(e, limit)]
+
+    def bring_to_mind(self) -> RecallResult:
+        """The events recalled for the step under way, without those that wait."""
+        self.index.refresh()
+        return self.recollection.find(None, None, without=self.ungraded())
 
     # -- its state ----------------------------------------------------------------------
 

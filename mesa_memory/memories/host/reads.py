@@ -232,6 +232,10 @@ class MemoryReads(Memory):
             return recent
         return "\n".join(self.ordered(recent, f"Long term memory:\n{known}\n"))
 
+    def with_recent(self, heading: str, known: str) -> str:
+        """What is known beyond the recent steps, and the recent steps."""
+        return f"{heading}:\n{known}\n\nShort term memory:\n{self.format_short_term()}"
+
     @contextmanager
     def cache_layout(self, block: int = render.BLOCK_STEPS) -> Iterator[dict[str, str]]:
         """Reads of this thread or task are for a request whose beginning is cached.

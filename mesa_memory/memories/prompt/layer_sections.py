@@ -54,10 +54,7 @@ def _called_for(layer: Conversations) -> Found:
 
 def _recalled(stream: EventStream) -> Found:
     """The recalled events, oldest first, with their score as rank."""
-    index = stream.index
-    index.refresh()
-    listed = stream.ungraded()
-    found = stream.recollection.find(None, None, without=listed)
+    index, found = stream.index, stream.bring_to_mind()
     scores = {each.record.id: each.score for each in found.records}
     lines = [
         replace(line, rank=scores[index.record_of(entry).id])
