@@ -1,11 +1,12 @@
 """The context of a memory's layers: their agent, time, records and requests."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.content import kind_text, plain, storable
@@ -17,7 +18,6 @@ from mesa_memory.core.records import (
     REASONS,
     SUPERSEDED,
     MemoryRecord,
-    RecordBus,
     RecordLog,
 )
 from mesa_memory.core.requests import Flow, LLMRequest
@@ -82,27 +82,6 @@ class Layout:
 
     block: int
     texts: dict[str, str] = field(default_factory=dict)
-
-
-class LayerRuntime(Protocol):
-    """Performs a memory's requests and informs the recorder."""
-
-    @property
-    def memory(self) -> Any:
-        """The memory, with all its layers."""
-
-    @property
-    def bus(self) -> RecordBus:
-        """The bus of all memories of the run."""
-
-    def target(self) -> tuple[str | None, str | None]:
-        """The model that is asked, and the provider's address."""
-
-    def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
-        """The system text of a task."""
-
-    def waiting(self) -> list[Commit]:
-        """The finished steps that are not admitted yet."""
 
 
 def settle(context: "LayerContext", commit: Commit) -> None:
@@ -186,11 +165,11 @@ class LayerContext:
     @property
     def history_capacity(self) -> int:
         """The number of messages that the history keeps."""
-        return self.history.capacity
+        return self.history.log.maxlen or 0
 
     @history_capacity.setter
     def history_capacity(self, capacity: int) -> None:
-        self.history.capacity = capacity
+        self.history.log = deque(self.history.log, capacity)
 
     # -- time -----------------------------------------------------------------------
 

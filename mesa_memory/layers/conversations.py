@@ -180,7 +180,8 @@ class Conversations(Layer):
             if talk.messages or (talk.closed is not None and talk.closed >= self.now)
         ]
         try:
-            yield from self._embed()
+            yield from self.index.embed(self._fresh)
+            self._fresh = []
         except EmbedderError as error:
             faults.append(error)
         if fault := first_fault(faults):
@@ -266,12 +267,6 @@ class Conversations(Layer):
         self.held.append(entry)
         if fresh:
             self._fresh.append(entry)
-
-    def _embed(self) -> Flow[None]:
-        """Embeds the summaries that are new, all in one request."""
-        if self._fresh and not self.context.runtime.embeds_here:
-            yield from self.index.embed(self._fresh)
-        self._fresh = []
 
     # -- what is shown ------------------------------------------------------------------
 

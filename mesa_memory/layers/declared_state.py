@@ -49,7 +49,10 @@ def declared_state(thing: Any) -> dict[str, Any]:
     owner = (context.agent.unique_id, context.layer)
     for name in thing.state:
         try:
-            _check_name(name)
+            if secret_name(name):
+                raise _NotKeptError("it is a secret, and secrets are not recorded")
+            if is_address_name(name):
+                raise _NotKeptError("it is an address, which no file may set")
             found[name] = _packed(owner, getattr(thing, name, None))
         except (_NotKeptError, RecursionError) as error:
             reason = (
@@ -106,13 +109,6 @@ def _records_in(value: Any) -> Iterator[MemoryRecord]:
     elif isinstance(value, list | tuple | set | frozenset | deque):
         for item in value:
             yield from _records_in(item)
-
-
-def _check_name(name: str) -> None:
-    if secret_name(name):
-        raise _NotKeptError("it is a secret, and secrets are not recorded")
-    if is_address_name(name):
-        raise _NotKeptError("it is an address, and addresses are not taken from a file")
 
 
 def _packed(owner: tuple[Any, str], value: Any) -> Any:

@@ -20,15 +20,6 @@ class MessageHistory:
     def __init__(self, capacity: int = 50) -> None:
         self.log: deque[MemoryRecord] = deque(maxlen=capacity)
 
-    @property
-    def capacity(self) -> int:
-        """The number of messages that are kept."""
-        return self.log.maxlen or 0
-
-    @capacity.setter
-    def capacity(self, capacity: int) -> None:
-        self.log = deque(self.log, capacity)
-
     def messages(
         self, entries: Iterable[Any], last: int | None, other: Any
     ) -> list[Message]:
@@ -54,7 +45,7 @@ class MessageHistory:
             block: how many steps there are in a block.
         """
         records = list(self.log)
-        if records and len(records) == self.capacity:
+        if records and len(records) == self.log.maxlen:
             first = block_of(records[0].step, block)
             later = [r for r in records if block_of(r.step, block) != first]
             records = later or records

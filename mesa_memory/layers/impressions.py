@@ -175,16 +175,16 @@ class Impressions(Layer):
 
     def summary(self) -> list[Line]:
         """Impressions of the agents present: seen nearby or just heard from."""
-        current = self.current()
+        current, names = self.current(), self.context.names
+        shown = {s: current[s] for s in self._present() if s in current}
         return [
             Line(
-                "{}: {} (sentiment {:+.1f}, familiarity {:.1f})".format(
-                    self.context.names(subject), *_parts(current[subject])
+                "{}: {text} (sentiment {sentiment:+.1f}, familiarity {familiarity:.1f})".format(
+                    names(subject), **record.content
                 ),
-                (current[subject],),
+                (record,),
             )
-            for subject in self._present()
-            if subject in current
+            for subject, record in shown.items()
         ]
 
     def records(self) -> Iterator[MemoryRecord]:
@@ -232,6 +232,9 @@ class Impressions(Layer):
     def _told(self, subject: Any, since: Sequence[MemoryRecord]) -> dict[str, Any]:
         """The part of a request about another agent; see ``IMPRESS``."""
         known = self.known[subject].current
+        before = known.content if known else None
+        if known and known.stale_since is not None:
+            before = known.content | {"stale": known.stale_since}
         told = [(e.step, [(e.kind, self._evidence(e, subject))]) for e in since]
         lines = [
             f"Step {render.value_text(step)}: {line}"
@@ -240,7 +243,7 @@ class Impressions(Layer):
         ]
         return {
             "subject": self.context.names(subject),
-            "previous": _before(known),
+            "previous": before,
             "since": lines,
             "meetings": len(since),
         }
@@ -276,18 +279,6 @@ class Impressions(Layer):
         record = self.revise(known.current, KIND, content, since, subject=subject)
         known.revisions.append(record)
         del known.since[: len(since)]
-
-
-def _before(known: MemoryRecord | None) -> dict[str, Any] | None:
-    """The impression that is renewed; ``stale`` if its evidence does not hold."""
-    if known is None or known.stale_since is None:
-        return known.content if known else None
-    return known.content | {"stale": known.stale_since}
-
-
-def _parts(record: MemoryRecord) -> tuple[str, float, float]:
-    content = record.content
-    return content["text"], content["sentiment"], content["familiarity"]
 
 
 def _kinds(counts: Iterable[str]) -> tuple[str, ...]:

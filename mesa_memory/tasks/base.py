@@ -60,7 +60,7 @@ class Task:
             comes first.
 
     Attributes:
-        purpose: as given.
+        purpose, offline: as given.
         origin: where it is defined, so that the same task can be defined anew.
 
     Raises:
@@ -113,7 +113,7 @@ class Task:
         self.max_chars = checked_int("max_chars", max_chars)
         self.origin = f"{_name(schema)}, {_name(prompt)}"
         self._schema, self._system, self._prompt = schema, system, prompt
-        self._check, self._offline = check, offline
+        self._check, self.offline = check, offline
         register(self)
 
     def __repr__(self) -> str:
@@ -212,11 +212,6 @@ class Task:
             Unusable: worded for the model that sent it.
         """
         return reply if self._check is None else self._check(reply, inputs)
-
-    @property
-    def offline(self) -> Callable[[Inputs], Any] | None:
-        """The answer without a model, a function of the inputs; None if none is given."""
-        return self._offline
 
     def _text(self, request: LLMRequest, passes: Callable[[str], Any]) -> Flow[Any]:
         reply = yield request

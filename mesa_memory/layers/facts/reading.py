@@ -10,12 +10,12 @@ from mesa_memory.core import render
 from mesa_memory.core.events import ID_CHARS, id_of
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
-from mesa_memory.core.snapshot import Opaque, SnapshotPart
+from mesa_memory.core.snapshot import SnapshotPart
 from mesa_memory.core.subjects import subjects
 from mesa_memory.core.text.naming import name_key, with_name
 from mesa_memory.errors import ContentFiltered
 from mesa_memory.layers.context import LayerContext
-from mesa_memory.layers.facts.sources import SourceLine, checked_sources
+from mesa_memory.layers.facts.sources import checked_sources
 from mesa_memory.layers.facts.statement import FactStatement, bare
 from mesa_memory.layers.facts.table import FactTable
 from mesa_memory.tasks import EXTRACT, JUDGE
@@ -100,7 +100,7 @@ class Reading(SnapshotPart):
             "summary": self.found.summary,
             "counts": [len(self.events), len(self.known)],
         }
-        return {"events": self.events, "known": self.known, "found": Opaque(found)}
+        return {"events": self.events, "known": self.known, "found": found}
 
     @classmethod
     def restored(cls, kept: Mapping[str, Any] | None) -> "Reading | None":
@@ -108,7 +108,6 @@ class Reading(SnapshotPart):
         if kept is None:
             return None
         found = kept["found"]
-        found = found.value if isinstance(found, Opaque) else found
         events, known = list(kept["events"]), list(kept["known"])
         if [len(events), len(known)] != list(found["counts"]):
             return None
@@ -165,7 +164,7 @@ class FactReader:
             summary=summary,
         )
         words = [
-            SourceLine(" ".join(told), _speaker(event) is not None)
+            (" ".join(told), _speaker(event) is not None)
             for event, told in zip(events, said)
         ]
         candidates = [
@@ -299,21 +298,18 @@ class FactReader:
         statement = replace(
             statement, attribute=self.meant.get(_aspect(statement), statement.attribute)
         )
-        return (
-            replace(statement, several=True)
-            if self.table.plural(statement)
-            else statement
-        )
+        return self._numbered(statement)
+
+    def _numbered(self, statement: FactStatement) -> FactStatement:
+        """A statement with ``several``, if its attribute is known to be so."""
+        plural = self.table.plural(statement)
+        return replace(statement, several=True) if plural else statement
 
     def placed(self, statement: FactStatement) -> FactStatement:
         """A statement from elsewhere, under the names that are known here."""
         who = self.resolver.find(statement.subject)
-        placed = replace(
-            statement,
-            subject=statement.subject if who is None else self.context.names(who),
-            about=who,
-        )
-        return replace(placed, several=True) if self.table.plural(placed) else placed
+        subject = statement.subject if who is None else self.context.names(who)
+        return self._numbered(replace(statement, subject=subject, about=who))
 
     def _witness(self, given: Candidate) -> Any:
         """The speaker of an event that is not a message; None if the agent saw it."""
@@ -333,11 +329,8 @@ class FactReader:
 
 def _aspect(statement: FactStatement) -> tuple[Any, ...]:
     """The subject and the attribute of a statement, as plain data."""
-    about, subject = (
-        statement.about,
-        "" if statement.about is not None else bare(statement.subject),
-    )
-    return about, subject, canonical(statement.attribute)
+    subject = "" if statement.about is not None else bare(statement.subject)
+    return statement.about, subject, canonical(statement.attribute)
 
 
 def _speaker(event: MemoryRecord) -> Any:

@@ -6,7 +6,7 @@ the agent a witness only if no message fits the fact better.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mesa_memory.tasks.extract import Candidate
 from mesa_memory.tasks.offline.terms import share
@@ -17,17 +17,9 @@ type Fit = tuple[float, float]
 _NOTHING, _ALL = (0.0, 0.0), (1.0, 1.0)
 
 
-@dataclass(frozen=True)
-class SourceLine:
-    """An event as a source.
-
-    Attributes:
-        text: the event's words, with the name of the speaker.
-        heard: True for a message of an agent, False for an observation or action.
-    """
-
-    text: str
-    heard: bool
+#: the words of an event with the name of its speaker, and whether it is a message of an
+#: agent, not an observation or action
+type SourceLine = tuple[str, bool]
 
 
 def checked_sources(
@@ -47,7 +39,7 @@ def checked_sources(
     if not stated.sources:
         return stated
     fits = [_fit(stated, line, own) for line in lines]
-    heard = [line.heard for line in lines]
+    heard = [is_message for _, is_message in lines]
     said = max((fits[p] for p, h in enumerate(heard) if h), default=_NOTHING)
 
     def proves(place: int) -> bool:
@@ -65,16 +57,12 @@ def checked_sources(
         for place in sources
         if proves(place)
         and not heard[place]
-        and (fits[place] > said or _full(fits[place]))
+        and (fits[place] > said or fits[place][0] == 1)
     ]
     return replace(stated, sources=sources, witnessed=tuple(witnessed))
 
 
-def _full(fit: Fit) -> bool:
-    """True for a line that contains all of the value."""
-    return fit[0] == 1
-
-
 def _fit(stated: Candidate, line: SourceLine, own: bool) -> Fit:
-    subject = 1.0 if own and not line.heard else share(stated.subject, line.text)
-    return share(stated.value, line.text), subject
+    text, heard = line
+    subject = 1.0 if own and not heard else share(stated.subject, text)
+    return share(stated.value, text), subject

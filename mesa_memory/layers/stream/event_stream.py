@@ -217,8 +217,7 @@ class EventStream(Layer):
         """Grades and embeds new events; one without a grade stays new for a while."""
         yield from self._grade_fresh()
         done = [e for e in self._fresh if e.events[0].id not in self._tries]
-        if not self.context.runtime.embeds_here:
-            yield from self.index.embed(done)
+        yield from self.index.embed(done)
         self._fresh = [e for e in self._fresh if e.events[0].id in self._tries]
         self._forget()
 

@@ -223,7 +223,9 @@ class EventIndex(EmbeddedIndex):
         self._strangers = sum(not isinstance(e, Entry) for e in self.held)
 
     def embed(self, entries: Iterable[Entry]) -> Flow[None]:
-        """Embeds entries, all in one request."""
+        """Embeds entries, all in one request, where that takes a while."""
+        if self.context.runtime.embeds_here:
+            return
         self.align()
         new = [entry.events[0] for entry in entries]
         yield from self.request_embeddings([r for r in new if r in self.ranking])

@@ -71,7 +71,7 @@ def restore_memory(
         work.put(Commit(now, [(step, events) for step, events in groups], place))
     context.before = dict(snapshot.get("before", {}))
     shelf = records_after(shelf, context.before)
-    newest = shelf.of_kind("message", last=context.history.capacity)
+    newest = shelf.of_kind("message", last=context.history_capacity)
     context.history.log.clear()
     context.history.log.extend(newest)
     log.adopt(shelf.current(), partial(look_up, shelf))
