@@ -40,7 +40,8 @@ class RecordedRun:
 
     def rows(self, statement: Any) -> list[tuple]:
         """All rows of a statement, as they are in the store."""
-        return rows(self.store, statement)
+        with self.store.reading() as connection:
+            return [tuple(row) for row in connection.execute(statement).all()]
 
     def chunks(self, statement: Any) -> Iterator[Sequence[Any]]:
         """The rows of a long answer, some thousands at a time."""
@@ -144,12 +145,6 @@ class RecordedRun:
                 f"run {self.id} does not have {what}; finished are {listed(finished)}"
             )
         return float(given)
-
-
-def rows(store: Store, statement: Any) -> list[tuple]:
-    """All rows of a statement."""
-    with store.reading() as connection:
-        return [tuple(row) for row in connection.execute(statement).all()]
 
 
 def table_of(store: Store, statement: Any) -> Table:

@@ -36,7 +36,7 @@ class Run(RecordedRun):
     ``as_records=True`` a list of dicts. While the run goes on, each query sees all rows
     written by then. A missing agent, step or record is a ``ValueError`` with some of the
     existing ones; an unreadable store is a ``StoreError``. Statements in SQL serve
-    where there is no method.
+    where a method is missing.
     """
 
     def __init__(self, store: Store, number: int, lent: bool = False) -> None:

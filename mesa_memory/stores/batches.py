@@ -15,16 +15,6 @@ from mesa_memory.stores.base import Batch
 from mesa_memory.stores.columns import clean_rows, json_text
 from mesa_memory.stores.schema import PROBES, REPLACED, metadata
 
-#: the tables whose rows are numbered, in this order within a batch, and their lists
-NUMBERED = {
-    "records": "opened",
-    "recalls": "recalls",
-    "prompts": "prompts",
-    "calls": "calls",
-    "interventions": "interventions",
-    "answers": "answers",
-    "scenes": "scenes",
-}
 #: the key of a row within its run, in the tables in which a row may replace an older one
 _KEYS = {
     name: tuple(c.name for c in metadata.tables[name].primary_key if c.name != "run")
@@ -83,7 +73,8 @@ def merge(
         number: the number of the last answer of an unfinished step.
         probe: the number of the last probe written before.
     """
-    tables = (*NUMBERED, "steps", *REPLACED, "checkpoints", "unfinished_calls")
+    names = [table.name for table in schema.NUMBERED]
+    tables = (*names, "steps", *REPLACED, "checkpoints", "unfinished_calls")
     merged = MergedBatch(seq, {table: [] for table in tables})
     probes = count(probe + 1)
     for batch in batches:
@@ -111,8 +102,8 @@ def merge(
 
 def _number(batch: Batch, merged: MergedBatch) -> None:
     counts = {}
-    for table, name in NUMBERED.items():
-        rows = getattr(batch, name)
+    for table in (each.name for each in schema.NUMBERED):
+        rows = batch.opened if table == "records" else getattr(batch, table)
         counts[table] = len(rows)
         for row in rows:
             merged.seq += 1

@@ -23,7 +23,6 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.errors import MemoryMismatch, StoreCorrupt, StoreError
-from mesa_memory.interventions import erase
 from mesa_memory.memories.registry import OUR_MEMORIES, find
 from mesa_memory.stores import schema
 from tests.support.classes import EVERY, PRESETS
@@ -240,15 +239,6 @@ def test_two_runs_of_one_store_follow_each_other(tmp_path):
         assert run.id == 2
         assert run.interventions(as_records=True)[0]["detail"]["run"] == 1
     assert "day 5" in second.people[0].memory.long_term_memory
-
-
-def test_what_was_carried_over_can_be_erased(runs):
-    file, *_ = runs("EpisodicMemory")
-    town = Town("EpisodicMemory", past=str(file))
-    ada = town.people[0]
-    record = ada.memory.current_records()[0]
-    erase(ada, record)
-    assert record.id not in {r.id for r in ada.memory.current_records()}
 
 
 def test_what_does_not_fit_is_refused_and_nothing_has_changed(runs, tmp_path):

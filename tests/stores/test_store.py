@@ -1,7 +1,6 @@
 """What every store promises, for a SQLite file, memory and PostgreSQL."""
 
 import random
-import threading
 from dataclasses import replace
 
 import pytest
@@ -279,29 +278,6 @@ def test_a_run_that_does_not_exist_is_neither_written_nor_ended(store):
         store.end(9, "finished")
     with pytest.raises(StoreError, match="does not have run 9"):
         store.write(9, full(1))
-
-
-def test_readers_in_other_threads_see_whole_steps_while_a_run_is_written(store):
-    run, seen, done = store.begin(INFO), [], threading.Event()
-
-    def read():
-        while not done.is_set():
-            with store.reading() as on:
-                steps = on.scalar(sa.text("SELECT count(*) FROM steps"))
-                seen.append((steps, on.scalar(sa.text("SELECT count(*) FROM records"))))
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    for step in range(1, 21):
-        store.write(run, full(step))
-    done.set()
-    reader.join()
-    if store.location.startswith("postgresql"):
-        # Each of its statements sees what is committed by then.
-        assert all(records >= 3 * steps and records % 3 == 0 for steps, records in seen)
-    else:
-        assert all(records == 3 * steps for steps, records in seen)
-    assert len(rows(store, "records")) == 60
 
 
 def test_a_store_opened_for_reading_writes_nothing(location):

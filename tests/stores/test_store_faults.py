@@ -4,7 +4,6 @@ import os
 import random
 import subprocess
 import sys
-import threading
 
 import pytest
 
@@ -114,27 +113,6 @@ def test_a_file_deleted_or_replaced_while_recording_is_noticed(path, replace):
     path.with_name("moved.sqlite").rename(path)
     store.write(run, full(2))
     assert len(rows(store, "steps")) == 2
-    store.close()
-
-
-def test_two_writers_of_one_file_both_complete_their_runs(path):
-    def write():
-        store = open_store(path)
-        with_run = Writer(store, store.begin(RunInfo("Town")))
-        for step in range(1, 31):
-            with_run.put(full(step))
-        with_run.close()
-        store.close()
-
-    threads = [threading.Thread(target=write) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    store = open_store(path)
-    for run in (1, 2):
-        found = everything(store, run)
-        assert (len(found["steps"]), len(found["records"])) == (30, 90)
     store.close()
 
 

@@ -1,8 +1,6 @@
 """The thread that writes a run: order, waiting, errors, and being killed."""
 
 import itertools
-import multiprocessing
-import random
 import threading
 import time
 
@@ -10,7 +8,7 @@ import pytest
 
 from mesa_memory.errors import StoreBusy, StoreError, StoreFull
 from mesa_memory.stores import Batch, RunInfo, Writer, open_store
-from tests.support.stored import check, everything, full, record, rows
+from tests.support.stored import full, rows
 from tests.support.waiting import until
 
 
@@ -141,60 +139,6 @@ def test_an_error_that_is_no_store_error_is_not_swallowed(troubled):
     writer.put(Batch(1))
     with pytest.raises(ZeroDivisionError):
         writer.flush()
-
-
-def record_for_ever(path, progress):
-    """Runs in a process of its own, until that is killed."""
-    store = open_store(path)
-    writer = Writer(store, store.begin(RunInfo("Town")), max_behind=4)
-    step = 0
-    while True:
-        step += 1
-        writer.put(full(step, agents=40, start=1))
-        progress.send(step)
-
-
-@pytest.mark.slow
-def test_a_killed_process_leaves_every_finished_step_and_no_half_one(tmp_path):
-    rng = random.Random(7)
-    processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload([__name__])
-    finished = []
-    for number in range(20):
-        path, wanted = tmp_path / f"{number}.sqlite", rng.randrange(1, 30)
-        ours, theirs = processes.Pipe()
-        recorder = processes.Process(target=record_for_ever, args=(path, theirs))
-        recorder.start()
-        while ours.recv() < wanted:
-            pass
-        time.sleep(rng.uniform(0, 0.02))
-        recorder.kill()
-        recorder.join()
-        finished.append(whole_steps(path))
-        # So many may have waited, and one had been put but not been taken yet.
-        assert finished[-1] >= wanted - 5
-    assert max(finished) > 3, finished
-
-
-def whole_steps(path):
-    """How many steps are there; fails if anything in the file contradicts them."""
-    store = open_store(path)
-    check(store)
-    found = everything(store, 1)
-    last = len(found["steps"])
-    assert [row["step"] for row in found["steps"]] == list(range(1, last + 1))
-    # Among the calls of a step is a probe.
-    for table, each in [("records", 40), ("recalls", 1), ("prompts", 1), ("calls", 2)]:
-        assert len(found[table]) == each * last
-    for row in found["records"]:
-        closed = None if row["step"] == last else row["step"] + 1
-        assert row["valid_to"] == closed and row["importance"] == 1 + row["step"] % 5
-    assert {row["step"] for row in found["checkpoints"]} == set(
-        range(max(1, last - 1), last + 1)
-    )
-    store.write(1, Batch(last + 1, opened=[record("next", last + 1)]))
-    store.close()
-    return last
 
 
 @pytest.fixture
