@@ -1,6 +1,7 @@
 """Checks of arguments: each returns the value, or raises with the reason."""
 
 import math
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -25,13 +26,9 @@ def checked_number(
     Raises:
         ValueError: for anything else, also for True and NaN.
     """
-    fits = isinstance(value, Real) and not isinstance(value, bool)
-    if (
-        not fits
-        or not math.isfinite(value)
-        or value < least
-        or above * (value == least)
-    ):
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    fits = number and (value > least if above else value >= least)
+    if not fits or not math.isfinite(value):
         relation = "above" if above else ">="
         raise ValueError(f"{name} must be {relation} {least:g}, got {value!r}")
     return value  # type: ignore[return-value]
@@ -97,3 +94,21 @@ def check_agent(agent: Any, memory: str) -> None:
 
 def _agent(agent: Any) -> str:
     return f"{type(agent).__name__} {getattr(agent, 'unique_id', '')}".rstrip()
+
+
+def crossed(amount: Mapping[str, Any], limits: Mapping[str, Any]) -> str:
+    """The first limit that an amount crosses, in words; empty if it crosses none.
+
+    Args:
+        amount: by name; None is unknown, which no limit allows.
+        limits: the most of each, by name; None does not limit.
+    """
+    for name, limit in limits.items():
+        if limit is None:
+            continue
+        value = amount[name]
+        if value is None:
+            return f"the price of a call is unknown, but {name}={limit}"
+        if value > limit:
+            return f"{name} {value:g} of {limit:g}"
+    return ""

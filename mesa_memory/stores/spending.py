@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.limits import crossed
+from mesa_memory.core.validate import crossed
 from mesa_memory.stores.schema import spending, studies
 from mesa_memory.stores.sql import Store
 

@@ -14,7 +14,6 @@ from tests.support.fleet import (
     EXECUTIONS,
     HANGING,
     HASTY,
-    MIXED,
     Town,
 )
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
@@ -145,16 +144,3 @@ def test_a_server_that_is_not_there_stops_the_run_in_time(memory, execution):
         live(town, 4)
         assert town.due(town.citizens[0]) == 0
         town.check_nothing_lost()
-
-
-def test_many_memories_without_a_server_all_say_so_and_forget_nothing():
-    with OpenAIServer() as gone:
-        pass
-    town = Town(MIXED, 5, gone.base, max_pending_steps=2, **HASTY)
-    town.script = lambda agent: town.say_to_all(agent, f"{agent.unique_id} speaks")
-    with pytest.raises(MemoryStalled):
-        for _ in range(7):
-            town.advance()
-            town.services.flush()
-    assert town.miscounted() == {}
-    assert town.uncovered() == []

@@ -2,10 +2,6 @@
 
 import contextlib
 import itertools
-import json
-import re
-import subprocess
-import sys
 
 import pytest
 
@@ -21,8 +17,7 @@ from tests.support.fleet import (
     Town,
 )
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
-from tests.support.openai_server import OpenAIServer, ServerProcess
-from tests.support.server_process import ROOT
+from tests.support.openai_server import OpenAIServer
 from tests.support.waiting import until
 from tests.support.ways import way  # noqa: F401 - each test on both
 
@@ -178,25 +173,3 @@ def test_one_agents_outage_does_not_disturb_the_others(
     fleet.live(1)
     assert fleet.due() == set()
     fleet.town.check_nothing_lost()
-
-
-@pytest.mark.slow
-def test_a_hundred_agents_with_few_files_open_get_over_an_outage():
-    ways = ["asyncio-deferred", "threading-blocking"]
-    with ServerProcess() as server:
-        command = [sys.executable, "-m", "tests.support.crowd", server.base, "100"]
-        done = subprocess.run(
-            [*command, *ways], cwd=ROOT, capture_output=True, text=True, timeout=600
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
-        stats = server.stats()
-    assert not re.search("Unclosed|Traceback|Give Feedback", done.stderr)
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(lines) == len(ways)
-    for told in lines:
-        assert told["files"] < 256
-        assert (told["miscounted"], told["uncovered"], told["due"]) == (0, 0, 0)
-        assert told["thought"] > 100
-        assert told["failures"] > 50
-    assert stats["max_connections"] <= 16
-    assert stats["in_flight_max"] <= 16

@@ -47,17 +47,6 @@ FAULTS = [
 ]
 
 
-def test_failing_requests_leave_no_connections_behind():
-    with OpenAIServer(behave=sequence(*FAULTS * 4)) as server:
-        llm = client(concurrency=3, attempts=8)
-        replies = ask_all(llm, [question(server)] * 12)
-        assert {type(reply).__name__ for reply in replies} == {"Reply"}
-        assert server.in_flight_max <= 3
-        until(lambda: server.open_connections <= 3)
-        # A broken connection may still be closing when the next one is opened.
-        assert server.max_connections <= 6
-
-
 def test_requests_that_are_given_up_leave_no_connections_behind():
     with OpenAIServer(behave=sequence(*[*FAULTS, Behaviour.silent()] * 4)) as server:
         llm = client(concurrency=3, attempts=100, timeout=0.5)

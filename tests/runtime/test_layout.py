@@ -10,7 +10,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
-from mesa_memory import Services, open_run, resume, route_reasoning
+from mesa_memory import Services, resume, route_reasoning
 from mesa_memory.hosts.mesa_llm.prompts import cache_layout
 from mesa_memory.interventions import erase
 from tests.support.planners import (
@@ -132,31 +132,6 @@ def test_what_was_erased_or_cleared_by_hand_is_not_shown_for_the_rest_of_a_block
     village.step()
     with agent.memory.cache_layout():
         assert "On day 7" not in agent.memory.get_prompt_ready()
-
-
-def test_outside_of_planning_a_memory_reads_as_ever():
-    routed = Village("stlt", CoTReasoning).lived(9)
-    other = Village("stlt", CoTReasoning, block=None).lived(9)
-    for mine, theirs in zip(routed.agents, other.agents, strict=True):
-        for read in (
-            "get_prompt_ready",
-            "format_short_term",
-            "get_communication_history",
-        ):
-            assert getattr(mine.memory, read)() == getattr(theirs.memory, read)()
-
-
-def test_the_record_has_what_was_shown(tmp_path):
-    file = str(tmp_path / "run.sqlite")
-    village = Village("short_term", CoTReasoning, record=file).lived(8)
-    Services.of(village).recorder.close()
-    with open_run(file) as run:
-        shown = {
-            (r["step"], r["section"]): r["text"]
-            for r in run.prompts(1, as_records=True)
-        }
-    for request in village.of_agent():
-        assert shown[request.step, "short term"] in text_of(request)
 
 
 def test_a_resumed_run_lays_its_requests_out_as_the_whole_run_does(tmp_path):

@@ -125,7 +125,7 @@ def _number(node: Mapping[str, Any], known: Any, whole: bool) -> float:
     if low is None and high is None:
         return 0
     if low is None or high is None:
-        near: float = low + 1 if high is None else high - 1
-        return math.floor(near) if whole else near
-    middle = (low + high) / 2
-    return math.floor(middle) if whole else middle
+        near = low + 1 if high is None else high - 1
+    else:
+        near = (low + high) / 2
+    return math.floor(near) if whole else near

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -17,7 +16,6 @@ from mesa_memory.llm.cost import pricing
 from mesa_memory.llm.providers.errors import NoAnswer
 from mesa_memory.llm.token_counts import TokenCounts, tier_of
 
-_NO_REPLY = Reply(None)
 #: what some servers put in front of an answer; litellm takes it off, too
 _THOUGHT = re.compile(
     r"<(?:think|thinking|budget:thinking)>.*?</(?:think|thinking|budget:thinking)>(.*)",
@@ -74,8 +72,7 @@ def reply_of(answer: dict[str, Any], attempt: Attempt, model: str) -> Reply:
         if attempt.by_tool:
             text = _called_with(choice["message"]) or text
         finish = choice.get("finish_reason")
-    return replace(
-        _NO_REPLY,
+    return Reply(
         text=text,
         model=attempt.model,
         prompt_tokens=counts.prompt,

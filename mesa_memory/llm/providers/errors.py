@@ -1,6 +1,5 @@
 """Typed errors of providers: whether waiting helps, how long, and the advice to give."""
 
-import re
 from typing import Any
 
 import litellm
@@ -26,7 +25,6 @@ from mesa_memory.hosts.provider_faults import (
     wait_of,
 )
 
-_NO_KEY = re.compile(r"missing (?:[\w ]*api[ _]key|credentials)", re.IGNORECASE)
 #: outcome -> class of the error
 _CLASSES = {
     REFUSED: LLMRejected,
@@ -130,7 +128,7 @@ def advice(error: Exception) -> str:
     if fault_table.is_of_account(fault_of(error)):
         return "Check the balance, the plan and the spending limit of the account."
     no_key = isinstance(error, litellm.AuthenticationError) or status in (401, 403)
-    if no_key or _NO_KEY.search(str(error)):
+    if no_key or fault_table.TABLE["key"].fits(fault_of(error)):
         return "Check the API key of this provider, and whether it may use this model."
     if isinstance(error, litellm.NotFoundError) or status == 404:
         return "Check the model's name ('provider/model') and api_base."
