@@ -18,16 +18,11 @@ from mesa_memory.cli.estimate import estimate
 from mesa_memory.cli.export import copy, export
 from mesa_memory.cli.inspect import inspect
 from mesa_memory.cli.output import Output
+from mesa_memory.cli.progress import say_loading
 from mesa_memory.cli.report import report
 from mesa_memory.cli.study import study
 from mesa_memory.examples import EXAMPLES
 from mesa_memory.examples.rumor import MEMORIES
-
-
-def _names(context: click.Context, option: click.Parameter, given: str) -> list[str]:
-    """The memories in a list with commas, each once."""
-    names = list(dict.fromkeys(name.strip() for name in given.split(",")))
-    return [options.MemoryName().convert(name, option, context) for name in names]
 
 
 @click.group("mesa-memory")
@@ -43,7 +38,6 @@ def main() -> None:
     "memories",
     default=",".join(MEMORIES),
     show_default=True,
-    callback=_names,
     metavar="NAME,NAME,...",
     help="The memories to compare; also memories of installed packages, and classes "
     "of your own as MODULE:CLASS.",
@@ -73,7 +67,7 @@ def main() -> None:
 )
 def batch(
     example: str,
-    memories: list[str],
+    memories: str,
     seeds: int,
     steps: int,
     agents: int,
@@ -87,16 +81,19 @@ def batch(
     Writes a table of every run and step, and a picture.
     """
     console = plain_console()
+    say_loading()
     with one_line_errors():
         from mesa_memory.examples.rumor import batch as sweep
         from mesa_memory.examples.rumor.model import RumorModel
 
         # What cannot work is found here, and not in every process after minutes.
         out.mkdir(parents=True, exist_ok=True)
-        for memory in memories:
+        names = list(dict.fromkeys(name.strip() for name in memories.split(",")))
+        options.importable(Path())
+        for memory in names:
             RumorModel(3, memory, llm, api_base=api_base)
         frame = sweep.run(
-            memories,
+            names,
             seeds,
             steps,
             agents,

@@ -1,6 +1,7 @@
 """``mesa-memory demo``: a town in which a rumour spreads, in the browser or in words."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -8,7 +9,7 @@ import click
 import mesa_memory.cli.options as options
 from mesa_memory.cli.console import one_line_errors
 from mesa_memory.cli.output import Output
-from mesa_memory.cli.progress import counted_to, say
+from mesa_memory.cli.progress import counted_to, say, say_loading
 from mesa_memory.cli.town import show
 from mesa_memory.examples.rumor import MEMORIES
 
@@ -21,7 +22,6 @@ INTRODUCTION = (
 @click.command()
 @click.option(
     "--memory",
-    type=options.MemoryName(),
     default="stlt",
     show_default=True,
     help=f"Everyone's memory: {', '.join(MEMORIES)}, a memory of an installed package, "
@@ -66,6 +66,7 @@ def demo(
     The page has every view of the dashboard, and buttons to play on.
     """
     then = "prints who remembers what" if headless else "shows it in the browser"
+    say_loading()
     say(INTRODUCTION.format(agents=town["agents"], steps=steps, then=then))
     with one_line_errors():
         if headless:
@@ -125,6 +126,7 @@ def _played(steps: int, *, agents: int, seed: int, **given: Any) -> Any:
     """The town after some days."""
     from mesa_memory.examples.rumor.model import RumorModel
 
+    options.importable(Path())
     model = RumorModel(agents, rng=seed, **given)
     with counted_to("Days in town") as progress:
         for day in range(steps):

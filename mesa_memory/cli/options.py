@@ -7,38 +7,12 @@ from typing import Any
 
 import click
 
-from mesa_memory.cli.progress import say_loading
-
 
 def importable(folder: Path) -> None:
     """Lets modules of a folder be imported, as ``python -m`` does in the current one."""
     place = str(folder.absolute())
     if place not in sys.path:
         sys.path.insert(0, place)
-
-
-class MemoryName(click.ParamType):
-    """The name of a memory, or ``module:class``."""
-
-    name = "NAME|MODULE:CLASS"
-
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
-        """Checks the name; the model looks it up in its own process."""
-        from mesa_memory.errors import UnknownMemory
-
-        say_loading()
-        from mesa_memory.examples.rumor.memories import OWN
-        from mesa_memory.memories import registry
-
-        if ":" in value:
-            importable(Path())
-        try:
-            registry.find(value, OWN)
-        except UnknownMemory as error:
-            self.fail(str(error), param, ctx)
-        return value
 
 
 llm = click.option(

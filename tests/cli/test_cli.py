@@ -134,19 +134,6 @@ def test_a_batch_writes_table_and_picture_and_says_where(tmp_path):
     )
 
 
-@pytest.mark.slow
-def test_a_batch_runs_in_several_processes(tmp_path):
-    code = (
-        "from mesa_memory.cli import main\n"
-        "main(['batch', 'rumor', '--memory', 'none,short_term', '--seeds', '1',"
-        f" '--steps', '2', '--agents', '3', '--out', {str(tmp_path)!r},"
-        " '--processes', '2'])\n"
-    )
-    ran = python(code, PYTHONIOENCODING="ascii")
-    assert ran.returncode == 0, ran.stderr
-    assert (tmp_path / "rumor.png").exists()
-
-
 # -- what goes wrong ------------------------------------------------------------------
 
 
@@ -156,10 +143,7 @@ def test_a_wrong_argument_is_named_with_what_is_right():
         (("demo", "--steps", 0), "0 is not in the range x>=1"),
         (("demo", "--seed", -1), "-1 is not in the range"),
         (("demo", "--port", 70000), "70000 is not in the range"),
-        (("demo", "--memory", "x"), "'x': choose from short_term, stlt"),
         (("batch", "flu"), "'flu' is not 'rumor'"),
-        (("batch", "rumor", "--memory", "stlt,x"), "'x': choose from short_term, stlt"),
-        (("batch", "rumor", "--memory", ""), "choose from"),
         (("batch", "rumor", "--seeds", -1), "-1 is not in the range x>=1"),
         (("batch", "rumor", "--steps", 0), "0 is not in the range"),
         (("batch", "rumor", "--processes", 0), "0 is not in the range"),
@@ -187,6 +171,13 @@ def test_a_missing_key_ends_in_one_line(command, monkeypatch, tmp_path):
     assert error_line(result).startswith("Error: ")
     assert "OPENAI_API_KEY" in error_line(result)
     assert isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize("command", [DEMO, ("batch", "rumor")])
+def test_an_unknown_memory_ends_in_one_line(command):
+    result = call(*command, *SMALL, "--memory", "x")
+    assert result.exit_code == 1
+    assert "'x': choose from short_term, stlt" in error_line(result)
 
 
 def test_a_model_without_provider_ends_in_one_line():

@@ -98,17 +98,6 @@ def test_a_name_that_is_a_number_is_not_that_number():
     assert first(draw(one, "a")) != number
 
 
-def test_the_numbers_are_even_and_neighbours_are_unrelated():
-    model = Yard(rng=0)
-    one, other = list(model.agents)[:2]
-    mine = np.array([draw(one, "x", step=n).random() for n in range(3000)])
-    theirs = np.array([draw(other, "x", step=n).random() for n in range(3000)])
-    assert abs(mine.mean() - 0.5) < 0.02
-    assert abs(mine.var() - 1 / 12) < 0.005
-    assert abs(np.corrcoef(mine, theirs)[0, 1]) < 0.06
-    assert abs(np.corrcoef(mine[1:], mine[:-1])[0, 1]) < 0.06
-
-
 @pytest.mark.slow
 def test_another_process_draws_the_same():
     code = (
