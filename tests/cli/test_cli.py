@@ -216,10 +216,3 @@ def test_help_needs_nothing_heavy():
     )
     ran = python(code)
     assert ran.returncode == 0, ran.stderr
-
-
-def test_a_terminal_gets_tables_with_lines(monkeypatch, capsys):
-    rows = [{"a": "first", "b": 1.0, "c": None, "d": 2}]
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    Output().table("t", "A title", {name: name for name in "abcd"}, rows)
-    assert "┃" in capsys.readouterr().out

@@ -1,6 +1,5 @@
-"""Every command ends in one line after Ctrl-C, and completes in a shell."""
+"""Every command ends in one line after Ctrl-C."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -14,8 +13,6 @@ from mesa_memory.cli.console import one_line_errors
 from mesa_memory.errors import StoreError
 from mesa_memory.examples.rumor.model import RumorModel
 from tests.support.waiting import HUNG
-
-SHELLS = ("bash", "zsh", "fish")
 
 
 def test_an_interrupt_is_one_line_and_an_exit_code():
@@ -52,29 +49,3 @@ def steps_of(file):
             return run.steps
     except StoreError:  # it is being made
         return []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shell", SHELLS)
-def test_the_documented_line_completes_commands_in_each_shell(shell):
-    code = "from mesa_memory.cli import main; main(prog_name='mesa-memory')"
-    script, offered = (
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env=os.environ | {"_MESA_MEMORY_COMPLETE": f"{shell}_{what}"} | given,
-            capture_output=True,
-            text=True,
-        ).stdout
-        for what, given in (
-            ("source", {}),
-            (
-                "complete",
-                {
-                    "COMP_WORDS": "mesa-memory rep",
-                    "COMP_CWORD": "1" if shell != "fish" else "rep",
-                },
-            ),
-        )
-    )
-    assert "mesa-memory" in script and "_MESA_MEMORY_COMPLETE" in script
-    assert "report" in offered

@@ -1,8 +1,6 @@
 """Random numbers have an address, and nothing else decides what they are."""
 
 import copy
-import subprocess
-import sys
 import warnings
 
 import mesa
@@ -96,18 +94,6 @@ def test_a_name_that_is_a_number_is_not_that_number():
     number = first(draw(one, "a"))
     one.unique_id = str(one.unique_id)
     assert first(draw(one, "a")) != number
-
-
-@pytest.mark.slow
-def test_another_process_draws_the_same():
-    code = (
-        "import mesa\nfrom mesa_memory.experiments import draw\n"
-        "print(draw(mesa.Model(rng=7), 'x', step=3).integers(2**63, size=4).tolist())"
-    )
-    told = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    )
-    assert told.stdout.strip() == str(first(draw(mesa.Model(rng=7), "x", step=3)))
 
 
 def test_the_numbers_of_an_address_are_those_of_before():

@@ -1,7 +1,6 @@
 """Arms of a study that begin alike: what they share is made once, and paid once."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -10,7 +9,6 @@ from mesa_memory import open_run
 from mesa_memory.errors import NotPicklable
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import ChangeAfter, Processes, Study
-from tests.experiments.test_study_executors import PicklingExecutor
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import (
     PaidStreet,
@@ -117,17 +115,6 @@ def test_forked_runs_know_where_they_come_from_and_the_methods_tell(file, server
     calls = study.results().calls
     assert (~calls["replayed"]).sum() == len(server.log)
     assert set(calls[calls["replayed"]]["step"]) == {1, 2, 3, 4}
-
-
-@pytest.mark.parametrize("make", [lambda: ThreadPoolExecutor(3), PicklingExecutor])
-def test_any_executor_makes_the_same_arms(file, server, tmp_path, make):
-    one = paid(tmp_path / "serial.sqlite", server)
-    run(one)
-    asked = len(server.log)
-    with make() as executor:
-        assert run(paid(file, server), executor).finished
-    assert csv(paid(file, server)) == csv(one)
-    assert len(server.log) == 2 * asked
 
 
 def test_a_database_has_the_same_arms_as_a_file(postgres, server, tmp_path):  # noqa: F811

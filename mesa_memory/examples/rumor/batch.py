@@ -1,6 +1,5 @@
 """The same towns with different memories, many times over: table and picture."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -55,7 +54,6 @@ def run(
         "llm": llm,
         "api_base": api_base,
     }
-    workers = min(processes or os.cpu_count() or 1, seeds * len(memories))
     with TemporaryDirectory(prefix="mesa-memory-") as folder:
         study = Study(
             RumorModel,
@@ -65,7 +63,8 @@ def run(
             store=Path(folder) / "study.sqlite",
             record=False,
         )
-        status = study.run("serial" if workers == 1 else workers, progress=progress)
+        alone = 1 in (processes, seeds * len(memories))
+        status = study.run("serial" if alone else processes, progress=progress)
         if status.failed:
             raise StudyError(str(status))
         frame = study.results().steps
