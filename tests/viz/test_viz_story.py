@@ -7,13 +7,14 @@ import pytest
 
 from mesa_memory import Services, fork, open_run, resume
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.stores import open_store, schema
+from mesa_memory.stores import open_store
 from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.data.agent import past
 from mesa_memory.viz.data.story import colouring, frames, person
 from mesa_memory.viz.data.story.said import said
 from mesa_memory.viz.data.story.scene import circle, scene
 from mesa_memory.viz.serving.portions import stretches
+from tests.support.playing import play
 from tests.support.recorded import Story
 from tests.support.spaces import KINDS, Mixed, Walk
 from tests.support.stored import everything
@@ -104,15 +105,9 @@ def test_people_stand_where_their_network_puts_them(town):
 def test_a_town_that_was_resumed_or_forked_has_the_scenes_of_one_that_was_not(tmp_path):
     whole, halved = str(tmp_path / "whole.sqlite"), str(tmp_path / "halved.sqlite")
     for file, days in ((whole, 8), (halved, 5)):
-        town = RumorModel(6, correction_step=3, rng=1, record=file)
-        for _ in range(days):
-            town.step()
-        Services.of(town).recorder.close()
+        play(RumorModel(6, correction_step=3, rng=1, record=file), days)
     for begin in (resume, fork):
-        town = begin(RumorModel, halved)
-        while town.steps < 8:
-            town.step()
-        Services.of(town).recorder.close()
+        play(begin(RumorModel, halved), 3)
     found = []
     for file, run in ((whole, 1), (halved, 1), (halved, 2)):
         store = open_store(file)
@@ -244,14 +239,3 @@ def test_an_outcome_that_is_no_word_or_number_is_refused_by_name():
     with pytest.raises(TypeError, match=r"outcomes=\('memory',\) needs .* agent 1 has"):
         town.step()
     Services.of(town).recorder.abandon()
-
-
-def test_a_scene_is_stored_in_its_own_table(town):
-    _, run, _, _ = town
-    kinds = {
-        kind
-        for (kind,) in run.rows(
-            schema.scenes.select().with_only_columns(schema.scenes.c.kind)
-        )
-    }
-    assert kinds == {"space", "places", "collected", "outcomes/belief"}

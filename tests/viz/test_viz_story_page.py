@@ -5,11 +5,12 @@ import re
 import mesa
 import pytest
 
-from mesa_memory import Services, ShortTermMemory, configure, open_run
+from mesa_memory import ShortTermMemory, configure, open_run
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.data.story.said import said
 from mesa_memory.viz.widgets.stage import NEUTRAL
 from tests.support.browser import Window, browser, run_key, served
+from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
 from tests.support.spaces import Mixed
 
@@ -63,10 +64,7 @@ TWO_DAYS = "() => new Promise((done) => setTimeout(done, 2000))"
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     place = str(tmp_path_factory.mktemp("story") / "run.sqlite")
-    town = RumorModel(9, "episodic", correction_step=5, rng=4, record=place)
-    for _ in range(DAYS):
-        town.step()
-    Services.of(town).recorder.close()
+    play(RumorModel(9, "episodic", correction_step=5, rng=4, record=place), DAYS)
     return place
 
 
@@ -82,10 +80,7 @@ def told(file):
 def unplaced(tmp_path_factory):
     """A run that says nothing of places or outcomes."""
     place = str(tmp_path_factory.mktemp("unplaced") / "run.sqlite")
-    town = RecordedTown(place, n=8)
-    for _ in range(6):
-        town.step()
-    Services.of(town).recorder.close()
+    play(RecordedTown(place, n=8), 6)
     return place
 
 
@@ -93,10 +88,7 @@ def unplaced(tmp_path_factory):
 def mixed(tmp_path_factory):
     """A run in which somebody has no memory."""
     place = str(tmp_path_factory.mktemp("mixed") / "run.sqlite")
-    model = Mixed(place)
-    for _ in range(4):
-        model.step()
-    Services.of(model).recorder.close()
+    play(Mixed(place), 4)
     return place
 
 
@@ -122,10 +114,7 @@ class Round(mesa.Model):
 def ring(tmp_path_factory):
     """A run of thirty people who stand in a ring."""
     place = str(tmp_path_factory.mktemp("ring") / "run.sqlite")
-    model = Round(place)
-    for _ in range(2):
-        model.step()
-    Services.of(model).recorder.close()
+    play(Round(place), 2)
     return place
 
 

@@ -3,36 +3,28 @@
 import pandas as pd
 import pytest
 
-from mesa_memory import Services
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.data import together as data
 from mesa_memory.viz.explorer import open_feeds
 from mesa_memory.viz.views.compare.together import option
+from tests.support.playing import lived, play
 
 DAYS = 4
+#: memories and seeds of the towns
+MADE = (("short_term", 1), ("short_term", 2), ("episodic", 1))
 
 
 @pytest.fixture(scope="module")
 def towns():
     """Short-term memories with two seeds, and episodic ones."""
-    made = [
-        RumorModel(5, memory, rng=seed)
-        for memory, seed in (("short_term", 1), ("short_term", 2), ("episodic", 1))
-    ]
-    return made
+    return [lived(RumorModel(5, memory, rng=seed), DAYS) for memory, seed in MADE]
 
 
 @pytest.fixture(scope="module")
-def runs(towns, tmp_path_factory):
+def runs(tmp_path_factory):
     file = str(tmp_path_factory.mktemp("together") / "towns.sqlite")
-    for memory, seed in (("short_term", 1), ("short_term", 2), ("episodic", 1)):
-        town = RumorModel(5, memory, rng=seed, record=file)
-        for _ in range(DAYS):
-            town.step()
-        Services.of(town).recorder.close()
-    for town in towns:
-        for _ in range(DAYS):
-            town.step()
+    for memory, seed in MADE:
+        play(RumorModel(5, memory, rng=seed, record=file), DAYS)
     feeds = open_feeds([(file, n) for n in (1, 2, 3)])
     yield [feed.source for feed in feeds]
     for feed in feeds:

@@ -136,10 +136,6 @@ def changed(past: Past, steps: list[float], step: float) -> list[Row]:
     ]
 
 
-#: columns of every table of records, before those of its content
-PLAIN_COLUMNS = ("step", "kind", "text", "importance", "subject")
-
-
 def columns(rows: list[Row]) -> list[str]:
     """Columns of a table of records: differing ones, and numbers of their content."""
     several = {
@@ -149,24 +145,19 @@ def columns(rows: list[Row]) -> list[str]:
         "doubtful": any(map(doubt_of, rows)),
     }
     names = ("step", "kind", "subject", "text", "importance", "doubtful")
-    return [name for name in names if several.get(name, True)] + numbers(rows)
+    numbers = dict.fromkeys(
+        name
+        for row in rows
+        if row["origin"] == DERIVED
+        for name, value in row["content"].items()
+        if name not in names and reading.number(value) is not None
+    )
+    return [*(name for name in names if several.get(name, True)), *numbers]
 
 
 def doubt_of(row: Row) -> str:
     """The reason why a summary is doubtful; empty if it is not."""
     return str(row["content"].get("doubtful", "")) if row["origin"] == DERIVED else ""
-
-
-def numbers(rows: list[Row]) -> list[str]:
-    """Names of the numbers in the content of derived records, such as sentiment."""
-    contents = [row["content"] for row in rows if row["origin"] == DERIVED]
-    found = dict.fromkeys(
-        name
-        for content in contents
-        for name, value in content.items()
-        if reading.number(value) is not None
-    )
-    return [name for name in found if name not in PLAIN_COLUMNS]
 
 
 def shown(run: Run, agent: Any, step: float) -> list[Row]:
