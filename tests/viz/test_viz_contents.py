@@ -35,7 +35,7 @@ def lines(run, agent, thread, step):
 
 def test_an_agent_has_the_pages_that_its_memory_fills(inn):
     have = {
-        agent: contents.contents(past(inn, agent), contents.has_budget(inn, agent))
+        agent: contents.contents(past(inn, agent), contents.has(inn, agent, "budget"))
         for agent in range(1, 8)
     }
     assert have == {

@@ -150,10 +150,8 @@ def test_agents_without_a_place_stand_on_a_circle(tmp_path):
         assert not found.placed
         assert found.outcomes == {}
         measured = colouring.of_measure(activity(run), "events")
-        made = frames.frames([7, "b"], measured, found, said(run, 0, 20), 0)
-    assert frames.flat([7, "b"], found, 0) == [
-        round(v, 4) for v in circle(2).ravel().tolist()
-    ]
+        made = frames.frames(measured, found, said(run, 0, 20), 0)
+    assert frames.flat(found, 0) == [round(v, 4) for v in circle(2).ravel().tolist()]
     assert [frame["place"] for frame in made] == [0, 1, 2]
     assert made[0]["spots"] is None
     assert made[1]["messages"] == [
@@ -178,7 +176,7 @@ def test_agents_without_a_memory_are_where_they_are_without_a_value():
     assert np.isnan(found.places[2, :2]).all()
     assert found.places[2, 2:].tolist() == [[2, 3], [2, 3]]
     coloured = colouring.of_outcome(found, "mood")
-    made = frames.frames(found.agents, coloured, found, [[]] * 4, 0)
+    made = frames.frames(coloured, found, [[]] * 4, 0)
     assert [frame["values"] for frame in made] == [[0, 0, None]] * 4
 
 

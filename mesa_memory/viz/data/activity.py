@@ -107,8 +107,8 @@ def occupancy(run: Run) -> Occupancy:
     changes: dict[tuple[str, str], np.ndarray] = defaultdict(
         lambda: np.zeros(len(steps) + 1, dtype=np.int64)
     )
-    for sign, rows in ((1, reading.opened(run)), (-1, reading.closed(run))):
-        for layer, kind, step, count in rows:
+    for sign, column in ((1, "valid_from"), (-1, "valid_to")):
+        for layer, kind, step, count in reading.by_kind(run, column):
             changes[layer, kind][bisect_left(steps, step)] += sign * count
     held = {key: numbers[:-1].cumsum() for key, numbers in sorted(changes.items())}
     return Occupancy(steps, {key: numbers.tolist() for key, numbers in held.items()})

@@ -115,20 +115,15 @@ def called(run: Run) -> list[tuple]:
     return run.rows(_per_agent_and_step(run, wanted, log))
 
 
-def opened(run: Run) -> list[tuple]:
-    """Layer, kind, first step, and the number of records that have these.
+def by_kind(run: Run, column: str) -> list[tuple]:
+    """Layer, kind, step, and the number of records whose life began or ended then.
 
     All kinds of events are ``"event"``.
+
+    Args:
+        column: ``"valid_from"`` or ``"valid_to"``.
     """
-    return _by_kind(run, records.c.valid_from)
-
-
-def closed(run: Run) -> list[tuple]:
-    """Layer, kind, last step, and the number of records that ended then."""
-    return _by_kind(run, records.c.valid_to)
-
-
-def _by_kind(run: Run, step: Any) -> list[tuple]:
+    step = records.c[column]
     kind = case((was_not_derived(), "event"), else_=records.c.kind).label("kind")
     # PostgreSQL does not see that an expression with parameters is the same one.
     rows = select(records.c.layer, kind, step.label("step"))

@@ -125,7 +125,7 @@ def payload(found: Contents, sample: Sample) -> tuple[dict[str, Any], list[str]]
         "agents": [[str(agent), found.names.get(agent)] for agent in agents],
         "box": box(seen, last),
         "places": [
-            flat(agents, seen, place) if take or not moving else None
+            flat(seen, place) if take or not moving else None
             for place, take in enumerate(taken if moving else taken[:1])
         ],
         "ties": [t for t in ties or () if isinstance(t, list) and len(t) == 4][

@@ -10,7 +10,7 @@ from mesa_memory.stores import schema
 from mesa_memory.viz.data.agent import Past
 from mesa_memory.viz.data.contents import chapters
 
-records, agents, prompts = schema.records, schema.agents, schema.prompts
+records, prompts = schema.records, schema.prompts
 #: page -> the kinds of records that it shows, in the order in which pages are offered
 KINDS = {
     "story": (chapters.STORY, chapters.CHAPTER),
@@ -30,22 +30,15 @@ def contents(past: Past, budget: bool) -> list[str]:
     return [*found, *["budget"] * budget]
 
 
-def has_budget(run: Run, agent: Any) -> bool:
-    """True if the budget of a prompt of an agent was recorded."""
-    own = (prompts.c.run == run.id, prompts.c.agent == run.name_of(agent))
-    wanted = select(prompts.c.seq).where(*own, prompts.c.budget.is_not(None))
-    return bool(run.rows(wanted.limit(1)))
+def has(run: Run, agent: Any, page: str) -> bool:
+    """True if a record, or the budget of a prompt, of an agent's page was recorded."""
+    log, filled = records, records.c.kind.in_(KINDS.get(page, ()))
+    if page == "budget":
+        log, filled = prompts, prompts.c.budget.is_not(None)
+    own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
+    return bool(run.rows(select(log.c.seq).where(*own, filled).limit(1)))
 
 
 def who_has(run: Run, page: str) -> Any:
     """The first agent whose memory has a page, or None."""
-    for name, agent in run.unique_ids.items():
-        if page == "budget":
-            if has_budget(run, agent):
-                return agent
-            continue
-        own = (records.c.run == run.id, records.c.agent == name)
-        wanted = select(records.c.seq).where(*own, records.c.kind.in_(KINDS[page]))
-        if run.rows(wanted.limit(1)):
-            return agent
-    return None
+    return next((a for a in run.unique_ids.values() if has(run, a, page)), None)

@@ -16,7 +16,6 @@ WORDS_CHARS = 240
 
 
 def frames(
-    agents: Sequence[Any],
     colouring: Colouring,
     scene: Scene,
     said: Sequence[Sequence[SpokenMessage]],
@@ -25,8 +24,7 @@ def frames(
     """The pictures of some steps that follow each other, from ``first`` on.
 
     Args:
-        agents: who is drawn, by unique id; numbers below are places among them.
-        colouring, scene: of the run.
+        colouring, scene: of the run. Numbers below are places among the scene's agents.
         said: the messages of each of these steps.
         first: place of the first one.
 
@@ -35,6 +33,7 @@ def frames(
         ``spots``, x and y of all of them in one list, None if no agent ever moves; and
         ``messages``, each a list of sender, recipient and words.
     """
+    agents = scene.agents
     place = {agent: n for n, agent in enumerate(agents)}
     row = {agent: n for n, agent in enumerate(colouring.agents)}
     moving = scene.placed and scene.moving
@@ -48,7 +47,7 @@ def frames(
             {
                 "place": at,
                 "values": [column[row[a]] if a in row else None for a in agents],
-                "spots": flat(agents, scene, at) if moving else None,
+                "spots": flat(scene, at) if moving else None,
                 "messages": [
                     [place[m.sender], place[m.recipient], shorten(m.text, WORDS_CHARS)]
                     for m in of_step
@@ -57,17 +56,6 @@ def frames(
             }
         )
     return found
-
-
-def spots(agents: Sequence[Any], scene: Scene, place: int) -> np.ndarray:
-    """Places of agents at a step, shape (agents, 2); NaN is nowhere."""
-    if not scene.placed or place >= scene.places.shape[1]:
-        return circle(len(agents))
-    row = {agent: n for n, agent in enumerate(scene.agents)}
-    nowhere = np.full(2, np.nan)
-    return np.array(
-        [scene.places[row[a], place] if a in row else nowhere for a in agents]
-    )
 
 
 def box(scene: Scene, place: int) -> list[float]:
@@ -80,9 +68,10 @@ def box(scene: Scene, place: int) -> list[float]:
     return [*low.tolist(), *high.tolist()]
 
 
-def flat(agents: Sequence[Any], scene: Scene, place: int) -> list[float | None]:
-    """``spots`` in one list, x and y of one agent after the other."""
-    return plain(spots(agents, scene, place).ravel(), 4)
+def flat(scene: Scene, place: int) -> list[float | None]:
+    """Places of the agents at a step, x and y of one after the other; None is nowhere."""
+    spots = scene.places[:, place] if scene.placed else circle(len(scene.agents))
+    return plain(spots.ravel(), 4)
 
 
 def plain(values: np.ndarray | pd.Series, digits: int = 3) -> list[float | None]:

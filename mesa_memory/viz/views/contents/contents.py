@@ -60,7 +60,7 @@ OPTION = "contents"
 @solara.component
 def ContentsView(focus: Focus) -> Any:
     """The pages that the agent's memory has; one of them."""
-    budget = focus.source.of(data.has_budget, focus.agent)
+    budget = focus.source.of(data.has, focus.agent, "budget")
     have = data.contents(focus.past, budget)
     usual = next(iter(have), "conversations")
     chosen = focus.selection.option(OPTION, usual, PAGES)

@@ -110,7 +110,7 @@ def Picture(focus: Focus, shown: Scene, found: Colouring) -> Any:
     )
     names = solara.use_memo(lambda: _names(source, shown), [id(shown), source])
     ground = solara.use_memo(
-        lambda: _ground(shown, agents, place), [id(shown), id(shown.space(place))]
+        lambda: _ground(shown, place), [id(shown), id(shown.space(place))]
     )
     low, high = solara.use_memo(lambda: found.range, [id(found)])
 
@@ -159,7 +159,7 @@ def _frames(source: Source, shown: Scene, found: Colouring, now: list[range]) ->
     made = []
     for some in now:
         messages = source.of(said, some.start, len(some))
-        made += frames.frames(shown.agents, found, shown, messages, some.start)
+        made += frames.frames(found, shown, messages, some.start)
     return json.dumps(made)
 
 
@@ -174,14 +174,14 @@ def _names(source: Source, shown: Scene) -> str:
     return json.dumps(names)
 
 
-def _ground(shown: Scene, agents: list[Any], place: int) -> str:
+def _ground(shown: Scene, place: int) -> str:
     """The places of the agents, as JSON."""
     space = shown.space(place)
     cells, ties = space.get("cells"), space.get("ties")
     grid = isinstance(cells, list) and len(cells) == 2 and shown.placed
     ground = {
         "box": frames.box(shown, place),
-        "spots": frames.flat(agents, shown, place),
+        "spots": frames.flat(shown, place),
         "ties": ties if isinstance(ties, list) and shown.placed else [],
         "cells": cells if grid else [],
     }
