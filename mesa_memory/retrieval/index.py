@@ -2,13 +2,11 @@
 
 Relevance is made from the cosine of the embeddings and from BM25, each brought to 0..1
 over the candidates by min-max. In a dialogue the records right before and after
-counts, too: an answer often lacks the words of its question. Whom and what time the
-query asks for are read from its words, see ``temporal``.
+count, too: an answer often lacks the words of its question. Speakers and times that the
+query names are read from its words, see ``speakers`` and ``temporal``.
 
-Cosines are summed in single precision, whose last bits depend on the machine and on
-its number of threads. If scores at the top are so close that this could change their
-order, all is done again in double precision, and what is equal in nine decimals is a
-tie. So the same vectors are ranked the same everywhere.
+Cosines are summed in double precision, and scores that are equal in nine decimals are
+ties. So the same vectors are ranked the same on every machine and number of threads.
 """
 
 import math

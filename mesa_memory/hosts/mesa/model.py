@@ -15,10 +15,6 @@ from typing import Any
 
 from mesa_memory.hosts import Around, changed
 
-#: attributes of Mesa's own in a model; the clock and the generators are restored anyway
-MODEL_ATTRIBUTES = frozenset(
-    {"steps", "time", "running", "random", "rng", "seed", "scenario", "agents", "step"}
-)
 #: undocumented attributes of a model that this package uses
 NEEDED_ATTRIBUTES = (
     "_user_step", "_default_schedule", "_event_list", "_event_generators",
