@@ -266,8 +266,3 @@ def _check_read(layer: Layer, layers: Sequence[Layer]) -> None:
                 f"the {name} of {type(layer).__name__} must be one of the memory's "
                 "layers, listed before it"
             )
-
-
-def entries_of(layers: Iterable[Layer]) -> list[Any]:
-    """The entries of layers in Mesa-LLM's form, oldest first."""
-    return [entry for layer in layers for entry in layer.entries()]

@@ -272,11 +272,6 @@ def entry_snapshot(entry: MemoryEntry) -> Any:
     return (entry.step, Opaque(entry.content))
 
 
-def entry_snapshots(entries: Sequence[MemoryEntry]) -> list[Any]:
-    """Entries for a snapshot, in order; see ``entry_snapshot``."""
-    return [entry_snapshot(entry) for entry in entries]
-
-
 def moved_entries(kept: Sequence[Any], later: float) -> list[Any]:
     """Entries of a decoded snapshot, with ``later`` steps added to the step of each."""
     return [[None if s is None else s + later, content] for s, content in kept]

@@ -12,7 +12,7 @@ from mesa_memory.layers.base import Layer
 from mesa_memory.layers.context import LAID_OUT
 from mesa_memory.layers.entry import (
     Entry,
-    entry_snapshots,
+    entry_snapshot,
     entry_told,
     moved_entries,
     records_of,
@@ -82,11 +82,11 @@ class Window(Layer):
 
     def snapshot(self) -> dict[str, Any]:
         """The entries."""
-        left = entry_snapshots(self.trail.entries)
-        more = {"trail": left} if left else {}
-        if self.covered:
-            more["covered"] = entry_snapshots(self.covered)
-        return {"window": entry_snapshots(self.entries()), **more}
+        parts = {"trail": self.trail.entries, "covered": self.covered}
+        kept = {"window": self.entries()} | {
+            n: part for n, part in parts.items() if part
+        }
+        return {name: list(map(entry_snapshot, part)) for name, part in kept.items()}
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the entries, as far as there are events left in them."""
@@ -138,14 +138,13 @@ class Window(Layer):
     def keep(self, count: int) -> None:
         """Forgets all but the newest ``count`` entries and some that must stay."""
         block = self.context.block
-        while len(self.held) > count and self._may_go(self.held[0]):
+        while len(self.held) > count:
+            if self.until is not None and not self.until(self.held[0]):
+                break
             oldest = self.held.popleft()
             self.end(oldest, EVICTED)
             if block > 1:
                 self.trail.add(oldest, self.held, block)
-
-    def _may_go(self, entry: Any) -> bool:
-        return self.until is None or self.until(entry)
 
     def end(self, entry: Any, reason: str) -> None:
         """An entry has left the window: the lifetimes of its records end."""

@@ -146,7 +146,9 @@ class Grades(BaseModel):
                 "event": {"type": "integer", "enum": [*range(1, cls.count + 1)]},
                 "grade": {"type": "integer", "enum": [*range(GRADE_MIN, cls.top + 1)]},
             }
-            tree["properties"]["grades"] |= list_schema(cls.count, parts)
+            said = f"For each event its number and one integer from 1 to {cls.top}"
+            listed = {"description": said, **list_schema(cls.count, parts)}
+            tree["properties"]["grades"] |= listed
         return tree
 
 
@@ -156,23 +158,11 @@ def _by_number(grades: dict) -> list[dict[str, Any]]:
     return [{"event": m and m[1], "grade": grade} for m, grade in found]
 
 
-class GradesOfTen(Grades):
-    """Importance of several events on the scale of Park et al. 2023."""
-
-    top: ClassVar[int] = 10
-    grades: list[Grade] = Field(
-        description="For each event its number and one integer from 1 to 10"
-    )
-
-
 _AS_JSON = 'Reply with JSON only: {"grades": [{"event": 1, "grade": …}, …]}'
 _IN_LINES = (
     "Reply with one line for each event and nothing else: the number of the event, a "
     "colon and its grade."
 )
-
-#: highest grade of a scale -> shape of the reply
-_SHAPES: dict[int, type[Grades]] = {g.top: g for g in (Grades, GradesOfTen)}
 
 
 def schema(inputs: Inputs) -> type[Grades]:
@@ -183,9 +173,9 @@ def schema(inputs: Inputs) -> type[Grades]:
 @lru_cache(maxsize=100)
 def _exactly(count: int, top: int, in_lines: bool) -> type[Grades]:
     """The shape of exactly ``count`` grades, made once for each count."""
-    shape = _SHAPES[top]
-    own = {"count": count, "__module__": __name__, "__doc__": shape.__doc__}
-    return type(f"{shape.__name__}Of{count}", (shape,), {**own, "as_text": in_lines})
+    name = "Grades" if top == GRADE_MAX else "GradesOfTen"
+    own = {"count": count, "top": top, "as_text": in_lines, "__module__": __name__}
+    return type(f"{name}Of{count}", (Grades,), {**own, "__doc__": Grades.__doc__})
 
 
 def system(inputs: Inputs) -> str:

@@ -25,7 +25,7 @@ from mesa_memory.tasks import (
     registered,
 )
 from mesa_memory.tasks.consolidate import Summary
-from mesa_memory.tasks.grade import Grades, GradesOfTen
+from mesa_memory.tasks.grade import Grades
 from mesa_memory.tasks.grounding import NOTHING_SHARED, doubt_of
 
 LINES = [
@@ -165,7 +165,7 @@ def test_a_model_that_copies_the_example_is_shown_one_that_it_cannot_copy(task, 
 def test_the_schema_of_grades_follows_the_scale():
     five, ten = (GRADE.schema(OURS[GRADE] | {"top": top}) for top in (5, 10))
     assert issubclass(five, Grades) and five.top == 5
-    assert issubclass(ten, GradesOfTen) and ten.top == 10
+    assert issubclass(ten, Grades) and ten.top == 10
 
 
 def test_lines_of_one_step_stand_under_one_heading():

@@ -15,7 +15,7 @@ with the same task and model is graded once for the whole model run (``AcquireSh
 """
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,13 +123,11 @@ class Grader:
         kinds = [event.kind for event in events]
         context = newest(self.shown)
 
-        def inputs(places: Iterable[int], in_lines: bool = False) -> dict[str, Any]:
-            chosen = [(kinds[p], lines[p]) for p in places]
-            asked = {"events": chosen, "top": top, "context": context}
-            return {**asked, "in_lines": True} if in_lines else asked
-
         def request(places: list[int], in_lines: bool) -> LLMRequest:
-            return self.context.request_for(GRADE, **inputs(places, in_lines))
+            asked: dict[str, Any] = {"in_lines": True} if in_lines else {}
+            chosen = [(kinds[p], lines[p]) for p in places]
+            asked |= {"events": chosen, "top": top, "context": context}
+            return self.context.request_for(GRADE, **asked)
 
         hard = {place for place, event in enumerate(events) if event.id in tried}
         asking = _Asking(lines, request, hard, self)

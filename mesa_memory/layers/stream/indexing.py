@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import (
-    Callable,
     Collection,
     Container,
     Iterable,
@@ -108,21 +107,6 @@ class EmbeddedIndex(ABC):
             self.context.runtime.note_embedded(records, found)
 
 
-def appended(
-    entries: Any, count: int, is_known: Callable[[Any], bool]
-) -> list[Any] | None:
-    """The entries that were appended to the first ``count``; None if others changed.
-
-    New entries are never put between old ones, so the first and the last known entry in
-    their places mean that all known entries are there.
-    """
-    if not 0 < count <= len(entries):
-        return None
-    if not is_known(entries[0]) or not is_known(entries[count - 1]):
-        return None
-    return list(islice(reversed(entries), len(entries) - count))[::-1]
-
-
 class EventIndex(EmbeddedIndex):
     """The entries of a stream, one for each event, indexed by text and subject.
 
@@ -197,15 +181,20 @@ class EventIndex(EmbeddedIndex):
 
     def align(self) -> None:
         """Brings the index in line with the entries, which users may change."""
-        count = 0 if self._strangers else len(self.entry_of)
-        new = appended(self.held, count, self._has)
-        if new is None or not all(isinstance(entry, Entry) for entry in new):
-            self._align_all()
-            return
+        held, count = self.held, 0 if self._strangers else len(self.ranking)
+        # New entries are never put between old ones, so the first and the last known
+        # entry in their places mean that all known entries are there.
+        known = 0 < count <= len(held) and self._has(held[0])
+        if not known or not self._has(held[count - 1]):
+            return self._align_all()
+        new = list(islice(reversed(held), len(held) - count))[::-1]
+        if not all(isinstance(entry, Entry) for entry in new):
+            return self._align_all()
         for entry in new:
             if not self._has(entry):
                 self._add(entry, entry.events[0])
                 self.entry_of[entry.events[0].id] = entry
+        return None
 
     def _has(self, entry: Any) -> bool:
         return isinstance(entry, Entry) and entry.events[0].id in self.entry_of

@@ -22,7 +22,7 @@ from mesa_memory.core.validate import check_agent, checked_int
 from mesa_memory.errors import LLMError
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.agents import LLMAgent
-from mesa_memory.layers.base import Layer, entries_of, with_unique_names
+from mesa_memory.layers.base import Layer, with_unique_names
 from mesa_memory.layers.context import LayerContext, settle
 from mesa_memory.layers.declared_state import StateWatch
 from mesa_memory.layers.entry import Entry
@@ -131,9 +131,10 @@ class MemoryModule(MemoryReads):
         self._connection.renew(self._work)
         for batch in batches:
             self._work.put(batch)
-        for entry in entries_of(self.layers):
-            if isinstance(entry, Entry):
-                entry.bind(self.agent)
+        for layer in self.layers:
+            for entry in layer.entries():
+                if isinstance(entry, Entry):
+                    entry.bind(self.agent)
 
     def __deepcopy__(self, memo: dict) -> "MemoryModule":
         """A copy for the same agent; copied with its agent, for the agent's copy."""

@@ -15,7 +15,7 @@ from mesa_memory.core.requests import Flow
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int
 from mesa_memory.hosts.mesa_llm.agents import Memory
-from mesa_memory.layers.base import Layer, entries_of
+from mesa_memory.layers.base import Layer
 from mesa_memory.layers.context import (
     LAID_OUT,
     SHOWING,
@@ -285,7 +285,8 @@ class MemoryReads(Memory):
             raise ValueError(f"last must be 0 or more, got {last}")
         history, names = self.layer_context.history, self.layer_context.names
         other = None if with_agent is None else names.unique_id(with_agent)
-        return history.messages(entries_of(self.layers), last, other)
+        entries = [entry for layer in self.layers for entry in layer.entries()]
+        return history.messages(entries, last, other)
 
     def get_communication_history(self) -> str:
         """The messages as text, oldest first; empty without any.
