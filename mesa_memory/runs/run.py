@@ -29,7 +29,7 @@ LISTED_AGENTS = 20
 
 
 class Run(RecordedRun):
-    """One run of a store, to be asked; made by ``open_run``.
+    """One run of a store, for queries; made by ``open_run``.
 
     Nothing is ever written. Agents are named by their unique ids, records by their ids,
     steps by the model's clock. Queries give a pandas DataFrame, or with

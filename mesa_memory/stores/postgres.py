@@ -48,7 +48,9 @@ class PostgresStore(Store):
         with self.reading() as on:
             missing = _missing(on)
         if missing and self.read_only:
-            raise StoreUnavailable("it has no recorded run.", location=self.location)
+            raise StoreUnavailable(
+                "it does not contain a recorded run.", location=self.location
+            )
         if missing:
             with self.writing() as on:
                 # Others may want to do the same at this moment.

@@ -355,9 +355,9 @@ class Store:
 
 def _without_runs(location: str) -> str:
     if "://" in location:
-        return "it has no recorded run."
+        return "it does not contain a recorded run."
     return (
-        "it has no recorded run. If it is a copy of a file that was being written, the "
-        "original's -wal file is missing: copy it again with "
+        "it does not contain a recorded run. If it is a copy of a file that was being "
+        "written, the original's -wal file is missing: copy it again with "
         "mesa-memory copy ORIGINAL TARGET."
     )

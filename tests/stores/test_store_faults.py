@@ -204,7 +204,7 @@ def test_flipped_bytes_give_typed_errors_or_data_but_never_anything_else(path):
 
 def test_an_empty_file_becomes_a_new_store(path):
     path.touch()
-    with pytest.raises(StoreUnavailable, match="no recorded run"):
+    with pytest.raises(StoreUnavailable, match="not contain a recorded run"):
         open_store(path, read_only=True)
     recorded(path)
 
@@ -214,7 +214,7 @@ def test_a_missing_folder_a_folder_and_a_missing_run_are_said(path):
         open_store(path.parent / "no" / "run.sqlite")
     with pytest.raises(StoreUnavailable, match="this is a folder"):
         open_store(path.parent)
-    with pytest.raises(StoreUnavailable, match="it has no recorded run"):
+    with pytest.raises(StoreUnavailable, match="not contain a recorded run"):
         open_store(path, read_only=True)
     assert not path.exists()
 

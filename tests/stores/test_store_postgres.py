@@ -136,7 +136,7 @@ def test_an_address_without_a_database_or_server_says_what_to_do_and_no_password
     with pytest.raises(StoreUnavailable, match="cannot be reached") as caught:
         open_store(f"postgresql://u:hush@/db?host={tmp_path}")
     assert "hush" not in str(caught.value)
-    with pytest.raises(StoreUnavailable, match="no recorded run"):
+    with pytest.raises(StoreUnavailable, match="not contain a recorded run"):
         open_store(postgres.database(), read_only=True)
 
 

@@ -281,7 +281,7 @@ class _Asking:
 
 
 def _graded_once(asking: _Asking, scope: str) -> Flow[None]:
-    """Grades, sharing those that another agent has or is getting.
+    """Requests grades, and shares them with other agents that need the same.
 
     Args:
         scope: the part of a request that is equal for all agents that share grades of
