@@ -64,9 +64,9 @@ _EVENTS: Compared = {
     "records": _Columns(("agent", "kind", "text"), (), origin=EVENT),
 }
 #: scores of another machine may differ in the last of six recorded digits
-NEAR = 2.5e-6
+SCORE_TOLERANCE = 2.5e-6
 #: what ends a record's lifetime, at ``valid_to``
-_ENDING = {"valid_to", "closed_because", "superseded_by"}
+_ENDING_COLUMNS = {"valid_to", "closed_because", "superseded_by"}
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,11 @@ class Difference:
         if self.seq is None:
             return self.step, 2, 0
         ended = self.table == "records" and bool(self.fields)
-        return self.step, int(ended and _ENDING.issuperset(self.fields)), self.seq
+        return (
+            self.step,
+            int(ended and _ENDING_COLUMNS.issuperset(self.fields)),
+            self.seq,
+        )
 
 
 @dataclass(frozen=True)
@@ -206,14 +210,14 @@ def _different(
             and not (n == "candidates" and _alike(mine[n], theirs[n]))
         )
         if fields:
-            when = _ended(mine, theirs) if _ENDING.issuperset(fields) else step
+            when = _ended(mine, theirs) if _ENDING_COLUMNS.issuperset(fields) else step
             yield Difference(name, when, seq, fields, mine, theirs)
 
 
 def _alike(one: Any, other: Any) -> bool:
     """The same value; numbers that a ranking takes for the same are."""
     if isinstance(one, float) and isinstance(other, float):
-        return abs(one - other) <= NEAR
+        return abs(one - other) <= SCORE_TOLERANCE
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_alike, one, other))
     if isinstance(one, dict) and isinstance(other, dict):

@@ -14,7 +14,7 @@ from mesa_memory.runs.versions import run_record, source_ids
 records = schema.records
 #: more records, or lines, than this are no evidence that anyone reads
 EVIDENCE_LINES = 100_000
-SHOWN = (
+SHOWN_COLUMNS = (
     "depth", "id", "parent", "kind", "origin", "step", "agent", "layer", "text",
     "missing", "repeated",
 )  # fmt: skip
@@ -39,7 +39,7 @@ def provenance_of(run: RecordedRun, record: str) -> Table:
             # The last one put in is told first.
             below = reversed(source_ids(row))
             waiting.extend((depth + 1, source, name) for source in below)
-    return table(SHOWN, lines)
+    return table(SHOWN_COLUMNS, lines)
 
 
 def _line(

@@ -12,11 +12,20 @@ from mesa_memory.runs.recorded import RecordedRun, in_order
 from mesa_memory.runs.table import Table, table
 
 #: what a candidate has
-PARTS = (
+CANDIDATE_FIELDS = (
     "id", "rank", "score", "shown", "used", "relevance", "dense", "lexical", "importance",
     "recency", "time_match",
 )  # fmt: skip
-SHOWN = ("seq", "step", "agent", "layer", "purpose", "query", *PARTS, "text")
+SHOWN_COLUMNS = (
+    "seq",
+    "step",
+    "agent",
+    "layer",
+    "purpose",
+    "query",
+    *CANDIDATE_FIELDS,
+    "text",
+)
 #: how many ids stand in one statement
 IDS_PER_QUERY = 5_000
 
@@ -29,12 +38,17 @@ def recalls(run: RecordedRun, agent: Any, step: Any) -> Table:
         terms = [name for name, _ in added_terms(row["scoring"])]
         added |= dict.fromkeys(terms)
         for candidate in _candidates(run, row):
-            lines.append(row | {name: candidate.get(name) for name in (*PARTS, *terms)})
+            lines.append(
+                row
+                | {name: candidate.get(name) for name in (*CANDIDATE_FIELDS, *terms)}
+            )
     said = texts(run, list(dict.fromkeys(line["id"] for line in lines)))
     for line in lines:
         line["text"] = said.get(line["id"])
     lacking = dict.fromkeys(added)
-    return table((*SHOWN[:-1], *added, "text"), [lacking | line for line in lines])
+    return table(
+        (*SHOWN_COLUMNS[:-1], *added, "text"), [lacking | line for line in lines]
+    )
 
 
 def added_terms(scoring: Any) -> list[tuple[str, float]]:

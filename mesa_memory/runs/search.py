@@ -22,15 +22,15 @@ from mesa_memory.runs.state import valid_at
 from mesa_memory.runs.table import Table, table
 
 records = schema.records
-_UNUSED = ("sources", "subject", "content", "closed_because", "superseded_by")
+_UNUSED_COLUMNS = ("sources", "subject", "content", "closed_because", "superseded_by")
 COLUMNS = (
-    *(c for c in records.columns if c.name not in _UNUSED),
+    *(c for c in records.columns if c.name not in _UNUSED_COLUMNS),
     # Only this of the content: taking all of it apart is slow.
     records.c.content.op("->>", return_type=Text())(literal("sender", Text)).label(
         "sender"
     ),
 )
-SHOWN = (
+SHOWN_COLUMNS = (
     "rank", "score", "relevance", "dense", "lexical", "run", "agent", "layer", "kind",
     "origin", "step", "id", "text", "importance", "valid_from", "valid_to",
 )  # fmt: skip
@@ -69,7 +69,7 @@ def search(
         if row["run"] == run.id:
             row["agent"] = run.unique_id(row["agent"])
     found = _ranked(rows, run.location, text, k, maker)
-    return table(SHOWN, [_line(rows[int(hit.record.id)], hit) for hit in found])
+    return table(SHOWN_COLUMNS, [_line(rows[int(hit.record.id)], hit) for hit in found])
 
 
 def _place(row: dict[str, Any]) -> tuple:

@@ -12,9 +12,16 @@ from mesa_memory.runs.table import Table
 
 records = schema.records
 #: the columns that only programs need
-_BESIDE = ("run", "embedding", "embedder", "graded_at", "closed_at", "staled_at")
+_HIDDEN_COLUMNS = (
+    "run",
+    "embedding",
+    "embedder",
+    "graded_at",
+    "closed_at",
+    "staled_at",
+)
 #: the columns of a record
-COLUMNS = tuple(c for c in records.columns if c.name not in _BESIDE)
+COLUMNS = tuple(c for c in records.columns if c.name not in _HIDDEN_COLUMNS)
 
 
 def valid_at(step: float) -> ColumnElement[bool]:

@@ -12,18 +12,18 @@ from mesa_memory.runs.state import COLUMNS
 from mesa_memory.runs.table import Table, table
 
 #: kind of the records of facts
-KIND = "fact"
+FACT_KIND = "fact"
 #: what the gate says of a statement
-GATE = ("fact", "stable", "useful")
-SHOWN = (
-    "step", "agent", "layer", "id", "text", "kept", *GATE, "speakers", "sources",
+GATE_FIELDS = ("fact", "stable", "useful")
+SHOWN_COLUMNS = (
+    "step", "agent", "layer", "id", "text", "kept", *GATE_FIELDS, "speakers", "sources",
 )  # fmt: skip
 
 
 def verdicts(run: RecordedRun, agent: Any, step: Any) -> Table:
     """See ``Run.verdicts``."""
     records = schema.records
-    wanted = select(*COLUMNS).where(run.mine(records), records.c.kind == KIND)
+    wanted = select(*COLUMNS).where(run.mine(records), records.c.kind == FACT_KIND)
     if agent is not None:
         wanted = wanted.where(records.c.agent == run.name_of(agent))
     rows = run.table(wanted.order_by(records.c.seq)).rows
@@ -31,7 +31,7 @@ def verdicts(run: RecordedRun, agent: Any, step: Any) -> Table:
     if step is not None:
         at = run.step(step)
         found = [row for row in found if row["step"] == at]
-    return table(SHOWN, found)
+    return table(SHOWN_COLUMNS, found)
 
 
 def _verdicts(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -53,5 +53,5 @@ def _verdicts(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             "step": row["valid_from"],
             "kept": row["closed_because"] != REFUSED,
             "speakers": content.get("speakers"),
-            **{name: gate.get(name) for name in GATE},
+            **{name: gate.get(name) for name in GATE_FIELDS},
         }

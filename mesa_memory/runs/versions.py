@@ -18,7 +18,7 @@ from mesa_memory.runs.state import COLUMNS
 from mesa_memory.runs.table import Table, table
 
 records = schema.records
-SHOWN = (
+SHOWN_COLUMNS = (
     "step", "operation", "id", "previous", "text", "because", "by", "agent", "layer",
     "kind", "origin", "subject", "importance", "valid_from", "valid_to", "seq",
 )  # fmt: skip
@@ -51,7 +51,7 @@ def history(
     if record is not None:
         chain = versions.chain(record)
         rows = [row for row in rows if row["id"] in chain]
-    return table(SHOWN, versions.operations(rows))
+    return table(SHOWN_COLUMNS, versions.operations(rows))
 
 
 def run_record(run: RecordedRun, name: str) -> dict[str, Any]:

@@ -13,12 +13,12 @@ import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StoreError
 from mesa_memory.stores.base import Batch
 from mesa_memory.stores.columns import clean_rows, json_text
-from mesa_memory.stores.schema import PROBES, REPLACED, metadata
+from mesa_memory.stores.schema import PROBES, REPLACED_TABLES, metadata
 
 #: the key of a row within its run, in the tables in which a row may replace an older one
 _KEYS = {
     name: tuple(c.name for c in metadata.tables[name].primary_key if c.name != "run")
-    for name in REPLACED
+    for name in REPLACED_TABLES
 }
 #: the lists of a batch that change records, and the columns they give
 CHANGES = {
@@ -73,8 +73,8 @@ def merge(
         number: the number of the last answer of an unfinished step.
         probe: the number of the last probe written before.
     """
-    names = [table.name for table in schema.NUMBERED]
-    tables = (*names, "steps", *REPLACED, "checkpoints", "unfinished_calls")
+    names = [table.name for table in schema.NUMBERED_TABLES]
+    tables = (*names, "steps", *REPLACED_TABLES, "checkpoints", "unfinished_calls")
     merged = MergedBatch(seq, {table: [] for table in tables})
     probes = count(probe + 1)
     for batch in batches:
@@ -102,7 +102,7 @@ def merge(
 
 def _number(batch: Batch, merged: MergedBatch) -> None:
     counts = {}
-    for table in (each.name for each in schema.NUMBERED):
+    for table in (each.name for each in schema.NUMBERED_TABLES):
         rows = batch.opened if table == "records" else getattr(batch, table)
         counts[table] = len(rows)
         for row in rows:
@@ -195,7 +195,7 @@ def write_batches(
 
 
 def _insert(on: sa.Connection, run: int, table: str, rows: list) -> None:
-    """Adds rows to a table; of ``REPLACED`` tables, they take the place of older ones."""
+    """Adds rows to a table; of ``REPLACED_TABLES`` tables, they take the place of older ones."""
     columns = dict.fromkeys(metadata.tables[table].columns.keys())
     values = [columns | row | {"run": run} for row in clean_rows(rows)]
     if table == "records":
@@ -215,7 +215,7 @@ def _text(row: dict[str, Any]) -> str | None:
 def _inserting(name: str, dialect: str) -> Any:
     table = metadata.tables[name]
     insert: Any = INSERTS[dialect](table)
-    if name not in REPLACED:
+    if name not in REPLACED_TABLES:
         return insert
     new = {c.name: insert.excluded[c.name] for c in table.c if not c.primary_key}
     return insert.on_conflict_do_update(index_elements=table.primary_key, set_=new)
@@ -243,7 +243,7 @@ def _last(on: sa.Connection, run: int, column: Any, below: int | None = None) ->
 
 
 def _last_seq(on: sa.Connection, run: int) -> int:
-    return max(_last(on, run, t.c.seq, schema.PROBES) for t in schema.NUMBERED)
+    return max(_last(on, run, t.c.seq, schema.PROBES) for t in schema.NUMBERED_TABLES)
 
 
 def _refuse_finished(on: sa.Connection, run: int, new: list[float]) -> None:

@@ -15,7 +15,7 @@ from mesa_memory.stores.columns import storable
 from mesa_memory.stores.faults import fault
 from mesa_memory.stores.open import is_path, open_store
 from mesa_memory.stores.schema import (
-    BESIDE,
+    UNOWNED_TABLES,
     calls,
     checkpoints,
     metadata,
@@ -73,7 +73,7 @@ def copy_beginning(store: Store, source: int, run: int, step: float) -> None:
         store.confirm(on, run)
         parent = {"parent": source, "parent_step": step}
         on.execute(sa.update(runs).filter_by(id=run).values(parent))
-        _copy_rows(on, source, run, but=(*BESIDE, unfinished_calls.name))
+        _copy_rows(on, source, run, but=(*UNOWNED_TABLES, unfinished_calls.name))
         store.cut(on, run, step)
         free = sa.case((calls.c.error.is_(None), 0.0))
         asked = sa.update(calls).filter_by(run=run)
@@ -83,7 +83,7 @@ def copy_beginning(store: Store, source: int, run: int, step: float) -> None:
 
 
 def _copy_rows(
-    on: sa.Connection, source: int, run: int, but: Container[str] = BESIDE
+    on: sa.Connection, source: int, run: int, but: Container[str] = UNOWNED_TABLES
 ) -> None:
     """Copies the rows of a run into another run, except those of some tables."""
     for table in metadata.sorted_tables:

@@ -16,21 +16,26 @@ from mesa_memory.errors import (
     StoreUnavailable,
 )
 
-_KEPT = "What was written before is kept."
-_DAMAGED = re.compile("no such (table|column)|Could not decode to UTF-8")
-_FULL = (StoreFull, f"the disk is full. {_KEPT} Make room, or record elsewhere.")
-_BROKEN = (
+_KEPT_ADVICE = "What was written before is kept."
+_DAMAGED_TEXT = re.compile("no such (table|column)|Could not decode to UTF-8")
+_DISK_FULL = (
+    StoreFull,
+    f"the disk is full. {_KEPT_ADVICE} Make room, or record elsewhere.",
+)
+_FILE_DAMAGED = (
     StoreCorrupt,
     "the file is damaged. Restore a backup; `sqlite3 FILE .recover` may save the rest.",
 )
-_PGVECTOR = "the server lacks a file, type or feature; pgvector 0.7 or later is needed."
+_PGVECTOR_ADVICE = (
+    "the server lacks a file, type or feature; pgvector 0.7 or later is needed."
+)
 #: beginnings of SQLite's error names and of PostgreSQL's SQLSTATE codes (appendix A), and
 #: of psycopg's classes for errors without a code; the longer ones first
 _FAULTS: dict[tuple[str, ...], tuple[type[StoreError], str]] = {
-    ("SQLITE_FULL", "53100"): _FULL,
+    ("SQLITE_FULL", "53100"): _DISK_FULL,
     ("SQLITE_READONLY_DBMOVED",): (
         StoreUnavailable,
-        f"the file was moved or deleted while in use. {_KEPT} Put it back.",
+        f"the file was moved or deleted while in use. {_KEPT_ADVICE} Put it back.",
     ),
     ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03", "57014"): (
         StoreBusy,
@@ -56,9 +61,9 @@ _FAULTS: dict[tuple[str, ...], tuple[type[StoreError], str]] = {
     ),
     ("SQLITE_IOERR",): (
         StoreUnavailable,
-        f"reading or writing the file failed. {_KEPT} Check the disk.",
+        f"reading or writing the file failed. {_KEPT_ADVICE} Check the disk.",
     ),
-    ("SQLITE_CORRUPT", "XX"): _BROKEN,
+    ("SQLITE_CORRUPT", "XX"): _FILE_DAMAGED,
     ("SQLITE_NOTADB",): (
         StoreCorrupt,
         "this is not a SQLite file, or its beginning is damaged. Give another path.",
@@ -79,12 +84,12 @@ _FAULTS: dict[tuple[str, ...], tuple[type[StoreError], str]] = {
     ("08", "57P", "OperationalError", "InterfaceError", "ConnectionTimeout"): (
         StoreUnavailable,
         (
-            f"the server cannot be reached. {_KEPT} Start it, and check host, port, user "
+            f"the server cannot be reached. {_KEPT_ADVICE} Start it, and check host, port, user "
             "and database."
         ),
     ),
-    ("58P01", "0A000", "42704"): (StoreError, _PGVECTOR),
-    ("",): (StoreError, f"the database reports an unexpected error. {_KEPT}"),
+    ("58P01", "0A000", "42704"): (StoreError, _PGVECTOR_ADVICE),
+    ("",): (StoreError, f"the database reports an unexpected error. {_KEPT_ADVICE}"),
 }
 
 
@@ -97,11 +102,11 @@ def fault(error: DBAPIError | sqlite3.Error, location: str) -> StoreError:
     kind, advice = next(
         found for begins, found in _FAULTS.items() if code.startswith(begins)
     )
-    if _DAMAGED.match(said):
-        kind, advice = _BROKEN
+    if _DAMAGED_TEXT.match(said):
+        kind, advice = _FILE_DAMAGED
     elif kind is StoreUnavailable and _no_room(location):
         # The shared index of a write-ahead log cannot say why it did not grow.
-        kind, advice = _FULL
+        kind, advice = _DISK_FULL
     return kind(f"{advice} ({said}, {code})", location=location)
 
 

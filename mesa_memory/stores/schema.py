@@ -343,9 +343,9 @@ for _table in metadata.tables.values():
         _column.type.place = f"{_table.name}.{_column.name}"  # type: ignore[attr-defined]
 
 #: the tables in which a row may take the place of an older one
-REPLACED = ("agents", "vectors", "measures", "responses")
+REPLACED_TABLES = ("agents", "vectors", "measures", "responses")
 #: the tables with a run in them whose rows are none of the run's own
-BESIDE = ("leases", "cases")
+UNOWNED_TABLES = ("leases", "cases")
 
 #: the tables whose rows have a ``seq`` and belong to a step
-NUMBERED = (records, recalls, prompts, calls, interventions, answers, scenes)
+NUMBERED_TABLES = (records, recalls, prompts, calls, interventions, answers, scenes)

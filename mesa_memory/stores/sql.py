@@ -287,7 +287,7 @@ class Store:
         ):
             undone = sa.update(records).filter_by(run=run).where(changed > after_step)
             on.execute(undone.values(dict.fromkeys(CHANGES[kind])))
-        for table in schema.NUMBERED:
+        for table in schema.NUMBERED_TABLES:
             gone = sa.delete(table).filter_by(run=run)
             late_rows = (table.c.seq > seq) & (table.c.seq <= schema.PROBES)
             probes = (table.c.seq > schema.PROBES) & (table.c.step > after_step)

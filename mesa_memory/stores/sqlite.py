@@ -60,7 +60,7 @@ class SqliteStore(Store):
             uri=True,
         )
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_FIELD)
-        for name, value in sqlite_file.CAREFUL.items():
+        for name, value in sqlite_file.SAFE_PRAGMAS.items():
             connection.execute(f"PRAGMA {name}={value}")
         if not self.options.read_only:
             connection.execute("PRAGMA synchronous=NORMAL")

@@ -16,7 +16,7 @@ from mesa_memory.stores.base import Options
 from mesa_memory.stores.faults import fault
 
 #: for every connection: no functions out of the schema, and a look at each page
-CAREFUL = {"trusted_schema": "OFF", "cell_size_check": "ON", "foreign_keys": "OFF"}
+SAFE_PRAGMAS = {"trusted_schema": "OFF", "cell_size_check": "ON", "foreign_keys": "OFF"}
 #: bytes; SQLite takes a shorter file for an empty database
 MIN_FILE_BYTES = 512
 #: tables and indexes whose values are not computed when they are read or written
@@ -94,7 +94,7 @@ def _contents(
     with closing(sqlite3.connect(uri, timeout=wait, uri=True)) as connection:
         # Even a name in the file may be damaged.
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
-        for name, value in CAREFUL.items():
+        for name, value in SAFE_PRAGMAS.items():
             connection.execute(f"PRAGMA {name}={value}")
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2**20)
         (mark,) = connection.execute("PRAGMA application_id").fetchone()

@@ -206,7 +206,7 @@ def test_a_replay_may_ask_the_model_for_what_is_not_there(whole, tmp_path):
 
 
 def test_a_replay_needs_a_run_with_the_seed(whole, tmp_path):
-    with pytest.raises(ValueError, match="no run"):
+    with pytest.raises(ValueError, match="does not have run '7'"):
         lived(tmp_path / "a.sqlite", replay=f"{whole[0]}#7")
     with pytest.raises(ValueError, match="on_miss"):
         lived(tmp_path / "b.sqlite", replay=whole[0], on_miss="guess")

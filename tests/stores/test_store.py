@@ -238,7 +238,7 @@ def test_truncating_touches_no_other_run(store):
     assert not any(
         rows
         for name, rows in everything(store, first).items()
-        if name not in schema.REPLACED
+        if name not in schema.REPLACED_TABLES
     )
 
 

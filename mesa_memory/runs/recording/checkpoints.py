@@ -19,8 +19,8 @@ from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import BY_RESEARCHER
 
 #: the arguments that seed a model
-_SEEDS = {"rng", "seed", "scenario"}
-_NUMBER = re.compile(r"-\d+$")
+_SEED_NAMES = {"rng", "seed", "scenario"}
+_LAYER_NUMBER = re.compile(r"-\d+$")
 #: key of the model's own state among those of its agents
 MODEL_KEY = ""
 #: digits of US dollars
@@ -96,7 +96,7 @@ def restore(
         MemoryMismatch: if it has another class of memory for it.
     """
     own = decode(states[MODEL_KEY])
-    if own.get("first") is not None and not _SEEDS & given.keys():
+    if own.get("first") is not None and not _SEED_NAMES & given.keys():
         mesa_arguments.begin_with(model, own["first"])
     mesa.advance(model, own)
     Services.of(model).ledger.go_on(
@@ -159,7 +159,7 @@ def _take_up(
 
 def _kind(layer: str) -> str:
     """A layer's name without the number of a further one."""
-    return _NUMBER.sub("", layer)
+    return _LAYER_NUMBER.sub("", layer)
 
 
 def _mismatch(key: str, memory: Any, kept: str) -> MemoryMismatch:

@@ -165,7 +165,7 @@ def made_with(
     values: dict[str, Any] = {}
     refused: dict[str, str] = {}
     for name, value in recorded.items():
-        if name in given or not takes(name) or defaults.get(name, _NO) == value:
+        if name in given or not takes(name) or defaults.get(name, _ABSENT) == value:
             continue
         values[name], why = _taken(value, location, trust)
         if why is not None:
@@ -246,7 +246,7 @@ def _arrays(state: Any) -> Any:
 
 
 #: equals no default
-_NO = object()
+_ABSENT = object()
 
 
 def _defaults(

@@ -47,7 +47,7 @@ class SceneLog:
         found = []
         for kind, now in self._seen(model, outcomes).items():
             before = self._known.get(kind, {})
-            news = {key: v for key, v in now.items() if before.get(key, _NO) != v}
+            news = {key: v for key, v in now.items() if before.get(key, _ABSENT) != v}
             news |= {key: None for key in before if key not in now}
             if news:
                 self._known[kind] = now
@@ -79,7 +79,7 @@ class SceneLog:
 
 
 #: equals no value
-_NO = object()
+_ABSENT = object()
 
 
 def latest(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
