@@ -104,20 +104,13 @@ def use_run_in_address(
 @solara.component
 def Waiting() -> Any:
     """A run without a finished step."""
-    step = solara.use_context(ACTIONS).step
-    if step is not None:
-        Empty(
-            "No step is finished yet. Make one, or press Play.",
-            "mdi-timer-sand",
-            button="Make a step",
-            on_click=step,
-        )
-    else:
-        Empty(
-            "No step is finished yet. What is recorded by another program, or by the "
-            "controls of the page, appears here by itself.",
-            "mdi-timer-sand",
-        )
+    Empty(
+        "No step is finished yet. Steps that another program records, or the controls "
+        "of the page make, appear here by themselves.",
+        "mdi-timer-sand",
+        button="Make a step",
+        on_click=solara.use_context(ACTIONS).step,
+    )
 
 
 @solara.component

@@ -6,10 +6,8 @@ from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
-from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.runs import Run
 from mesa_memory.runs.compare import differing_parameters
-from mesa_memory.runtime.services import Services
 from mesa_memory.viz.run_names import RunFacts, memory_of
 from mesa_memory.viz.serving.throttle import Pace
 
@@ -58,12 +56,6 @@ class Feed:
         )
         self._looking = threading.Lock()
         self.refresh()
-
-    @property
-    def budget(self) -> Budget | None:
-        """The budget of a model that runs in this process, else None."""
-        model = self.model
-        return None if model is None else Services.of(model).ledger.budget
 
     @property
     def model(self) -> Any:

@@ -63,15 +63,6 @@ class PersonStep:
     step: str
     parts: Sequence[PersonPart]
 
-    def data(self) -> dict[str, Any]:
-        """All that the browser shows."""
-        parts = [
-            vars(part)
-            | {"lines": [vars(one) | {"on_click": None} for one in part.lines]}
-            for part in self.parts
-        ]
-        return {"place": self.place, "step": self.step, "parts": parts}
-
 
 @solara.component_vue("person.vue")
 def _Pages(
@@ -111,9 +102,7 @@ def PersonPages(
     known = solara.use_memo(dict[int, PersonStep], [version])
     known.update({page.place: page for page in pages})
     # As text: else every drawing of the page would walk through all the lines.
-    held = solara.use_memo(
-        lambda: json.dumps([page.data() for page in pages]), [id(pages)]
-    )
+    held = solara.use_memo(lambda: json.dumps(pages, default=_shown), [id(pages)])
 
     def pick(at: dict[str, int]) -> None:
         known[at["place"]].parts[at["part"]].lines[at["line"]].on_click()
@@ -129,3 +118,8 @@ def PersonPages(
         event_pick=pick,
         event_all=on_all,
     )
+
+
+def _shown(one: Any) -> dict[str, Any] | None:
+    """The fields of a step, part or line; the browser has no use of a function."""
+    return None if callable(one) else vars(one)

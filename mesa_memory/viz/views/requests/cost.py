@@ -5,6 +5,7 @@ from typing import Any
 import solara
 
 import mesa_memory.viz.views.curves as curves
+from mesa_memory.runtime.services import Services
 from mesa_memory.viz.data.requests import cost as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import Nothing
@@ -96,9 +97,10 @@ def Sums(focus: Focus, spent: data.Spent) -> Any:
 
 def _limits(focus: Focus) -> dict[str, float]:
     """The budget of a model that runs in this process, by measure; else empty."""
-    budget = focus.source.feed.budget
-    if budget is None:
+    model = focus.source.feed.model
+    if model is None:
         return {}
+    budget = Services.of(model).ledger.budget
     given = {"calls": budget.calls, "tokens": budget.tokens, "cost": budget.cost}
     return {name: float(limit) for name, limit in given.items() if limit}
 
