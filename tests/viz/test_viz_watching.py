@@ -1,6 +1,7 @@
 """How a page looks for new steps, and what a simulation notices of it."""
 
 import threading
+from contextlib import contextmanager
 
 import pytest
 import solara
@@ -179,43 +180,43 @@ def test_a_store_that_fails_is_told_and_asked_again_after_a_while(town, monkeypa
     monkeypatch.undo()
 
 
-def test_new_steps_are_rendered_and_not_by_the_thread_that_steps(town):
-    feed, seen, threads = live_feed(town), [], set()
+@contextmanager
+def drawn(read):
+    """A page that draws what a function of hooks gives."""
 
     @solara.component
     def Page():
-        found = use_newest(feed)
-        seen.append(found.source.steps[-1])
-        threads.add(threading.get_ident())
-        solara.Text(str(seen[-1]))
+        solara.Text(str(read()))
 
     _, context = solara.render(Page(), handle_error=False)
     try:
-        threads.clear()
-        for step in (2.0, 3.0, 4.0):
-            town.step()
-            until(lambda: seen[-1] == step)
-        assert threading.get_ident() not in threads
+        yield
     finally:
         context.close()
+
+
+def test_new_steps_are_rendered_and_not_by_the_thread_that_steps(town):
+    feed, seen = live_feed(town), []
+
+    def read():
+        newest = use_newest(feed).source.steps[-1]
+        seen.append((newest, threading.get_ident()))
+
+    with drawn(read):
+        seen.clear()
+        for step in (2.0, 3.0, 4.0):
+            town.step()
+            until(lambda: seen and seen[-1][0] == step)
+        assert threading.get_ident() not in {thread for _, thread in seen}
 
 
 def test_the_last_steps_of_a_run_are_seen_although_it_has_ended(town):
     feed, seen = live_feed(town), []
-
-    @solara.component
-    def Page():
-        seen.append(use_newest(feed).source.steps)
-        solara.Text("page")
-
-    _, context = solara.render(Page(), handle_error=False)
-    try:
+    with drawn(lambda: seen.append(use_newest(feed).source.steps)):
         town.step()
         Services.of(town).recorder.close()
         until(lambda: seen[-1] == [1.0, 2.0])
         until(lambda: not feed.live)
-    finally:
-        context.close()
 
 
 def test_another_run_is_shown_from_its_first_state_on(town):
@@ -223,21 +224,16 @@ def test_another_run_is_shown_from_its_first_state_on(town):
     feeds = [live_feed(town), live_feed(other)]
     which, seen = solara.Reactive(0), []
 
-    @solara.component
-    def Page():
+    def read():
         feed = feeds[which.value]
         seen.append((which.value, use_newest(feed).feed is feed))
-        solara.Text("page")
 
-    _, context = solara.render(Page(), handle_error=False)
-    try:
+    with drawn(read):
         which.value = 1
         which.value = 0
         assert {number for number, _ in seen} == {0, 1}
         assert all(fits for _, fits in seen)
-    finally:
-        context.close()
-        Services.of(other).recorder.close()
+    Services.of(other).recorder.close()
 
 
 def test_while_steps_come_often_only_their_own_thread_looks(town, monkeypatch):
@@ -254,12 +250,7 @@ def test_while_steps_come_often_only_their_own_thread_looks(town, monkeypatch):
         told.append(stepped)
         return told.clear
 
-    @solara.component
-    def Page():
-        solara.Text(str(use_newest(feed, subscribe).source.steps))
-
-    _, context = solara.render(Page(), handle_error=False)
-    try:
+    with drawn(lambda: use_newest(feed, subscribe).source.steps):
         told[0]()
         for _ in range(8):
             town.step()
@@ -269,8 +260,6 @@ def test_while_steps_come_often_only_their_own_thread_looks(town, monkeypatch):
         monkeypatch.setattr(hooks, "OFTEN_S", often)
         until(lambda: feed.source.steps[-1] == 9.0)  # as soon as it has ended
         assert len(threads) == 2
-    finally:
-        context.close()
     assert not told
 
 
@@ -278,54 +267,23 @@ def test_a_past_step_stays_as_it_is_until_something_else_is_chosen(town):
     recorder = Services.of(town).recorder
     recorder.sync()
     feed = Feed(open_run(recorder.store), "town")
-    now, seen = solara.Reactive((feed.source, Choice(step=1.0))), []
 
-    @solara.component
-    def Page():
-        seen.append(use_chosen(*now.value))
-        solara.Text("page")
-
-    _, context = solara.render(Page(), handle_error=False)
-    try:
-        first = feed.source
+    def stepped():
         town.step()
         recorder.sync()
-        second = feed.refresh()
-        now.value = second, Choice(step=1.0)
+        return feed.refresh()
+
+    first, choice = feed.source, Choice(step=1.0)
+    now, seen = solara.Reactive((first, choice)), []
+    with drawn(lambda: seen.append(use_chosen(*now.value))):
+        second = stepped()
+        now.value = second, choice
         assert seen[-1] is first
         now.value = second, Choice(step=1.0, agent="2")
         assert seen[-1] is second
-        town.step()
-        recorder.sync()
-        now.value = feed.refresh(), Choice()
-        assert seen[-1] is feed.source
-        town.step()
-        recorder.sync()
-        now.value = feed.refresh(), Choice()
-        assert seen[-1] is feed.source
-    finally:
-        context.close()
-
-
-def test_a_step_that_is_still_to_come_is_waited_for(town):
-    recorder = Services.of(town).recorder
-    recorder.sync()
-    feed = Feed(open_run(recorder.store), "town")
-    now, seen = solara.Reactive((feed.source, Choice(step=2.0))), []
-
-    @solara.component
-    def Page():
-        seen.append(use_chosen(*now.value))
-        solara.Text("page")
-
-    _, context = solara.render(Page(), handle_error=False)
-    try:
-        town.step()
-        recorder.sync()
-        now.value = feed.refresh(), Choice(step=2.0)
-        assert seen[-1].steps == [1.0, 2.0]
-    finally:
-        context.close()
+        for choice in (Choice(), Choice(), Choice(step=6.0), Choice(step=6.0)):
+            now.value = stepped(), choice  # step 6 is awaited
+            assert seen[-1] is feed.source
 
 
 def test_what_changes_beside_the_dashboard_does_not_walk_through_its_data():
