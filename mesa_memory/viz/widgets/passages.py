@@ -51,15 +51,12 @@ def Passages(texts: Sequence[Passage], *, label: str) -> Any:
         label: describes the list to screen readers.
     """
     items = [
-        {
-            "head": one.head,
-            "text": one.text,
-            "kind": one.kind,
-            "faded": one.faded,
+        vars(one)
+        | {
             "marks": [
                 {"text": mark.text, "icon": mark.icon, "goes": bool(mark.on_click)}
                 for mark in one.marks
-            ],
+            ]
         }
         for one in texts
     ]

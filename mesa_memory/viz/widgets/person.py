@@ -121,5 +121,5 @@ def PersonPages(
 
 
 def _shown(one: Any) -> dict[str, Any] | None:
-    """The fields of a step, part or line; the browser has no use of a function."""
+    """The fields of a step, part or line; functions are not sent to the browser."""
     return None if callable(one) else vars(one)
