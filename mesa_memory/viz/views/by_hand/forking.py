@@ -1,6 +1,5 @@
 """Forks a running model, with a change in the memory of one agent."""
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import solara
@@ -23,40 +22,21 @@ EVENTS = {
 PLAYED_STEPS = {"1": "1", "5": "5", "10": "10", "25": "25"}
 
 
-@dataclass(frozen=True)
-class ForkForm:
-    """The values of the form.
-
-    Attributes:
-        event: kind of the implanted event; empty implants nothing.
-        text: its words.
-        step: the fork begins at its end; empty is the last one.
-        played: steps to play at once.
-    """
-
-    event: str = "message"
-    text: str = ""
-    step: str = ""
-    played: str = "5"
-
-
 @solara.component
 def Fork(focus: Focus, model: Any) -> Any:
     """A form, and the fork made with it."""
-    form, done = solara.use_reactive(ForkForm()), solara.use_reactive(0)
+    event, text = solara.use_reactive("message"), solara.use_reactive("")
+    step, played = solara.use_reactive(""), solara.use_reactive("5")
+    done = solara.use_reactive(0)
     made: solara.Reactive[tuple[str, str] | None] = solara.use_reactive(None)
     keep = solara.use_context(ACTIONS).keep
 
-    def put(**changes: Any) -> None:
-        form.value = replace(form.peek(), **changes)
-
     def make() -> None:
-        wanted = form.peek()
-        step = float(wanted.step) if wanted.step else None
         done.set(0)
-        implanted = Change(focus.agent, wanted.text, wanted.event)
-        other = forked(model, implanted if wanted.event else None, step)
-        for count in range(int(wanted.played)):
+        change = Change(focus.agent, text.peek(), event.peek())
+        begin = float(step.peek()) if step.peek() else None
+        other = forked(model, change if event.peek() else None, begin)
+        for count in range(int(played.peek())):
             other.step()
             done.set(count + 1)
         assert keep is not None, "the page of a running model lists its forks"
@@ -65,12 +45,12 @@ def Fork(focus: Focus, model: Any) -> Any:
         made.set((feed.key, feed.facts.place))
 
     task = solara.lab.use_task(make, dependencies=None, raise_error=False)
-    ready = not form.value.event or form.value.text.strip()
+    ready = not event.value or text.value.strip()
     with Section(
         "Fork with a change",
         hint="a new run continues from here; this one stays unchanged",
     ):
-        Fields(focus, form.value, put)
+        Fields(focus, event, text, step, played)
         with solara.Div(classes=["mm-row"]):
             solara.Button(
                 "Fork",
@@ -82,7 +62,7 @@ def Fork(focus: Focus, model: Any) -> Any:
             solara.Text("The steps of a fork cost as much as any others.")
         if task.pending:
             solara.ProgressLinear(True)
-            solara.Text(f"Forking; step {done.value} of {form.value.played} is played.")
+            solara.Text(f"Forking; step {done.value} of {played.value} is played.")
         if task.error and task.exception is not None:
             Failure(task.exception)
         if made.value is not None:
@@ -90,26 +70,30 @@ def Fork(focus: Focus, model: Any) -> Any:
 
 
 @solara.component
-def Fields(focus: Focus, form: ForkForm, put: Any) -> Any:
-    """The change, the step of the fork, and the steps played at once."""
-    steps = [number(step) for step in focus.source.of(data.forkable)]
+def Fields(
+    focus: Focus,
+    event: solara.Reactive[str],
+    text: solara.Reactive[str],
+    step: solara.Reactive[str],
+    played: solara.Reactive[str],
+) -> Any:
+    """The fields of a fork.
+
+    Args:
+        event: kind of the implanted event; empty implants nothing.
+        text: its words.
+        step: the fork begins at its end; empty is the last one.
+        played: steps to play at once.
+    """
+    steps = {number(n): number(n) for n in focus.source.of(data.forkable)}
     with solara.Div(classes=["mm-row"]):
-        Choose(
-            f"Implanted in agent {focus.name}",
-            form.event,
-            EVENTS,
-            lambda event: put(event=event),
-        )
-        last = {"": "the last one"} | {step: step for step in steps}
-        Choose("From end of step", form.step, last, lambda s: put(step=s))
-        Choose("Steps at once", form.played, PLAYED_STEPS, lambda n: put(played=n))
-    if form.event:
+        Choose(f"Implanted in agent {focus.name}", event.value, EVENTS, event.set)
+        last = {"": "the last one"} | steps
+        Choose("From end of step", step.value, last, step.set)
+        Choose("Steps at once", played.value, PLAYED_STEPS, played.set)
+    if event.value:
         solara.InputTextArea(
-            "Words it will remember",
-            form.text,
-            on_value=lambda text: put(text=text),
-            continuous_update=True,
-            rows=2,
+            "Words it will remember", text, continuous_update=True, rows=2
         )
 
 
