@@ -39,7 +39,7 @@ class LLMRequest:
         turn: where it stands among the requests of gathered flows, whose replies come
             in any order; empty outside of them.
         accepts: takes the reply and raises ``replies.Unusable`` if it cannot be used,
-            so that it is not kept for others; None if unknown.
+            so that it is not cached; None if unknown.
     """
 
     purpose: str
@@ -305,7 +305,7 @@ def ask(
     value: Any = None
 
     def read(reply: Reply) -> Any:
-        # One that is kept for others is read before it is given, and then here.
+        # A cached reply is read before it is returned, and then here.
         nonlocal last, value
         if reply is not last:
             value = check(replies.read(reply, schema, max_chars))
