@@ -4,7 +4,6 @@ import sqlite3
 
 import pytest
 
-from mesa_memory import Services
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data.requests import cost
 from tests.support.browser import Window, browser
@@ -82,8 +81,7 @@ def test_a_group_with_an_unknown_price_has_no_cost(run):
 
 def test_a_run_without_calls_has_nothing_to_show(tmp_path):
     path = str(tmp_path / "silent.sqlite")
-    town = RecordedTown(path, n=7)
-    Services.of(town).recorder.close()
+    play(RecordedTown(path, n=7), 0)
     with open_run(path) as run:
         assert cost.spent(run).purposes == []
         assert cost.grouped(run, ("model",)) == []

@@ -14,7 +14,7 @@ from mesa_memory.viz.data.story import colouring, frames, person
 from mesa_memory.viz.data.story.said import said
 from mesa_memory.viz.data.story.scene import circle, scene
 from mesa_memory.viz.serving.portions import stretches
-from tests.support.playing import play
+from tests.support.playing import lived, play
 from tests.support.recorded import Story
 from tests.support.spaces import KINDS, Mixed, Walk
 from tests.support.stored import everything
@@ -163,10 +163,7 @@ def test_agents_without_a_place_stand_on_a_circle(tmp_path):
 
 
 def test_agents_without_a_memory_are_where_they_are_without_a_value():
-    model = Mixed()
-    recorder = Services.of(model).recorder
-    for _ in range(4):
-        model.step()
+    recorder = Services.of(lived(Mixed(), 4)).recorder
     recorder.sync()
     with open_run(recorder.store) as run:
         found = scene(run)
@@ -202,10 +199,8 @@ def test_one_agent_is_told_as_it_was_in_the_step(tmp_path):
 
 
 def test_a_thought_says_why_it_came_to_mind_in_the_order_of_its_parts():
-    town = RumorModel(4, "episodic", rng=2, record=True)
+    town = lived(RumorModel(4, "episodic", rng=2, record=True), 6)
     recorder = Services.of(town).recorder
-    for _ in range(6):
-        town.step()
     recorder.sync()
     with open_run(recorder.store) as run:
         mind = person.mind(run, 1, 5.0, 6.0, past(run, 1))

@@ -45,7 +45,7 @@ class Spent:
         return self._sums(slice(0, self.steps.index(step) + 1))
 
     def at(self, step: float) -> dict[str, float | None]:
-        """The sums of a step; a cost with an unknown part is None."""
+        """The sums of a step; None for a cost with an unknown part."""
         place = self.steps.index(step)
         return self._sums(slice(place, place + 1))
 
