@@ -86,10 +86,6 @@ def test_each_line_of_the_evidence_says_something_of_the_one_it_is_about(market)
         assert request.inputs["since"]
         for line in request.inputs["since"]:
             assert any(name in f"{line} " for name in known_as), line
-
-
-def test_the_evidence_is_about_nobody_else(market):
-    for request in market.llm.history:
         assert "SugarHeap" not in request.prompt
         assert "Trader 9" not in request.prompt
 
@@ -277,13 +273,6 @@ def test_one_that_is_invalid_is_asked_for_again_alone(changed):
     again = ["Agent 4", "Agent 5"] if changed.get("other") == 3 else ["Agent 4"]
     assert (first, alone) == ([f"Agent {s}" for s in OTHERS], again)
     assert set(memory.impressions()) == set(OTHERS)
-
-
-def test_one_that_is_left_out_is_asked_for_again_alone():
-    memory, history = gossip(lambda r: several(r, 4) if "others" in r.inputs else REPLY)
-    hears(memory, *OTHERS)
-    assert asked(history)[1:] == ["Agent 6"]
-    assert memory.impression_of(6).content["text"] == "Seems fair."
 
 
 def test_one_of_whom_nothing_can_be_said_keeps_back_no_other():

@@ -240,10 +240,6 @@ def values(memory):
     return found
 
 
-def test_there_are_at_least_forty():
-    assert len(CASES) >= 40
-
-
 def test_the_facts_are_right_with_scripted_replies():
     for name, (case, expected) in CASES.items():
         llm = ScriptedLLM()

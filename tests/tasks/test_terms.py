@@ -47,12 +47,6 @@ def test_a_summary_that_is_put_on_one_line_is_known_again(text):
     assert Terms.of(" ".join(text.split())) == Terms.of(text)
 
 
-def test_what_counts_lines_counts_none_on_one_line():
-    listed = "Ada has\n7. fish"
-    assert Terms.of(listed).numbers == set()
-    assert Terms.of(" ".join(listed.split())).numbers == {"7"}
-
-
 @pytest.mark.parametrize("text", ["", SAID, f"{SAID}…", f"{SAID} é", *LAID_OUT])
 def test_letters_are_the_plain_words_in_one(text):
     assert letters(text) == "".join(plain_words(text))
