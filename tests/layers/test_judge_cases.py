@@ -4,7 +4,8 @@ The facts are right at the end of each, and no statement is lost: it is kept, re
 ended or refused, and each of these is a record.
 """
 
-from dataclasses import dataclass, field
+import json
+from pathlib import Path
 
 import pytest
 
@@ -12,192 +13,11 @@ from mesa_memory import OfflineLLM, ScriptedLLM, Services, configure
 from mesa_memory.memories.fact import FactMemory
 from tests.support.models import citizen
 
-
-def fact(subject, attribute, value, sources=1, **more):
-    given = {"subject": subject, "attribute": attribute, "value": value}
-    return given | {"sources": sources} | more
-
-
-def decide(operation, number=None, statement=1):
-    decision = {"statement": statement, "operation": operation}
-    return {"decisions": [decision | ({"fact": number} if number else {})]}
-
-
-@dataclass
-class Said:
-    """One message, what the model makes of it, and what a judge says."""
-
-    text: str
-    facts: list = field(default_factory=list)
-    more: list = field(default_factory=list)  #: replies besides, in order
-    sender: int = 2
-    step: int | None = None
-
-
-MILL = Said("Carl lives at the mill.", [fact("Carl", "home", "the mill")])
-INN = Said(
-    "Carl has moved to the inn.", [fact("Carl", "home", "the inn", changed=True)]
+#: by name: messages with the facts that a model makes of them and its further replies,
+#: in order (sent by agent 2, a day each, unless they say another), and what is current
+CASES = json.loads(
+    (Path(__file__).parents[1] / "data" / "judge_cases.json").read_text("utf-8")
 )
-LEFT = Said(
-    "Carl no longer lives at the mill.", [fact("Carl", "home", "the mill", holds=False)]
-)
-DOG = fact("Carl", "has", "a dog", several=True)
-BOAT = Said("The boat belongs to Dana.", [fact("the boat", "owner", "Dana")])
-ANN = Said("Ann is the mayor.", [fact("the mayor", "holder", "Ann")])
-BREAD = Said(
-    "Dana's favourite food is bread.", [fact("Dana", "favourite food", "bread")]
-)
-FISH = "Dana's food is fish."
-EVE = Said("Dana's best friend is Eve.", [fact("Dana", "best friend", "Eve")])
-
-
-def by(said, sender):
-    return Said(said.text, said.facts, said.more, sender)
-
-
-CASES = {
-    "new": ([MILL], {"mill"}),
-    "said again": ([MILL, MILL], {"mill"}),
-    "same in other words": (
-        [MILL, Said("Carl resides at the mill.", [fact("Carl", "residence", "The mill.")],
-                    [decide("NONE", 2)])],
-        {"mill"},
-    ),
-    "same by another speaker": ([MILL, by(MILL, 3)], {"mill"}),
-    "changed value": ([MILL, INN], {"inn"}),
-    "changed value by another speaker": ([MILL, by(INN, 3)], {"inn"}),
-    "another value without a word of change": (
-        [MILL, Said("Carl lives at the inn.", [fact("Carl", "home", "the inn")])],
-        {"inn"},
-    ),
-    "two speakers disagree": (
-        [MILL, Said("Carl lives at the inn.", [fact("Carl", "home", "the inn")], sender=3)],
-        {"mill", "inn"},
-    ),
-    "negation": ([MILL, LEFT], {"not mill"}),
-    "negation of what nobody said": ([LEFT], {"not mill"}),
-    "negation, then a new value": ([MILL, LEFT, INN], {"inn"}),
-    "passing mood": ([Said("Bob is sad today.", [fact("Bob", "mood", "sad", stable=False)])], set()),
-    "lasting mood": ([Said("Bob is sad.", [fact("Bob", "mood", "sad")])], {"sad"}),
-    "changed mood": (
-        [
-            Said("Bob is sad.", [fact("Bob", "mood", "sad")]),
-            Said("Bob is happy now.", [fact("Bob", "mood", "happy", changed=True)], sender=3),
-        ],
-        {"happy"},
-    ),
-    "gossip about a third": (
-        [Said("Ann told me that Carl lives at the mill.",
-              [fact("Carl", "home", "the mill", speaker="Ann")])],
-        {"mill"},
-    ),
-    "re-adding a deleted fact": ([MILL, LEFT, MILL], {"mill"}),
-    "re-adding an older value": ([MILL, INN, MILL], {"mill"}),
-    "two updates at once": (
-        [
-            MILL,
-            BOAT,
-            Said("Carl has moved to the inn. Dana gave the boat to Eve.",
-                 [*INN.facts, fact("the boat", "owner", "Eve", changed=True)]),
-        ],
-        {"inn", "eve"},
-    ),
-    "two values at once, the last one counts": (
-        [MILL, Said("Carl has moved to the inn. Carl has moved to the tower.",
-                    [*INN.facts, fact("Carl", "home", "the tower", changed=True)])],
-        {"tower"},
-    ),
-    "question": ([Said("Does Carl live at the mill?")], set()),
-    "opinion": (
-        [Said("I find the mill ugly.", [fact("the mill", "look", "ugly", fact=False)])],
-        set(),
-    ),
-    "plan": (
-        [MILL, Said("I will move to the inn.", [fact("Agent 2", "home", "the inn", fact=False)])],
-        {"mill"},
-    ),
-    "supposition": (
-        [MILL, Said("If Carl lives at the inn, he is rich.",
-                    [fact("Carl", "home", "the inn", fact=False)])],
-        {"mill"},
-    ),
-    "greeting": ([Said("Good morning!")], set()),
-    "given away": (
-        [BOAT, Said("Dana gave the boat to Eve.", [fact("the boat", "owner", "Eve", changed=True)])],
-        {"eve"},
-    ),
-    "lost": (
-        [BOAT, Said("Dana lost the boat.", [fact("the boat", "owner", "Dana", holds=False)])],
-        {"not dana"},
-    ),
-    "several belongings": (
-        [Said("Carl has a dog. Carl has a horse.", [DOG, DOG | {"value": "a horse"}])],
-        {"dog", "horse"},
-    ),
-    "one of several is gone": (
-        [
-            Said("Carl has a dog. Carl has a horse.", [DOG, DOG | {"value": "a horse"}]),
-            Said("Carl's dog is dead.", [DOG | {"holds": False}]),
-        ],
-        {"not dog", "horse"},
-    ),
-    "office": ([ANN], {"ann"}),
-    "office handed on": (
-        [ANN, Said("Bob became the mayor.", [fact("the mayor", "holder", "Bob", changed=True)])],
-        {"bob"},
-    ),
-    "office ended": (
-        [ANN, Said("Ann is no longer the mayor.", [fact("the mayor", "holder", "Ann", holds=False)])],
-        {"not ann"},
-    ),
-    "number": ([Said("The price of bread is 5.", [fact("the price of bread", "state", 5)])], {"5"}),
-    "speaker about itself": (
-        [Said("I live at the mill.", [fact("I", "home", "the mill")]),
-         Said("I have moved to the inn.", [fact("Agent 2", "home", "the inn", changed=True)])],
-        {"inn"},
-    ),
-    "judge: another value": ([BREAD, Said(FISH, [fact("Dana", "food", "fish")], [decide("UPDATE", 2)])], {"fish"}),
-    "judge: the same": (
-        [EVE, Said("Dana's friend is Eve.", [fact("Dana", "friend", "Eve")], [decide("NONE", 2)])],
-        {"eve"},
-    ),
-    "judge: ended": (
-        [EVE, Said("Dana's friend is not Eve.", [fact("Dana", "friend", "Eve", holds=False)],
-                   [decide("DELETE", 2)])],
-        {"not eve"},
-    ),
-    "judge: something else": (
-        [
-            Said("Dana's house number is 5.", [fact("Dana", "house number", "5")]),
-            Said("Dana's house colour is red.", [fact("Dana", "house colour", "red")], [decide("add")]),
-        ],
-        {"5", "red"},
-    ),
-    "judge: wrong handle, then right": (
-        [BREAD, Said(FISH, [fact("Dana", "food", "fish")], [decide("UPDATE", 9), decide("UPDATE", 2)])],
-        {"fish"},
-    ),
-    "judge: malformed, then right": (
-        [BREAD, Said(FISH, [fact("Dana", "food", "fish")], ["I would update it.", decide("UPDATE", 2)])],
-        {"fish"},
-    ),
-    "extraction: malformed, then right": (
-        [Said(MILL.text, ["nonsense"], [{"facts": MILL.facts}])],
-        {"mill"},
-    ),
-    "extraction: one wrong handle": (
-        [Said("Carl lives at the mill. Good day!", [*MILL.facts, fact("Carl", "mood", "glad", 7)])],
-        {"mill"},
-    ),
-    "extraction: only wrong handles, then right": (
-        [Said(MILL.text, [fact("Carl", "home", "the mill", 7)], [{"facts": MILL.facts}])],
-        {"mill"},
-    ),
-    "late": (
-        [Said(INN.text, INN.facts, step=5), Said(MILL.text, MILL.facts, step=2)],
-        {"inn"},
-    ),
-}  # fmt: skip
 
 
 class Opened:
@@ -210,10 +30,9 @@ class Opened:
         self.facts += [record] if record.kind == "fact" else []
 
     def graded(self, record):
-        assert record
+        """Not looked at."""
 
-    def closed(self, record):
-        assert record
+    closed = graded
 
 
 def lived(case, llm):
@@ -223,9 +42,10 @@ def lived(case, llm):
     memory = agent.memory = FactMemory(agent)
     seen = Opened()
     Services.of(agent.model).observers.append(seen)
-    for day, said in enumerate(case, 1):
-        agent.model.steps = said.step or day
-        memory.add_to_memory("message", {"message": said.text, "sender": said.sender})
+    for day, said in enumerate(case["said"], 1):
+        agent.model.steps = said.get("step", day)
+        message = {"message": said["text"], "sender": said.get("sender", 2)}
+        memory.add_to_memory("message", message)
         memory.process_step()
     return memory, seen.facts
 
@@ -241,17 +61,18 @@ def values(memory):
 
 
 def test_the_facts_are_right_with_scripted_replies():
-    for name, (case, expected) in CASES.items():
+    for name, case in CASES.items():
         llm = ScriptedLLM()
-        for said in case:
-            llm.enqueue({"facts": said.facts}, *said.more)
+        made = [said.get("facts", []) for said in case["said"]]
+        for facts, said in zip(made, case["said"]):
+            llm.enqueue({"facts": facts}, *said.get("more", ()))
         memory, records = lived(case, llm)
-        assert values(memory) == expected
+        assert values(memory) == set(case["current"]), name
         assert memory.layers[1].waiting() == []
         with pytest.raises(LookupError):
             llm.complete(llm.history[-1])  # every reply was asked for
-        stated = sum(len(said.facts) for said in case if "nonsense" not in said.facts)
-        repeated = sum("only wrong" in name for _ in case)
+        stated = sum(len(facts) for facts in made if "nonsense" not in facts)
+        repeated = len(made) if "only wrong" in name else 0
         assert len(records) >= stated - repeated, "each statement has left a record"
         for record in records:
             assert record.sources or record.closed_because == "refused"
@@ -260,8 +81,8 @@ def test_the_facts_are_right_with_scripted_replies():
 def test_at_least_thirty_are_right_without_a_model():
     wrong = [
         name
-        for name, (case, expected) in CASES.items()
-        if values(lived(case, OfflineLLM())[0]) != expected
+        for name, case in CASES.items()
+        if values(lived(case, OfflineLLM())[0]) != set(case["current"])
     ]
     assert len(CASES) - len(wrong) >= 30, wrong
     assert wrong == OFFLINE_WRONG
