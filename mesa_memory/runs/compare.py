@@ -66,7 +66,7 @@ _EVENTS: Compared = {
 #: scores of another machine may differ in the last of six recorded digits
 SCORE_TOLERANCE = 2.5e-6
 #: what ends a record's lifetime, at ``valid_to``
-_ENDING_COLUMNS = {"valid_to", "closed_because", "superseded_by"}
+_END_COLUMNS = {"valid_to", "closed_because", "superseded_by"}
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,7 @@ class Difference:
         if self.seq is None:
             return self.step, 2, 0
         ended = self.table == "records" and bool(self.fields)
-        return (
-            self.step,
-            int(ended and _ENDING_COLUMNS.issuperset(self.fields)),
-            self.seq,
-        )
+        return self.step, int(ended and _END_COLUMNS.issuperset(self.fields)), self.seq
 
 
 @dataclass(frozen=True)
@@ -210,7 +206,7 @@ def _different(
             and not (n == "candidates" and _alike(mine[n], theirs[n]))
         )
         if fields:
-            when = _ended(mine, theirs) if _ENDING_COLUMNS.issuperset(fields) else step
+            when = _ended(mine, theirs) if _END_COLUMNS.issuperset(fields) else step
             yield Difference(name, when, seq, fields, mine, theirs)
 
 

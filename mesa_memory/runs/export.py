@@ -28,14 +28,12 @@ from mesa_memory.errors import MissingExtra
 from mesa_memory.runs.recorded import RecordedRun
 
 #: what only those need who write a run
-_UNEXPORTED_TABLES = (
+_OWN_TABLES = (
     *("schema_version", "leases", "unfinished_calls"),
     *("studies", "cases", "spending"),
 )
 #: the tables of which a run has rows
-EXPORTED_TABLES = [
-    t for t in schema.metadata.sorted_tables if t.name not in _UNEXPORTED_TABLES
-]
+RUN_TABLES = [t for t in schema.metadata.sorted_tables if t.name not in _OWN_TABLES]
 Chunks = Iterator[Sequence[Any]]
 
 
@@ -48,11 +46,11 @@ def export(run: RecordedRun, folder: str | Path, format: str) -> list[Path]:
     write = WRITERS[format]
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{table.name}.{format}" for table in EXPORTED_TABLES]
+    paths = [folder / f"{table.name}.{format}" for table in RUN_TABLES]
     for path in paths:
         if path.exists():
             raise FileExistsError(f"{path} exists already; choose another folder")
-    for path, table in zip(paths, EXPORTED_TABLES):
+    for path, table in zip(paths, RUN_TABLES):
         try:
             write(path, table, _chunks(run, table))
         except BaseException:

@@ -33,7 +33,12 @@ def provenance_of(run: RecordedRun, record: str) -> Table:
         repeated = name in told
         lines.append(_line(row, depth, name, parent, repeated))
         if len(lines) > EVIDENCE_LINES:
-            raise _too_much(run, record)
+            raise StoreCorrupt(
+                f"the evidence of {record!r} in run {run.id} has more than "
+                f"{EVIDENCE_LINES:,} lines, which no memory makes. The file was changed; "
+                "restore a backup.",
+                location=run.location,
+            )
         if row and not repeated:
             told.add(name)
             # The last one put in is told first.
@@ -66,11 +71,3 @@ def _below(run: RecordedRun, record: str) -> dict[str, dict[str, Any]]:
         below = dict.fromkeys(name for row in rows for name in source_ids(row))
         wanted = [name for name in below if name not in found]
     return found
-
-
-def _too_much(run: RecordedRun, record: str) -> StoreCorrupt:
-    return StoreCorrupt(
-        f"the evidence of {record!r} in run {run.id} has more than {EVIDENCE_LINES:,} lines, "
-        "which no memory makes. The file was changed; restore a backup.",
-        location=run.location,
-    )

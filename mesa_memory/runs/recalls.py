@@ -12,20 +12,12 @@ from mesa_memory.runs.recorded import RecordedRun, in_order
 from mesa_memory.runs.table import Table, table
 
 #: what a candidate has
-CANDIDATE_FIELDS = (
+RANK_FIELDS = (
     "id", "rank", "score", "shown", "used", "relevance", "dense", "lexical", "importance",
     "recency", "time_match",
 )  # fmt: skip
-SHOWN_COLUMNS = (
-    "seq",
-    "step",
-    "agent",
-    "layer",
-    "purpose",
-    "query",
-    *CANDIDATE_FIELDS,
-    "text",
-)
+#: what a recall has
+_RECALL_COLUMNS = ("seq", "step", "agent", "layer", "purpose", "query")
 #: how many ids stand in one statement
 IDS_PER_QUERY = 5_000
 
@@ -38,17 +30,14 @@ def recalls(run: RecordedRun, agent: Any, step: Any) -> Table:
         terms = [name for name, _ in added_terms(row["scoring"])]
         added |= dict.fromkeys(terms)
         for candidate in _candidates(run, row):
-            lines.append(
-                row
-                | {name: candidate.get(name) for name in (*CANDIDATE_FIELDS, *terms)}
-            )
+            parts = {name: candidate.get(name) for name in (*RANK_FIELDS, *terms)}
+            lines.append(row | parts)
     said = texts(run, list(dict.fromkeys(line["id"] for line in lines)))
     for line in lines:
         line["text"] = said.get(line["id"])
     lacking = dict.fromkeys(added)
-    return table(
-        (*SHOWN_COLUMNS[:-1], *added, "text"), [lacking | line for line in lines]
-    )
+    columns = (*_RECALL_COLUMNS, *RANK_FIELDS, *added, "text")
+    return table(columns, [lacking | line for line in lines])
 
 
 def added_terms(scoring: Any) -> list[tuple[str, float]]:

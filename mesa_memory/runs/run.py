@@ -4,6 +4,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from sqlalchemy import select
+
 import mesa_memory.runs.calls as calls
 import mesa_memory.runs.export as exporting
 import mesa_memory.runs.provenance as provenance
@@ -12,6 +14,7 @@ import mesa_memory.runs.search as searching
 import mesa_memory.runs.state as state
 import mesa_memory.runs.verdicts as verdicts
 import mesa_memory.runs.versions as versions
+import mesa_memory.stores.schema as schema
 from mesa_memory.core.arguments import readable
 from mesa_memory.runs.compare import (
     Difference,
@@ -20,7 +23,6 @@ from mesa_memory.runs.compare import (
     first_difference,
 )
 from mesa_memory.runs.recorded import RecordedRun
-from mesa_memory.runs.stored import overview, run_row
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.sql import Store
 
@@ -120,7 +122,7 @@ class Run(RecordedRun):
 
     def runs(self, *, as_records: bool = False) -> Any:
         """All runs of the store, oldest first."""
-        return overview(self.store).given(as_records)
+        return state.overview(self.store).given(as_records)
 
     def agents(self, *, as_records: bool = False) -> Any:
         """Each agent: class, memory, layers, and how many records from when to when.
@@ -311,7 +313,8 @@ class Run(RecordedRun):
         return exporting.export(self, folder, format)
 
     def _told(self, name: str) -> Any:
-        return run_row(self.store, self.id)[name]
+        runs = schema.runs.c
+        return self.rows(select(runs[name]).where(runs.id == self.id))[0][0]
 
 
 def _memories(run: Run) -> set[str]:

@@ -1,4 +1,4 @@
-"""The memory of an agent at the end of a step, the agents, and the interventions."""
+"""The memory of an agent at the end of a step, the agents, interventions and runs."""
 
 from bisect import bisect_left
 from collections.abc import Callable
@@ -7,21 +7,16 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, case, func, or_, select
 
 import mesa_memory.stores.schema as schema
-from mesa_memory.runs.recorded import RecordedRun
+from mesa_memory.core.arguments import readable
+from mesa_memory.runs.recorded import RecordedRun, table_of
 from mesa_memory.runs.table import Table
+from mesa_memory.stores.sql import Store
 
 records = schema.records
 #: the columns that only programs need
-_HIDDEN_COLUMNS = (
-    "run",
-    "embedding",
-    "embedder",
-    "graded_at",
-    "closed_at",
-    "staled_at",
-)
+_NOT_SHOWN = ("run", "embedding", "embedder", "graded_at", "closed_at", "staled_at")
 #: the columns of a record
-COLUMNS = tuple(c for c in records.columns if c.name not in _HIDDEN_COLUMNS)
+COLUMNS = tuple(c for c in records.columns if c.name not in _NOT_SHOWN)
 
 
 def valid_at(step: float) -> ColumnElement[bool]:
@@ -95,3 +90,30 @@ def interventions(run: RecordedRun) -> Table:
     table = schema.interventions
     columns = (table.c.seq, table.c.step, table.c.agent, table.c.kind, table.c.detail)
     return run.table(select(*columns).where(run.mine(table)).order_by(table.c.seq))
+
+
+def overview(store: Store) -> Table:
+    """See ``Run.runs``."""
+    runs, steps, calls = schema.runs, schema.steps, schema.calls
+    of_run = steps.c.run == runs.c.id
+    counted = [
+        select(value).where(of_run).scalar_subquery().label(name)
+        for name, value in (
+            ("steps", func.count()),
+            ("last_step", func.max(steps.c.step)),
+            ("records", func.coalesce(func.sum(steps.c.records), 0)),
+        )
+    ]
+    # A step counts the calls of the simulation; probes are beside it.
+    probes = select(func.count()).where(calls.c.run == runs.c.id)
+    probes = probes.where(calls.c.seq > schema.PROBES)
+    asked = select(func.coalesce(func.sum(steps.c.calls), 0)).where(of_run)
+    counted.append((asked.scalar_subquery() + probes.scalar_subquery()).label("calls"))
+    people = (
+        select(func.count()).where(schema.agents.c.run == runs.c.id).scalar_subquery()
+    )
+    wanted = select(runs, people.label("agents"), *counted)
+    table = table_of(store, wanted.order_by(runs.c.id))
+    for row in table.rows:
+        row["parameters"] = readable(row["parameters"])
+    return table
