@@ -23,7 +23,7 @@ def outcomes_of(
     Args:
         executor: its ``submit`` gives futures of ``concurrent.futures``.
         make: makes one job, in a worker.
-        end: called at the end, with the futures of jobs that nobody waits for any more.
+        end: called at the end, with the futures of jobs that have not finished.
         raised: errors of ``make`` that end the study. After others, its worker counts
             as dead.
     """

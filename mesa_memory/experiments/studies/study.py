@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mesa_memory.core.arguments import encode
+from mesa_memory.core.arguments import encode, full_name
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import StoreUnavailable, StudyChanged, StudyError
@@ -265,8 +265,8 @@ class Study:
     ) -> tuple[StudyRow, fingerprints.Fingerprint]:
         """The study in the store, with all its cases; raises if it has changed."""
         print_ = self.fingerprint
-        row = studies.add(self.name, _name(self.model), self._design, print_)
-        if row.model != _name(self.model):
+        row = studies.add(self.name, full_name(self.model), self._design, print_)
+        if row.model != full_name(self.model):
             raise StudyError(
                 f"{self.location} has a study {self.name!r} of another model, "
                 f"{row.model}. Give this one another name: Study(…, name='…')."
@@ -384,7 +384,3 @@ def _location(store: str | Path) -> str:
             "give the path of a file, such as store='study.sqlite'"
         )
     return os.path.abspath(os.path.expanduser(path))
-
-
-def _name(model: Any) -> str:
-    return f"{model.__module__}.{getattr(model, '__qualname__', 'model')}"

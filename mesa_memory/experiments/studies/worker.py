@@ -184,10 +184,10 @@ class _CaseRun:
                 self._step(model)
             return self._settle(FINISHED, model)
         except RunInUse as error:  # another process has taken the run over
-            self._let_go(model)
+            _abandon(model)
             return JobOutcome(job.number, BUSY, str(error))
         except StoreError as error:
-            self._let_go(model)
+            _abandon(model)
             return self._settle(FAILED, None, _told(error))
         except KeyboardInterrupt:
             self._settle(STOPPED, model, "it was interrupted")
@@ -316,15 +316,12 @@ class _CaseRun:
             return clock(model)
         return recorder.step
 
-    def _let_go(self, model: Any) -> None:
-        """The store cannot be used: the lease is given back if that can be done."""
-        recorder: Any = None if model is None else Services.of(model).recorder
-        if recorder is not None:
-            recorder.abandon()
-        try:
-            self.studies.store.release(self.run)
-        except StoreError:
-            return  # a lease that nobody holds does not last
+
+def _abandon(model: Any) -> None:
+    """Records nothing more of a model; the store gives the lease back as it is closed."""
+    recorder: Any = None if model is None else Services.of(model).recorder
+    if recorder is not None:
+        recorder.abandon()
 
 
 def _join(model: Any) -> None:
