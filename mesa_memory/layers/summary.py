@@ -271,8 +271,8 @@ def summary_of(
         kept: the text that the summary has to keep.
 
     Returns:
-        The text, and the doubt, empty if the summary is not doubtful. Without a text from
-        the task's check, or if a content filter refuses all events, the text is None.
+        The text, and the doubt, empty if the summary is not doubtful. None in place of
+        the text if the task's check gives none, or a content filter refuses all events.
 
     Raises:
         LLMError: without a usable reply.

@@ -183,7 +183,7 @@ class EventStream(Layer):
         }
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
-        """Takes up its events: the current records, but for those not admitted yet."""
+        """Takes up its events: the current records, without events that are not admitted yet."""
         self.reflector.restore(snapshot)
         pending = {e.id for _, events in self.context.pending() for e in events}
         self.held.clear()
