@@ -12,7 +12,6 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.parallel_stepping import step_agents_parallel_sync
 from mesa_llm.reasoning.cot import CoTReasoning
-from mesa_llm.reasoning.react import ReActReasoning
 
 from mesa_memory import EpisodicMemory, Services, configure, register_policy
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
@@ -157,13 +156,6 @@ def test_a_step_that_mesa_llm_makes_in_an_event_loop_recalls_the_same(server):
     assert plain.shown == parallel.shown
 
 
-def test_a_model_stepped_in_a_notebook_recalls_the_same(server):
-    async def cell():
-        return lived(Settler, server.base)
-
-    assert asyncio.run(cell()).shown == lived(Settler, server.base).shown
-
-
 class Hearing(LLMAgent):
     """Is told something while it waits for what it sees."""
 
@@ -274,21 +266,6 @@ def test_arecall_takes_what_recall_takes_and_refuses_what_it_refuses(server):
     asyncio.run(ask())
 
 
-def test_arecall_of_several_questions_at_once_gives_each_its_own_answer(server):
-    colony = lived(Settler, server.base)
-    memory = colony.agents[0].memory
-    questions = [f"What of {news}" for news in NEWS]
-
-    async def ask():
-        return await asyncio.gather(*(memory.arecall(q, k=3) for q in questions))
-
-    at_once = asyncio.run(ask())
-    one_by_one = [memory.recall(q, k=3) for q in questions]
-    assert [[r.parts for r in found] for found in at_once] == [
-        [r.parts for r in found] for found in one_by_one
-    ]
-
-
 def test_an_outage_is_not_waited_for_again_in_the_loop_and_is_told(tmp_path):
     def down(number, body, rows):
         return (
@@ -312,26 +289,6 @@ def test_an_outage_is_not_waited_for_again_in_the_loop_and_is_told(tmp_path):
             colony.step()
         captions = [table.caption for table in colony.tables]
         assert captions[1:] == [None, BY_WORDS]
-
-
-def test_another_agent_that_looks_in_meanwhile_hinders_nobody(server):
-    colony = Colony(Awaiting, server.base, n=3, rng=1)
-    colony.morning()
-
-    async def peep(agent):
-        for number in range(5):
-            for other in colony.agents:
-                other.memory.get_prompt_ready()
-                other.memory.recall(f"{agent.unique_id}, {number}: what is new?")
-            await asyncio.sleep(0.001)
-
-    async def day():
-        steps = [agent.astep() for agent in colony.agents]
-        peeps = [peep(agent) for agent in colony.agents]
-        await asyncio.wait_for(asyncio.gather(*steps, *peeps), 60)
-
-    asyncio.run(day())
-    assert all(len(shown) == 1 for shown in colony.shown.values())
 
 
 class Looping:
@@ -361,23 +318,3 @@ def test_an_embedder_with_a_loop_of_its_own_is_asked_in_a_thread_without_one():
     here, awaited = asyncio.run(ask())
     assert here == awaited == memory.recall("fire")
     assert here[0].parts["dense"] > 0
-
-
-def test_react_in_an_event_loop_is_shown_the_same(server, tmp_path):
-    class Reacting(LLMAgent):
-        def step(self):
-            self.reasoning.plan(prompt="Live.", obs=self.generate_obs())
-
-    class AReacting(Reacting):
-        async def astep(self):
-            await self.reasoning.aplan(prompt="Live.")
-
-    AReacting.__name__ = "Reacting"
-    found = []
-    for kind in (Reacting, AReacting):
-        file = tmp_path / f"{len(found)}.sqlite"
-        given = {"reasoning": ReActReasoning, "record": str(file)}
-        Services.of(lived(kind, server.base, **given)).recorder.close()
-        found.append(recorded(file))
-    assert found[0] == found[1]
-    assert all(len(rows) > DAYS for rows in found[0])

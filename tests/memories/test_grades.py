@@ -163,21 +163,6 @@ def test_after_a_wrong_list_a_right_one_grades_what_is_left():
         assert right(grades_of(memory)) == 36
 
 
-def test_a_model_that_always_gives_one_grade_less_needs_one_more_request():
-    memory, llm = memory_of(lambda r: numbered(weights(r)[:-1]), execution="blocking")
-    live(memory, 1, 34)
-    assert right(grades_of(memory)) == 34
-    assert len(llm.history) <= 3
-
-
-def test_five_hundred_events_of_a_step_are_graded_in_requests_of_at_most_forty():
-    memory, llm = memory_of(lambda r: listed(weights(r)), execution="blocking")
-    live(memory, 1, 500)
-    assert right(grades_of(memory)) == 500
-    assert len(llm.history) == 13
-    assert max(len(weights(request)) for request in llm.history) == 40
-
-
 def test_one_event_that_no_model_grades_keeps_no_other_from_its_grade():
     def grade(request):
         hard = "news 1-7 " in request.prompt
@@ -214,22 +199,6 @@ def test_what_was_graded_before_an_outage_is_not_asked_for_again():
     live(memory, 2, 0)
     assert right(grades_of(memory)) == 100
     assert len(llm.history) == 4
-
-
-def test_after_an_outage_a_model_that_counts_up_to_twenty_catches_up():
-    down = {"now": True}
-
-    def grade(request):
-        if down["now"]:
-            return LLMUnavailable("the line is dead")
-        return up_to(20, weights(request))
-
-    memory, _ = memory_of(grade, execution="blocking")
-    for step in range(1, 5):
-        live(memory, step, 15)
-    down["now"] = False
-    live(memory, 5, 15)
-    assert right(grades_of(memory)) == 75
 
 
 def test_agents_that_share_grades_each_keep_what_came():
