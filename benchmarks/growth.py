@@ -28,11 +28,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from benchmarks.tables import show
-from mesa_memory import (
-    Services,
-    configure,
-    register_policy,
-)
+from mesa_memory import Services, configure, register_policy
 from mesa_memory.layers import Reflection
 from mesa_memory.memories.registry import OUR_MEMORIES
 
@@ -48,7 +44,7 @@ SINGLE_STEP = ("episodic", "short_term", "stlt", "long_term", "impression")
 MEMORIES: dict[str, Callable[[Any], Any]] = OUR_MEMORIES | {
     "episodic, reflecting": lambda agent: OUR_MEMORIES["episodic"](
         agent, reflection=Reflection()
-    ),
+    )
 }
 PLACES = ("mill", "inn", "tower", "castle", "bridge", "harbour", "market")
 TRADES = ("fisher", "miller", "baker", "smith", "guard", "weaver")

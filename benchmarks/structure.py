@@ -92,8 +92,7 @@ def _docstring_lines(tree: ast.Module) -> set[int]:
     for node in ast.walk(tree):
         if (
             isinstance(
-                node,
-                ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef,
+                node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
             )
             and ast.get_docstring(node) is not None
         ):

@@ -98,12 +98,7 @@ class LLMUnavailable(LLMError):
     passing = True
 
     def __init__(
-        self,
-        message: str,
-        *,
-        retry_after: float = 0.0,
-        sent: bool = True,
-        **where: Any,
+        self, message: str, *, retry_after: float = 0.0, sent: bool = True, **where: Any
     ) -> None:
         super().__init__(message, **where)
         self.retry_after = retry_after

@@ -29,10 +29,7 @@ BELONGING = replace(
         "My aunt left me {v}, and I sold what was mine until today.",
         "I won {v} at cards and gave the old one away.",
     ),
-    others=(
-        "I sold {v} to {n}.",
-        "{n} walks about with {v} and nothing else.",
-    ),
+    others=("I sold {v} to {n}.", "{n} walks about with {v} and nothing else."),
 )
 MOOD = replace(
     phrases.MOOD,
@@ -42,10 +39,7 @@ MOOD = replace(
         "I am {v}, and I do not know for how long.",
         "Since this morning I have been {v}.",
     ),
-    others=(
-        "I met {n}, so {v} all of a sudden.",
-        "{n} has become rather {v}.",
-    ),
+    others=("I met {n}, so {v} all of a sudden.", "{n} has become rather {v}."),
 )
 OFFICE = replace(
     phrases.OFFICE,
@@ -55,10 +49,7 @@ OFFICE = replace(
         "I gave up what I did until now and became {v}.",
         "The council chose me as {v}.",
     ),
-    others=(
-        "{n} was chosen as {v}.",
-        "{n} started as {v} today.",
-    ),
+    others=("{n} was chosen as {v}.", "{n} started as {v} today."),
 )
 ASPECTS = (PLACE, BELONGING, MOOD, OFFICE)
 

@@ -134,10 +134,7 @@ MOOD = Aspect(
         "What mood is {n} in at present?",
         "In which state of mind is {n} currently?",
     ),
-    then=(
-        "How did {n} feel at step {t}?",
-        "What mood was {n} in at step {t}?",
-    ),
+    then=("How did {n} feel at step {t}?", "What mood was {n} in at step {t}?"),
     before=(
         "How did {n} feel before being {v}?",
         "What mood was {n} in before turning {v}?",
@@ -169,10 +166,7 @@ OFFICE = Aspect(
         "What does {n} do for a living at present?",
         "Which office does {n} hold these days?",
     ),
-    then=(
-        "What was the job of {n} at step {t}?",
-        "What work did {n} do in step {t}?",
-    ),
+    then=("What was the job of {n} at step {t}?", "What work did {n} do in step {t}?"),
     before=(
         "What was the job of {n} before being {v}?",
         "What work did {n} do before the time as {v}?",

@@ -93,13 +93,7 @@ def batch(
         for memory in names:
             RumorModel(3, memory, llm, api_base=api_base)
         frame = sweep.run(
-            names,
-            seeds,
-            steps,
-            agents,
-            llm=llm,
-            api_base=api_base,
-            processes=processes,
+            names, seeds, steps, agents, llm=llm, api_base=api_base, processes=processes
         )
         written = sweep.write(frame, out)
         town.compare(sweep.summary(frame), agents, Output())

@@ -32,12 +32,7 @@ _WHERE_KNOWN = ("tokens_cached", "cached_calls")
     help="What to sum by; may be given several times.",
 )
 @printed
-def cost(
-    run: str,
-    by: tuple[str, ...],
-    limit: int | None,
-    as_json: bool,
-) -> None:
+def cost(run: str, by: tuple[str, ...], limit: int | None, as_json: bool) -> None:
     """Sums calls, tokens and money of a recorded run.
 
     RUN is the path or address of a store; #3 after it is its third run.

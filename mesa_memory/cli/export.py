@@ -4,12 +4,7 @@ from pathlib import Path
 
 import click
 
-from mesa_memory.cli.console import (
-    one_line_errors,
-    opened,
-    plain_console,
-    run_argument,
-)
+from mesa_memory.cli.console import one_line_errors, opened, plain_console, run_argument
 
 
 @click.command()

@@ -132,9 +132,7 @@ def normalised(vectors: np.ndarray) -> np.ndarray:
 
 
 def around_blanks(
-    texts: list[str],
-    embed: Callable[[list[str]], np.ndarray],
-    dim: Callable[[], int],
+    texts: list[str], embed: Callable[[list[str]], np.ndarray], dim: Callable[[], int]
 ) -> np.ndarray:
     """Embeds the texts that say something; rows of zeros for the others.
 

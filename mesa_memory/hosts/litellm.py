@@ -161,8 +161,7 @@ def response_of(answer: dict[str, Any], model: str) -> Any:
     except AttributeError:
         raise _changed("utils.convert_to_model_response_object") from None
     return convert(
-        response_object=answer,
-        model_response_object=litellm.ModelResponse(model=model),
+        response_object=answer, model_response_object=litellm.ModelResponse(model=model)
     )
 
 

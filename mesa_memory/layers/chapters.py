@@ -79,11 +79,7 @@ class Chapters(Layer):
     restored = ("told", "complete", "events", "_size", "_known")
 
     def __init__(
-        self,
-        rule: Rule,
-        story: Story,
-        recap_chars: int = 400,
-        judge_every: int = 5,
+        self, rule: Rule, story: Story, recap_chars: int = 400, judge_every: int = 5
     ) -> None:
         self.rule, self.story = checked_rule(rule), story
         self.recap_chars, self.judge_every = recap_chars, judge_every

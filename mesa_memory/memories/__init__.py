@@ -6,9 +6,7 @@ from typing import Any
 import mesa_memory.hosts.mesa_llm.agents  # noqa: F401
 from mesa_memory import exported
 
-_PLACES = {
-    "BudgetReport": "memories.prompt.sections",
-}
+_PLACES = {"BudgetReport": "memories.prompt.sections"}
 
 __all__ = sorted(_PLACES)  # noqa: PLE0605 - names come from the table above
 

@@ -34,11 +34,7 @@ class LongTermMemory(MemoryModule):
     summary_chars = Delegate("_summary", "Longest accepted summary.")
     buffer = Delegate("_window", "The newest step's entry.", "newest")
 
-    def __init__(
-        self,
-        agent: Any,
-        **options: Unpack[MemoryOptions],
-    ) -> None:
+    def __init__(self, agent: Any, **options: Unpack[MemoryOptions]) -> None:
         self._window = PendingWindow(None)
         self._summary = RunningSummary(self._window)
         super().__init__(agent, layers=[self._window, self._summary], **options)

@@ -37,10 +37,7 @@ class ShortTermMemory(MemoryModule):
         return self
 
     def __init__(
-        self,
-        agent: Any,
-        n: int = 5,
-        **options: Unpack[MemoryOptions],
+        self, agent: Any, n: int = 5, **options: Unpack[MemoryOptions]
     ) -> None:
         self._window.capacity = checked_int("n", n)
         super().__init__(agent, layers=[self._window], **options)

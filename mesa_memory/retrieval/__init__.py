@@ -4,10 +4,7 @@ from typing import Any
 
 from mesa_memory import exported
 
-_PLACES = {
-    "ScoredRecord": "retrieval.index",
-    "Term": "retrieval.scoring",
-}
+_PLACES = {"ScoredRecord": "retrieval.index", "Term": "retrieval.scoring"}
 
 __all__ = sorted(_PLACES)  # noqa: PLE0605 - names come from the table above
 

@@ -231,11 +231,7 @@ class Run(RecordedRun):
         return calls.cost(self, by).given(as_records)
 
     def verdicts(
-        self,
-        agent: Any = None,
-        step: float | None = None,
-        *,
-        as_records: bool = False,
+        self, agent: Any = None, step: float | None = None, *, as_records: bool = False
     ) -> Any:
         """The verdict of the write gate of facts on each statement, in order.
 

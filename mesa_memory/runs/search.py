@@ -77,11 +77,7 @@ def _place(row: dict[str, Any]) -> tuple:
 
 
 def _ranked(
-    rows: list[dict[str, Any]],
-    location: str,
-    text: str,
-    k: int | None,
-    maker: Embedder,
+    rows: list[dict[str, Any]], location: str, text: str, k: int | None, maker: Embedder
 ) -> list[ScoredRecord]:
     index = RecordIndex()
     found, said = [], []

@@ -157,10 +157,7 @@ def _change(batches: Sequence[Batch], merged: MergedBatch) -> None:
 
 
 def write_batches(
-    on: sa.Connection,
-    run: int,
-    batches: Sequence[Batch],
-    seq: int | None,
+    on: sa.Connection, run: int, batches: Sequence[Batch], seq: int | None
 ) -> int:
     """Writes batches; the number of the last row.
 

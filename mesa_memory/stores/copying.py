@@ -26,11 +26,7 @@ from mesa_memory.stores.sql import Store
 
 
 def copy_run(
-    store: Store,
-    run: int,
-    step: float,
-    name: str | None,
-    parameters: Mapping[str, Any],
+    store: Store, run: int, step: float, name: str | None, parameters: Mapping[str, Any]
 ) -> int:
     """Copies a run up to the end of a step into a new run; its id.
 
@@ -125,10 +121,7 @@ def copy_file(source: str | Path, target: str | Path) -> Path:
         )
     with closing(open_store(source, read_only=True)) as store:
         try:
-            with (
-                store.reading() as on,
-                closing(sqlite3.connect(path)) as copy,
-            ):
+            with store.reading() as on, closing(sqlite3.connect(path)) as copy:
                 raw: Any = on.connection.driver_connection
                 raw.backup(copy)
                 copy.execute("PRAGMA journal_mode=DELETE")

@@ -14,10 +14,7 @@ _POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?:")
 
 
 def open_store(
-    location: str | Path,
-    read_only: bool = False,
-    *,
-    timeout: float = 30.0,
+    location: str | Path, read_only: bool = False, *, timeout: float = 30.0
 ) -> Store:
     """Opens a store, or makes a new one.
 

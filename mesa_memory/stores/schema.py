@@ -274,10 +274,7 @@ leases = Table(
 
 #: what was measured of a run's model at a step, and of its agents; the agent ``""`` is
 #: the model
-measures = _at_step(
-    "measures",
-    Column("measured", Document(dict), nullable=False),
-)
+measures = _at_step("measures", Column("measured", Document(dict), nullable=False))
 
 #: what agents said to a questionnaire; ``error`` if the answer could not be used
 responses = _at_step(

@@ -248,10 +248,7 @@ class Store:
         self.checkpoint_wal()
 
     def truncate(
-        self,
-        run: int,
-        after_step: float,
-        parameters: Mapping[str, Any] | None = None,
+        self, run: int, after_step: float, parameters: Mapping[str, Any] | None = None
     ) -> list[float]:
         """Takes the run back to the end of its last finished step <= ``after_step``.
 

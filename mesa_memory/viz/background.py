@@ -13,10 +13,7 @@ QUICK_AGENT_STEPS = 2_000
 
 
 def use_answer[T](
-    source: Source,
-    function: Callable[..., T],
-    *arguments: Any,
-    says: str,
+    source: Source, function: Callable[..., T], *arguments: Any, says: str
 ) -> T | None:
     """``source.of(function, *arguments)``; None until the first answer is there.
 

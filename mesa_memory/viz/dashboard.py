@@ -115,10 +115,7 @@ def Waiting() -> Any:
 
 @solara.component
 def Controls(
-    feeds: Sequence[Feed],
-    feed: Feed,
-    source: Source,
-    selection: Selection,
+    feeds: Sequence[Feed], feed: Feed, source: Source, selection: Selection
 ) -> Any:
     """Run, agent and step, for all views, with the class of the agents' memory.
 

@@ -2,20 +2,9 @@
 
 import pytest
 
-from mesa_memory import (
-    LLMRejected,
-    MemoryStalled,
-    STLTMemory,
-    configure,
-)
+from mesa_memory import LLMRejected, MemoryStalled, STLTMemory, configure
 from tests.support import story
-from tests.support.fleet import (
-    ASKING,
-    EXECUTIONS,
-    HANGING,
-    HASTY,
-    Town,
-)
+from tests.support.fleet import ASKING, EXECUTIONS, HANGING, HASTY, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 from tests.support.story import live, town_of

@@ -2,23 +2,10 @@
 
 import pytest
 
-from mesa_memory import (
-    LLMError,
-    LLMRejected,
-    LLMUnavailable,
-    MemoryStalled,
-    configure,
-)
+from mesa_memory import LLMError, LLMRejected, LLMUnavailable, MemoryStalled, configure
 from tests.support.client import warm_up
 from tests.support.faults import CURED, FAULTS, PENDING, REFUSAL, REJECTED, cases
-from tests.support.fleet import (
-    ASKING,
-    EXECUTIONS,
-    HANGING,
-    HASTY,
-    PURPOSE,
-    Town,
-)
+from tests.support.fleet import ASKING, EXECUTIONS, HANGING, HASTY, PURPOSE, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 from tests.support.ways import way  # noqa: F401 - each test on both

@@ -8,14 +8,7 @@ import pytest
 from mesa_memory import LLMRejected, configure
 from tests.support.client import warm_up
 from tests.support.faults import CURED, FAULTS, PENDING, REJECTED
-from tests.support.fleet import (
-    EXECUTIONS,
-    HANGING,
-    HASTY,
-    MIXED,
-    MODES,
-    Town,
-)
+from tests.support.fleet import EXECUTIONS, HANGING, HASTY, MIXED, MODES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import OpenAIServer
 from tests.support.waiting import until

@@ -6,13 +6,7 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    EpisodicMemory,
-    Services,
-    configure,
-    open_run,
-    register_policy,
-)
+from mesa_memory import EpisodicMemory, Services, configure, open_run, register_policy
 from mesa_memory.errors import EmbedderError
 
 

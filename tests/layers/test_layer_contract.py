@@ -256,8 +256,7 @@ def town_with(base, way, **members):
     "base", [MemoryModule, LayeredMemory, STLTMemory, EpisodicMemory]
 )
 @pytest.mark.parametrize(
-    ("way", "name"),
-    [(Remembering, "mood"), (Beginning, "expected"), (Closing, "seen")],
+    ("way", "name"), [(Remembering, "mood"), (Beginning, "expected"), (Closing, "seen")]
 )
 def test_undeclared_state_of_a_memory_is_told_once_too(base, way, name):
     town, ann = town_with(base, way)

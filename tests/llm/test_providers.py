@@ -196,8 +196,7 @@ def test_a_failure_of_all_models_passes_if_one_may_answer_later(first, second, e
 
 
 def test_another_providers_fallback_is_not_sent_to_this_ones_address(
-    monkeypatch,
-    elsewhere,
+    monkeypatch, elsewhere
 ):
     monkeypatch.setenv("MISTRAL_API_KEY", "test")
     other = ("mistral/small",)

@@ -62,7 +62,7 @@ LAYERS = {
     "conversations": lambda: Conversations(idle_steps=0),
 }
 MEMORIES = OUR_MEMORIES | {
-    "reflecting": lambda agent: EpisodicMemory(agent, reflection=Reflection()),
+    "reflecting": lambda agent: EpisodicMemory(agent, reflection=Reflection())
 }
 
 

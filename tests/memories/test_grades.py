@@ -74,10 +74,7 @@ FAULTY = {
         NONE,
         lambda g: numbered([*g[:1], *g], [1, *range(1, len(g) + 1)]),
     ),
-    "numbered backwards": (
-        ALL,
-        lambda g: numbered(g[::-1], range(len(g), 0, -1)),
-    ),
+    "numbered backwards": (ALL, lambda g: numbered(g[::-1], range(len(g), 0, -1))),
     "other names": (ALL, lambda g: numbered(g, None, "Number", "importance")),
     "some without a number": (NONE, lambda g: listed([{"event": 1, "grade": g[0]}, 2])),
     "by number": (ALL, lambda g: listed({f"{n}": x for n, x in enumerate(g, 1)})),

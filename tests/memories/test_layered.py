@@ -440,9 +440,7 @@ def two_streams(agent):
     )
 
 
-def test_recalls_of_two_layers_stand_in_their_order_whoever_is_answered_first(
-    tmp_path,
-):
+def test_recalls_of_two_layers_stand_in_their_order_whoever_is_answered_first(tmp_path):
     found = []
     for late in (0, 1):
         file = str(tmp_path / f"{late}.sqlite")

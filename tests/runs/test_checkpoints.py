@@ -5,14 +5,7 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    Services,
-    checkpoint,
-    configure,
-    fork,
-    register_policy,
-    resume,
-)
+from mesa_memory import Services, checkpoint, configure, fork, register_policy, resume
 from mesa_memory.interventions import edit, erase, implant, swap
 from mesa_memory.memories.registry import OUR_MEMORIES
 from mesa_memory.viz.live.by_hand import forked

@@ -151,10 +151,7 @@ def test_what_to_do_on_a_miss_is_said_together_with_the_run_to_replay(configured
 
 
 def test_a_setting_that_does_not_exist_is_told_the_one_that_does():
-    cases = [
-        ("tiemout", "timeout"),
-        ("recorder", "record"),
-    ]
+    cases = [("tiemout", "timeout"), ("recorder", "record")]
     for given, meant in cases:
         with pytest.raises(TypeError) as info:
             configure(mesa.Model(rng=1), **{given: 3})

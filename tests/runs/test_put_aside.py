@@ -8,13 +8,7 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    Services,
-    configure,
-    open_run,
-    register_policy,
-    resume,
-)
+from mesa_memory import Services, configure, open_run, register_policy, resume
 from tests.support.agreement import agrees, held
 from tests.support.classes import EVERY
 

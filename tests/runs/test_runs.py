@@ -163,10 +163,7 @@ def operations(rows):
 
 
 def test_history_is_the_chain_of_versions(run):
-    expected = [
-        (1, "ADD", "stlt/impression/1"),
-        (4, "UPDATE", "stlt/impression/2"),
-    ]
+    expected = [(1, "ADD", "stlt/impression/1"), (4, "UPDATE", "stlt/impression/2")]
     for name in ("7/stlt/impression/1", "7/stlt/impression/2"):
         rows = run.history(name, as_records=True)
         assert operations(rows) == expected

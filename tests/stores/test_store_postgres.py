@@ -16,11 +16,7 @@ from mesa_memory.errors import (
     StoreUnavailable,
 )
 from mesa_memory.stores import RunInfo, Writer, open_store
-from tests.support.postgres import (  # noqa: F401 - fixtures
-    folder,
-    postgres,
-    server_or_skip,
-)
+from tests.support.postgres import folder, postgres, server_or_skip  # noqa: F401 - fixtures
 from tests.support.stored import everything, full, record, rows, vector
 
 RUNS = """

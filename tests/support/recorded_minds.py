@@ -5,10 +5,7 @@ from tests.support.recorded import Story
 #: what must never become markup
 HOSTILE = "<img src=x onerror=alert(1)> [link](javascript:alert(1)) {{ 1 + 1 }}"
 #: what agent 7 and agent "b" feel for each other in each impression, by its step
-SENTIMENTS = {
-    "7": {1: 0.5, 4: 0.0, 7: -0.75},
-    "b": {1: -0.2, 4: 0.8, 7: None},
-}
+SENTIMENTS = {"7": {1: 0.5, 4: 0.0, 7: -0.75}, "b": {1: -0.2, 4: 0.8, 7: None}}
 
 
 class Minds(Story):

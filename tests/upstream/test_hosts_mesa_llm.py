@@ -11,12 +11,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.module_llm import ModuleLLM
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    ShortTermMemory,
-    STLTMemory,
-    register_policy,
-    route_reasoning,
-)
+from mesa_memory import ShortTermMemory, STLTMemory, register_policy, route_reasoning
 from mesa_memory.errors import HostChanged
 from tests.support import environments
 from tests.support.openai_server import OpenAIServer

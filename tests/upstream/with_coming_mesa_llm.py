@@ -35,11 +35,7 @@ from mesa_memory.llm import ToolCall
 from tests.support.classes import EVERY
 from tests.support.openai_server import OpenAIServer
 
-CHOICE = {
-    "name": "wave",
-    "arguments": {"times": 2},
-    "rationale": "I know\nthem.",
-}
+CHOICE = {"name": "wave", "arguments": {"times": 2}, "rationale": "I know\nthem."}
 
 
 def wave(agent, times):

@@ -122,11 +122,7 @@ class Telling(Diary):
         self.table = np.array(snapshot["table"])
 
 
-KINDS = {
-    "diary": Diary,
-    "telling": Telling,
-    "episodic": EpisodicMemory,
-}
+KINDS = {"diary": Diary, "telling": Telling, "episodic": EpisodicMemory}
 FELT = ("mood", "moods", "seen", "places", "latest", "worst")
 
 

@@ -67,7 +67,7 @@ def test_a_step_has_its_requests_with_rounds_tools_and_failures(story):
         *["consolidate"] * 3, "reasoning",
     ]  # fmt: skip
     assert [one["round"] for one in (first, again, failed)] == [
-        *("first", "repair", "first"),
+        *("first", "repair", "first")
     ]
     assert failed["outcome"] == "failed" and HOSTILE in failed["error"]
     assert [(call["name"], call["arguments"]) for call in reasoning["tools"]] == [

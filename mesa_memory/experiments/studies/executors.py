@@ -10,12 +10,7 @@ from typing import Any
 from mesa_memory.errors import NotPicklable
 from mesa_memory.experiments.studies.futures import outcomes_of
 from mesa_memory.experiments.studies.processes import Processes
-from mesa_memory.experiments.studies.worker import (
-    Job,
-    JobOutcome,
-    run_apart,
-    run_job,
-)
+from mesa_memory.experiments.studies.worker import Job, JobOutcome, run_apart, run_job
 
 SERIAL = "serial"
 

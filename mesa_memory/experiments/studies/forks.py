@@ -100,9 +100,7 @@ def check_changes(arms: Iterable[Arm], steps: float, recorded: bool) -> None:
 
 
 def forks(
-    rows: Iterable[CaseRow],
-    cases: Mapping[str, Case],
-    checkpoints: Checkpoints,
+    rows: Iterable[CaseRow], cases: Mapping[str, Case], checkpoints: Checkpoints
 ) -> dict[str, Fork]:
     """The cases that copy their first steps from another one, by key.
 

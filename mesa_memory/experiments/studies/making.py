@@ -114,9 +114,7 @@ def _make(
 
 
 def _check_code(
-    job: Job,
-    current: Callable[[], Mapping[str, Any]],
-    error: Exception | None = None,
+    job: Job, current: Callable[[], Mapping[str, Any]], error: Exception | None = None
 ) -> None:
     """Raises if the code has changed, so that workers perhaps cannot load it."""
     now = current()

@@ -12,12 +12,7 @@ from typing import Any
 
 from mesa_memory.core.arguments import encode, full_name
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.errors import (
-    BudgetExceeded,
-    MesaMemoryError,
-    RunInUse,
-    StoreError,
-)
+from mesa_memory.errors import BudgetExceeded, MesaMemoryError, RunInUse, StoreError
 from mesa_memory.experiments.measures.questionnaires import (
     Questionnaire,
     parts_of,

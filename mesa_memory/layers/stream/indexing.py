@@ -1,13 +1,7 @@
 """Indexes of records by words and embeddings, and what the recorder is told of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import (
-    Collection,
-    Container,
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 

@@ -239,10 +239,7 @@ class Reflector:
         return sorted((r.record for r in found), key=lambda record: record.step)
 
     def _infer(
-        self,
-        plan: Reflection,
-        question: str | None,
-        shown: Sequence[MemoryRecord],
+        self, plan: Reflection, question: str | None, shown: Sequence[MemoryRecord]
     ) -> Flow[list[Drawn]]:
         def ask(records: Sequence[MemoryRecord]) -> Flow[list[Drawn]]:
             insights = yield from self.context.ask(
@@ -259,10 +256,7 @@ class Reflector:
         return [self.recollection.index.text_of(record) for record in records]
 
     def _keep(
-        self,
-        found: Sequence[Drawn],
-        keep: Callable[..., MemoryRecord],
-        max_depth: int,
+        self, found: Sequence[Drawn], keep: Callable[..., MemoryRecord], max_depth: int
     ) -> None:
         """Hands on what is not known already; nothing may rest on the unfounded."""
         usable = [r for r in self._insights() if not self._is_no_evidence(r)]

@@ -18,13 +18,7 @@ from mesa_memory.hosts.provider_faults import fault_of, outcome
 from mesa_memory.llm.schemas import json_schema, schema_of
 
 #: the forms in which a reply by a schema is asked for, best first
-FORMS = (
-    "json_schema",
-    "json_object with schema",
-    "json_object",
-    "tools",
-    "plain",
-)
+FORMS = ("json_schema", "json_object with schema", "json_object", "tools", "plain")
 PLAIN = FORMS[-1]
 #: HTTP states with which servers refuse what they do not know
 _REFUSED = (400, 404, 405, 415, 422, 501)

@@ -220,11 +220,7 @@ class RecallMixin:
         return as_table(found, title, self.layer_context.names)
 
     def _recalled(
-        self,
-        query: str | None,
-        k: int | None,
-        scoring: Scoring | None,
-        **filters: Any,
+        self, query: str | None, k: int | None, scoring: Scoring | None, **filters: Any
     ) -> RecallResult:
         for recalls in self.rankers():
             return recalls.noted("query", query, k, scoring, **filters)

@@ -157,7 +157,7 @@ def made_with(
     if not isinstance(recorded, Mapping):
         raise ParameterError(
             f"the run's parameters are {recorded!r:.80}, not an object with names. The "
-            "file was changed or damaged; restore a backup.",
+            "file was changed or damaged; restore a backup."
         )
     fixed = getattr(model_class, "keywords", None) or {}  # of a partial function
     given = {**fixed, **given}
@@ -249,9 +249,7 @@ def _arrays(state: Any) -> Any:
 _ABSENT = object()
 
 
-def _defaults(
-    model_class: Any,
-) -> tuple[dict[str, Any], Callable[[str], bool]]:
+def _defaults(model_class: Any) -> tuple[dict[str, Any], Callable[[str], bool]]:
     """The encoded defaults of a callable, and a test if it takes a name."""
     try:
         own = inspect.signature(model_class).parameters

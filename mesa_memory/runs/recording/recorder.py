@@ -19,11 +19,7 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StoreError
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa.steps import StepWatch
-from mesa_memory.runs.recording.checkpoints import (
-    memories,
-    snapshot,
-    warn_of_beside,
-)
+from mesa_memory.runs.recording.checkpoints import memories, snapshot, warn_of_beside
 from mesa_memory.runs.recording.collector import Call, Collector
 from mesa_memory.runs.recording.config import Recording
 from mesa_memory.runs.recording.holding import Holding

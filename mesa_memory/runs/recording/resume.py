@@ -240,11 +240,7 @@ def _hold(store: Any, run: int) -> None:
 
 @contextmanager
 def _restored(
-    make: partial[Any],
-    store: Any,
-    run: int,
-    step: float | None,
-    given: dict[str, Any],
+    make: partial[Any], store: Any, run: int, step: float | None, given: dict[str, Any]
 ) -> Iterator[tuple[Any, float]]:
     """A new model at the end of a step, and the step; nothing of it is written yet.
 

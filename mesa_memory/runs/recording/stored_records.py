@@ -6,13 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.records import (
-    BY_HAND,
-    DERIVED,
-    ORIGINS,
-    REPLACED,
-    MemoryRecord,
-)
+from mesa_memory.core.records import BY_HAND, DERIVED, ORIGINS, REPLACED, MemoryRecord
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.stores.batches import CHANGES
 from mesa_memory.stores.schema import records, steps

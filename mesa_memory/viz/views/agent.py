@@ -114,8 +114,7 @@ def ShownTexts(focus: Focus) -> Any:
     with Section("Shown to the agent", hint=f"in this step, about {total} tokens"):
         if not rows:
             Empty(
-                "The agent did not read its memory in this step.",
-                "mdi-eye-off-outline",
+                "The agent did not read its memory in this step.", "mdi-eye-off-outline"
             )
         for row in rows:
             times = f", {row['times']} times" if row["times"] > 1 else ""

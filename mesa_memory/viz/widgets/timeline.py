@@ -12,10 +12,7 @@ from mesa_memory.viz.serving.run_feed import Source
 
 @solara.component_vue("timeline.vue")
 def _Timeline(
-    names: str,
-    index: int,
-    follow: bool,
-    event_choose: Callable[[int | None], None],
+    names: str, index: int, follow: bool, event_choose: Callable[[int | None], None]
 ) -> None: ...
 
 

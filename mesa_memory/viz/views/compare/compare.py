@@ -14,14 +14,7 @@ from mesa_memory.viz.views.agent import Records
 from mesa_memory.viz.views.compare.divergence import Beside, Divergence
 from mesa_memory.viz.views.compare.together import Together
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import (
-    AgentPicker,
-    Choose,
-    Empty,
-    Facts,
-    Section,
-    number,
-)
+from mesa_memory.viz.widgets import AgentPicker, Choose, Empty, Facts, Section, number
 
 
 @solara.component

@@ -132,8 +132,5 @@ def _shade(n: int, name: str, band: data.Band) -> list[dict[str, Any]]:
     return [
         hidden | {"data": plain(band.low, DIGITS)},
         hidden
-        | {
-            "data": plain(band.high - band.low, DIGITS),
-            "areaStyle": {"opacity": 0.2},
-        },
+        | {"data": plain(band.high - band.low, DIGITS), "areaStyle": {"opacity": 0.2}},
     ]
