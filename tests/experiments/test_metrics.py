@@ -2,7 +2,6 @@
 
 import math
 import os
-import pickle
 import re
 
 os.environ.setdefault("OPENAI_API_KEY", "test")
@@ -14,10 +13,8 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
-    EpisodicMemory,
     FactMemory,
     ImpressionMemory,
-    LayeredMemory,
     LongTermMemory,
     ScriptedLLM,
     Services,
@@ -28,7 +25,6 @@ from mesa_memory import (
     open_run,
     resume,
 )
-from mesa_memory.examples.rumor.model import RumorModel
 from tests.support.recorded_town import RecordedTown
 from tests.support.tables import assert_equal, tables
 
@@ -310,38 +306,6 @@ def test_a_resumed_run_goes_on_with_the_same_values(tmp_path):
     pd.testing.assert_frame_equal(scalars(again), expected)
     table = whole.datacollector.model_vars["layers"][-1]
     pd.testing.assert_frame_equal(again.datacollector.model_vars["layers"][-1], table)
-
-
-def test_measures_travel_to_other_processes():
-    place = Place(ShortTermMemory, record=True)
-    place.day((0, WELL))
-    for name, measure in REPORTERS.items():
-        twin = pickle.loads(pickle.dumps(measure))
-        one, other = measure(place), twin(place)
-        assert str(one) == str(other), name
-
-
-def test_memories_of_others_do_not_count():
-    town = RumorModel(4, "mesa_llm.memory.st_memory:ShortTermMemory", rng=1)
-    town.step()
-    assert math.isnan(metrics.size(town))
-    assert metrics.holders("well")(town) == 0
-    assert metrics.layers(town).empty
-
-
-def test_a_second_memory_is_counted_under_its_own_name():
-    place = Place(ShortTermMemory, n=1)
-    place.agents[0].diary = EpisodicMemory(place.agents[0])
-    place.agents[0].diary.add_to_memory("news", {"text": WELL})
-    assert metrics.size_of("diary.pending")(place) == 1
-
-
-def test_layers_of_one_memory_share_events_that_count_once():
-    place = Place(LayeredMemory.session, n=1)
-    place.day((0, WELL))
-    table = metrics.layers(place)
-    assert metrics.size(place) <= table["records"].sum()
-    assert metrics.holders(WELL)(place) == 1
 
 
 def test_wrong_arguments_are_refused():

@@ -13,8 +13,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from pydantic import BaseModel
 
 from mesa_memory import (
-    BadReply,
-    Budget,
     LayeredMemory,
     LLMUnavailable,
     OfflineLLM,
@@ -28,7 +26,6 @@ from mesa_memory import (
 from mesa_memory.errors import LLMRejected
 from mesa_memory.experiments import Question, Questionnaire
 from mesa_memory.experiments.measures.questionnaires import answers_frame
-from mesa_memory.interventions import probe
 from mesa_memory.stores.schema import PROBES
 from tests.support import tables
 from tests.support.classes import EVERY
@@ -160,13 +157,6 @@ def test_no_fault_of_an_answer_stops_the_run(fault, said):
     place.step()
 
 
-def test_an_empty_purse_is_an_error_too():
-    place = Place("offline", n=3, budget=Budget(calls=2))
-    answers = Questionnaire(TYPED[0]).ask(place)
-    assert [answer.error is None for answer in answers] == [True, True, False]
-    assert "BudgetExceeded" in answers[2].error
-
-
 def test_an_agent_without_a_memory_is_left_out_unless_it_was_chosen():
     place = Place("offline")
     mesa.Agent(place)
@@ -195,16 +185,6 @@ def test_a_schedule_says_when():
     assert [(answer.step, answer.agent) for answer in put] == [
         (2, 1), (2, 2), (3, 1), (3, 2), (5, 1), (5, 2),
     ]  # fmt: skip
-
-
-def test_a_probe_takes_a_schema_of_ones_own():
-    place = Place(ScriptedLLM(rules={"probe": '{"word": "calm", "strength": 2}'}))
-    assert probe(place.agents[0], "How are you?", Mood) == Mood(word="calm", strength=2)
-    with pytest.raises(TypeError, match="schema must be a pydantic class"):
-        probe(place.agents[0], "How are you?", dict)
-    configure(place, llm=ScriptedLLM(rules={"probe": "calm"}))
-    with pytest.raises(BadReply):
-        probe(place.agents[0], "How are you?", Mood)
 
 
 class Slow:
@@ -238,14 +218,6 @@ class Together:
             self.waiting = []
         await asyncio.wait_for(answered, HUNG)
         return self.offline.complete(request)
-
-
-def test_agents_are_asked_at_once_where_answers_take_their_time():
-    place = Place(Together(6), n=6)
-    answers = Questionnaire(TYPED[:2]).ask(place)
-    assert [(a.agent, a.question) for a in answers] == [
-        (n, q) for n in range(1, 7) for q in ("who", "many")
-    ]
 
 
 def test_what_cannot_be_asked_is_refused():
@@ -336,21 +308,6 @@ def whole(file):
 
 def name_of(memory):
     return getattr(memory, "__name__", str(memory))
-
-
-@pytest.mark.parametrize("memory", MEMORIES, ids=name_of)
-def test_all_records_are_the_same_as_without_questionnaires(memory, tmp_path):
-    files = [tmp_path / "without.sqlite", tmp_path / "with.sqlite"]
-    without, asked = (lived(f, memory, f is files[1]) for f in files)
-    assert len(asked.answers) == 3 * 5 * 5
-    assert sum(answer.error is None for answer in asked.answers) > 15
-    (plain, none), (probed, many) = map(whole, files)
-    assert none == 0
-    assert many >= 75
-    assert without.datacollector.model_vars == asked.datacollector.model_vars
-    assert without.random.getstate() == asked.random.getstate()
-    for table, rows in plain.items():
-        assert rows == probed[table], table
 
 
 class Elsewhere:

@@ -103,25 +103,6 @@ def test_whoever_answers_several_has_one_conversation_with_them():
         assert (sorted(content["with"]), content["turns"]) == (others, 3)
 
 
-def test_a_whisper_within_a_group_is_a_conversation_of_its_own():
-    hall = Hall()
-    hall.said((1, "Welcome, both of you.", 2, 3), (1, "Stay after dinner.", 2))
-    hall.said((1, "Dinner is served.", 2, 3), (1, "I have a map.", 2))
-    hall.quiet()
-    texts = {tuple(c["with"]): c["text"] for c in hall.told(1)}
-    assert set(texts) == {(2, 3), (2,)}
-    assert "map" in texts[2,] and "map" not in texts[2, 3]
-
-
-def test_whoever_joins_late_has_what_it_heard():
-    hall = Hall()
-    hall.said((1, "The safe is behind the oven.", 2, 3))
-    hall.said((1, "Welcome, fourth guest!", 2, 3, 4), (4, "What did I miss?", 1, 2, 3))
-    hall.quiet()
-    assert "oven" not in str(hall.told(4)) and "miss" in str(hall.told(4))
-    assert {tuple(c["with"]) for c in hall.told(1)} == {(2, 3), (2, 3, 4)}
-
-
 def test_an_agent_that_talks_to_itself_or_hears_nobody_in_particular_remembers_it():
     hall = Hall(2)
     guest = hall.guest[1]
@@ -132,19 +113,6 @@ def test_an_agent_that_talks_to_itself_or_hears_nobody_in_particular_remembers_i
     assert (content["with"], content["turns"]) == ([], 2)
     assert "with nobody else" in guest.memory.get_prompt_ready()
     assert "rope" in content["text"] and "storm" in content["text"]
-
-
-def test_a_person_is_one_by_its_id_under_any_name():
-    hall = Hall()
-    hall.guest[2].name = "Ada"
-    hall.said((2, "My name is Ada.", 1))
-    hall.guest[2].name = "Eve"
-    hall.guest[3].name = "Eve"
-    hall.said((2, "Call me Eve now.", 1), (3, "I am the real Eve.", 1))
-    prompt = hall.guest[1].memory.get_prompt_ready()
-    assert prompt.count("Conversation with Eve (Agent") == 2
-    hall.quiet()
-    assert [(c["with"], c["turns"]) for c in hall.told(1)] == [([2], 2), ([3], 1)]
 
 
 # -- when they are over --------------------------------------------------------------------
@@ -188,16 +156,6 @@ def test_a_conversation_is_closed_by_hand_with_the_step():
         ([3], 1),
         ([2], 1),
     ]
-
-
-def test_what_has_come_and_is_not_taken_up_yet_is_closed_too():
-    hall = Hall(2)
-    hall.step()
-    memory = hall.guest[1].memory
-    memory.add_to_memory("message", {"message": "Bye!", "sender": 2})
-    assert memory.close_conversation(2) == 1
-    hall.quiet(1)
-    assert [c["turns"] for c in hall.told(1)] == [1]
 
 
 def test_of_a_conversation_without_end_the_oldest_part_is_summarised():
@@ -294,13 +252,6 @@ def test_three_earlier_summaries_come_to_mind_for_the_last_three_lines(talkative
         "violin?\nAgent 1 says: Did the fire reach the horse?" in asked
     )
     configure(hall, record=None)
-
-
-def test_a_summary_is_recalled_however_old_it_is(talkative):
-    memory = talkative.guest[1].memory
-    best = memory.recall("Who plays the violin?", k=1)[0]
-    assert "violin" in best.record.content["text"] and best.parts["recency"] > 0
-    assert best.score == pytest.approx(best.parts["relevance"])
 
 
 def test_each_is_asked_for_two_to_three_sentences_in_the_first_person():
@@ -518,15 +469,6 @@ def test_any_sender_and_any_recipients_are_remembered():
         assert memory.get_prompt_ready().count("Hello.") == 5
         hall.quiet()
         assert sum(c["turns"] for c in hall.told(1)) == 5
-
-
-def test_nothing_recent_and_nothing_recalled_may_be_asked_for():
-    hall = Hall(2, memory=lambda agent: ConversationMemory(agent, recent=0, recall=0))
-    hall.said((1, "The mill burns!", 2))
-    hall.quiet()
-    hall.said((1, "The mill burns!", 2))
-    assert hall.guest[1].memory.format_long_term() == ""
-    assert len(hall.told(1)) == 1
 
 
 def test_one_conversation_that_cannot_be_summarised_keeps_no_other_waiting():

@@ -12,7 +12,6 @@ from mesa_memory import (
     configure,
     register_policy,
 )
-from mesa_memory.errors import PromptTooLong
 
 REPLY = {"text": "Seems fair.", "sentiment": 0.1, "familiarity": 0.3}
 #: sights are interactions, too
@@ -144,19 +143,6 @@ def test_by_default_only_messages_are_interactions_and_evidence():
     assert all("Three coins?" in line for line in request.inputs["since"])
 
 
-def test_sights_count_if_that_is_wished():
-    (request,) = spoken(Market(**SIGHTS), 3)
-    assert any("Saw Trader 2" in line for line in request.inputs["since"])
-
-
-def test_sights_may_be_all_that_counts():
-    market = Market(counts=["observation"], update_every=3)
-    for _ in range(3):
-        market.step()
-    # Everybody sees everybody, and nobody has said a word.
-    assert len(market.traders[0].memory.impressions()) == 13
-
-
 def test_an_event_of_a_kind_of_ones_own_is_about_those_whom_it_names():
     market = Market(counts={"gift"}, update_every=1)
     memory = market.traders[0].memory
@@ -228,24 +214,6 @@ def test_all_that_are_due_are_asked_for_in_one_request():
         assert [o for o in OTHERS if f"{o} offers" in part] == [other]
 
 
-def test_the_schema_says_exactly_how_many():
-    memory, history = gossip(several)
-    hears(memory, *OTHERS)
-    shape = history[0].schema.model_json_schema()["properties"]["impressions"]
-    assert shape["minItems"] == shape["maxItems"] == 4
-    assert shape["items"]["properties"]["other"]["enum"] == [1, 2, 3, 4]
-    assert shape["items"]["required"] == ["other", "text", "sentiment", "familiarity"]
-
-
-def test_a_single_one_is_asked_for_as_ever():
-    memory, history = gossip(REPLY)
-    hears(memory, 3)
-    (request,) = history
-    assert request.prompt.startswith("Observer: Agent 1. Other agent: Agent 3.\n")
-    assert request.inputs["subject"] == "Agent 3"
-    assert memory.impression_of(3).content == REPLY
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -289,14 +257,6 @@ def test_one_of_whom_nothing_can_be_said_keeps_back_no_other():
     assert asked(history)[0] == ["Agent 3", "Agent 4"]
 
 
-def test_a_model_that_knows_no_numbers_is_asked_for_each_alone():
-    memory, history = gossip(REPLY)
-    hears(memory, *OTHERS)
-    everybody = [f"Agent {s}" for s in OTHERS]
-    assert asked(history) == [everybody, everybody, *everybody]
-    assert set(memory.impressions()) == set(OTHERS)
-
-
 def test_several_impressions_are_read_in_many_forms():
     cases = [
         lambda made: made["impressions"],
@@ -322,20 +282,6 @@ def test_several_impressions_are_read_in_many_forms():
         assert made == [f"Is number {n}." for n in (1, 2, 3, 4)]
 
 
-def test_many_are_asked_for_in_several_requests():
-    memory, history = gossip(several)
-    hears(memory, *range(30, 75))
-    assert [len(names) for names in asked(history)] == [20, 20, 5]
-    assert len(memory.impressions()) == 45
-
-
-def test_much_that_was_said_is_asked_for_in_several_requests():
-    memory, history = gossip(several)
-    hears(memory, *[s for s in OTHERS for _ in range(9)], about="coins " * 160)
-    assert asked(history) == [["Agent 3", "Agent 4"], ["Agent 5", "Agent 6"]]
-    assert all(len(request.prompt) < 26_000 for request in history)
-
-
 def test_a_model_that_is_away_leaves_all_due():
     away = LLMUnavailable("away", purpose="impression")
     memory, history = gossip(away)
@@ -344,14 +290,6 @@ def test_a_model_that_is_away_leaves_all_due():
     history.clear()
     hears(memory)
     assert asked(history) == [[f"Agent {s}" for s in OTHERS]]
-
-
-def test_what_is_too_long_for_a_model_together_is_asked_for_alone():
-    long = PromptTooLong("too long", purpose="impression")
-    memory, history = gossip(lambda r: long if "others" in r.inputs else REPLY)
-    hears(memory, *OTHERS)
-    assert asked(history)[1:] == [f"Agent {s}" for s in OTHERS]
-    assert set(memory.impressions()) == set(OTHERS)
 
 
 def test_without_a_model_each_impression_is_as_if_it_were_the_only_one():

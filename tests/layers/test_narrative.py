@@ -138,28 +138,11 @@ def test_older_chapters_are_shown_shorter_and_found_in_full(chars):
         assert first not in shown and first in search_memories(life.hero, first, 1)
 
 
-def test_an_older_chapter_is_shown_by_its_first_sentence():
-    life = telling(RECAPS["two sentences"], section_chars=500)
-    lines = life.live(6).format_long_term().partition("\n\n")[0].split("\n")
-    first = "Dr. Ames saw how bridge number {n} broke in the flood."
-    assert lines[-1].endswith(f": {RECAPS['two sentences'].format(n=6)}")
-    assert lines[2].endswith(f": {first.format(n=4)}")
-
-
 @pytest.mark.parametrize("recap", RECAPS.values(), ids=RECAPS)
 def test_a_long_life_has_hardly_a_longer_prompt_than_a_short_one(recap):
     life = telling(recap, section_chars=8000)
     early = len(life.live(100).format_long_term())
     assert len(life.live(300).format_long_term()) <= 1.2 * early
-
-
-@pytest.mark.parametrize("tokens", [50, 200, 600])
-@pytest.mark.parametrize("chapters", [1, 3, 5])
-def test_a_recap_holds_when_the_story_goes_on(chapters, tokens):
-    memory = Life(given={"chapters": chapters, "story_tokens": tokens}).live(14)
-    assert len(memory.chapters()) > 1 and memory.story
-    assert {r.stale_since for r in memory.current_records()} == {None}
-    assert "may not hold" not in memory.get_prompt_ready()
 
 
 def test_a_recap_is_stale_once_the_story_that_it_rests_on_is_changed_by_hand(tmp_path):
@@ -183,12 +166,6 @@ def test_a_recap_is_stale_once_the_story_that_it_rests_on_is_changed_by_hand(tmp
 
 
 # -- when a chapter is complete --------------------------------------------------------------
-
-
-def test_a_chapter_has_so_many_steps():
-    assert spans(Life().live(9)) == []
-    assert spans(Life().live(31)) == [(1, 1, 10), (2, 11, 20), (3, 21, 30)]
-    assert spans(Life(given={"chapters": 4}).live(9)) == [(1, 1, 4), (2, 5, 8)]
 
 
 def test_a_chapter_is_complete_when_a_function_says_so():

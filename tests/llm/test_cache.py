@@ -20,10 +20,10 @@ from mesa_memory import (
     route_reasoning,
 )
 from mesa_memory.llm import Reply
-from tests.support.behaviours import Behaviour, always, completion, sequence
+from tests.support.behaviours import Behaviour, always, completion
 from tests.support.fleet import ASKING, HASTY
 from tests.support.keeping import STEPS, live, town
-from tests.support.openai_server import OpenAIServer, default_answer
+from tests.support.openai_server import OpenAIServer
 from tests.support.paying import PayingStreet
 from tests.support.waiting import HUNG
 
@@ -79,13 +79,6 @@ def test_another_replicate_asks_anew_and_each_has_answers_of_its_own(server, fil
     for number, asked in ((0, CALLS), (1, CALLS), (0, 0), (1, 0)):
         live(town(server.base, cache=file, replicate=number))
         assert len(prompts(server)) == asked, number
-
-
-def test_a_longer_run_goes_on_from_the_answers_of_a_shorter_one(server, file):
-    live(town(server.base, cache=file))
-    prompts(server)
-    longer = live(town(server.base, cache=file), STEPS + 2)
-    assert len(prompts(server)) == longer["calls"] - longer["cached"] == 3 * 2
 
 
 @pytest.mark.parametrize(
@@ -174,22 +167,6 @@ def test_identical_requests_at_the_same_time_are_one_request(file):
     assert (total.calls, total.cached) == (6, 5)
     texts = {singer.memory.long_term_memory for singer in choir.singers}
     assert len(texts) == 1
-
-
-def test_without_a_cache_each_agent_asks_for_itself(server):
-    Choir(server.base).hear("The mill burns.")
-    assert len(prompts(server)) == 6
-
-
-def test_if_the_first_fails_another_asks_in_its_turn(file):
-    refuse = Behaviour.status(400, "not today")
-    with OpenAIServer(behave=sequence(refuse), latency=0.05) as server:
-        choir = Choir(server.base, cache=file, on_failure="continue")
-        with pytest.raises(Exception, match="not today"):
-            choir.hear("The mill burns.")
-        assert len(prompts(server)) == 2
-        told = [bool(s.memory.long_term_memory) for s in choir.singers[1:]]
-    assert all(told)
 
 
 def test_who_waits_and_is_cancelled_takes_the_answer_from_nobody(file):
@@ -415,18 +392,6 @@ def test_processes_that_share_a_file_go_on_from_the_same_answers(server, file):
     (after,) = ended(started(file, server.base, 1))
     assert prompts(server) == []
     assert after["cached"] == CALLS and after["thought"] == together[0]["thought"]
-
-
-@pytest.mark.slow
-def test_processes_that_race_agree_on_the_answer_that_was_kept_first(file):
-    # Each answer is another one, so two that differ would be seen.
-    def answer(received):
-        said = json.loads(default_answer(received))
-        return json.dumps({"summary": f"{said['summary']} No. {received.number}."})
-
-    with OpenAIServer(answer, latency=0.3) as server:
-        together = ended(started(file, server.base, 3))
-    assert len({json.dumps(one["thought"]) for one in together}) == 1
 
 
 def test_a_child_of_a_process_shares_the_file(server, file):

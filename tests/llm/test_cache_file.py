@@ -1,7 +1,6 @@
 """The cache of responses and vectors: its contents, and a file that goes wrong."""
 
 import logging
-import shutil
 import sqlite3
 import subprocess
 import threading
@@ -146,11 +145,6 @@ def test_a_file_of_something_else_is_told_and_nothing_is_changed(
             assert list(run.steps) == [1]
 
 
-def test_a_folder_that_is_not_there_is_told(server, tmp_path):
-    with pytest.raises(CacheError, match="in an existing folder"):
-        town(server.base, cache=tmp_path / "nowhere" / "cache.sqlite")
-
-
 @pytest.mark.parametrize(
     ("given", "error"),
     [
@@ -167,14 +161,6 @@ def test_a_wrong_argument_is_told(given, error, server):
     with pytest.raises(error) as told:
         town(server.base, **given)
     assert "secret-pw-1" not in str(told.value)
-
-
-def test_none_takes_it_back(server, file):
-    made = town(server.base, cache=file)
-    live(made, 1)
-    configure(made, cache=None)
-    live(made, 1)
-    assert live(town(server.base, cache=file), 2)["cached"] == 3
 
 
 # -- a file that goes wrong ----------------------------------------------------------
@@ -242,21 +228,6 @@ def test_a_disk_that_may_only_be_read_gives_answers_and_takes_none(
     assert asked(server) == 3
     with pytest.raises(CacheError, match="may be written"):
         town(server.base, cache=disk / "new.sqlite")
-
-
-def test_a_file_that_may_not_be_changed_gives_answers(server, file, caplog):
-    live(town(server.base, cache=file), 1)
-    ResponseCache._of.clear()
-    if (
-        not shutil.which("chattr")
-        or subprocess.run(["chattr", "+i", file], capture_output=True).returncode
-    ):
-        pytest.skip("files cannot be made immutable here")
-    try:
-        assert live(town(server.base, cache=file), 3)["cached"] == 3
-        assert len(warnings_of(caplog)) <= 1
-    finally:
-        subprocess.run(["chattr", "-i", file], check=True)
 
 
 def test_a_full_disk_keeps_what_was_written_and_the_run_goes_on(disk, caplog):

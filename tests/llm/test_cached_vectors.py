@@ -12,8 +12,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import EpisodicMemory, configure, register_policy
 from mesa_memory.embedders.base import normalised
-from mesa_memory.embedders.recorded import Vectors
-from mesa_memory.llm.cache.response_cache import ResponseCache
 
 
 class Counting:
@@ -59,13 +57,6 @@ def test_a_second_run_embeds_nothing_and_recalls_the_same(file):
     assert len(first.asked) == len(set(first.asked))
 
 
-def test_without_a_cache_each_run_embeds_for_itself(file):
-    runs = [Counting(), Counting()]
-    for embedder in runs:
-        town(embedder, None)
-    assert runs[0].asked == runs[1].asked != []
-
-
 def test_models_are_told_apart_and_no_text_is_stored(file):
     one, other = Counting("one"), Counting("other")
     town(one, file)
@@ -74,16 +65,6 @@ def test_models_are_told_apart_and_no_text_is_stored(file):
     assert (
         b"mill" not in file.read_bytes() and "müsli".encode() not in file.read_bytes()
     )
-
-
-def test_vectors_of_another_model_with_the_same_name_are_replaced(file):
-    town(Counting(dim=3), file)
-    longer = Counting(dim=4)
-    cache = ResponseCache.of(file)
-    cache.store_vectors("counting", {"a": np.ones(3, np.float32)})
-    rows = Vectors().embed(longer, ["a", "b"], None, cache)
-    assert rows.shape == (2, 4) and longer.asked == ["b", "a", "b"]
-    assert cache.vectors("counting", ["a"])["a"].shape == (4,)
 
 
 def test_damaged_vectors_are_embedded_again(file):

@@ -78,15 +78,6 @@ def test_marks_stand_where_nothing_changes_and_where_it_only_grows(reasoning):
     assert told[0][0]["content"][0] == told[1][0]["content"][0]
 
 
-def test_messages_without_edges_are_as_they_were():
-    messages = [
-        {"role": "user", "content": "hi"},
-        {"role": "assistant", "content": None},
-    ]
-    assert prompt_caching.marked(messages, ()) == messages
-    assert prompt_caching.marked(messages, [(1, 3), (0, 99)]) == messages
-
-
 def test_of_very_many_steps_only_the_newest_are_cut():
     messages = [{"role": "user", "content": "x" * 500}]
     (message,) = prompt_caching.marked(messages, [(0, n) for n in range(1, 400)])

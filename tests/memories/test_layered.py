@@ -1,7 +1,6 @@
 """Several layers in one memory, within one budget of tokens."""
 
 import asyncio
-import copy
 import random
 
 import litellm
@@ -25,9 +24,7 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.core.render import count_tokens
-from mesa_memory.errors import EmbedderError
-from mesa_memory.interventions import swap
-from mesa_memory.layers import Grader, Line, Reflection, Reflector
+from mesa_memory.layers import Grader, Line
 from mesa_memory.layers.impressions import Impressions
 from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.memories.prompt.budget import PERMANENT
@@ -109,23 +106,6 @@ def test_what_there_is_no_room_for_is_counted_reported_and_recorded(tmp_path):
         assert "of less weight not shown)" in run.prompts(1, 12)["text"].iloc[-1]
         shown = run.recalls(agent=1, step=12)["shown"]
         assert 0 < shown.sum() < len(shown)
-
-
-def test_a_report_leaves_no_trace(tmp_path):
-    file = str(tmp_path / "run.sqlite")
-    street = lived(Street(record=file), 3)
-    for _ in range(3):
-        street.first.budget_report()
-    configure(street, record=None)
-    with open_run(file) as run:
-        assert len(run.prompts(1)) == 3
-
-
-def test_the_two_halves_are_those_of_the_prompt():
-    memory = lived(Street(lambda agent: four(agent, 200)), 9).first
-    text = memory.get_prompt_ready()
-    halves = memory.format_long_term(), memory.format_short_term()
-    assert text == f"{halves[0]}\n\nShort term memory:\n{halves[1]}"
 
 
 def test_an_empty_memory_says_so():
@@ -296,22 +276,6 @@ def test_a_layer_that_fails_leaves_the_prompt_complete_but_for_its_own_section(
         assert "not up to date" not in street.first.get_prompt_ready()
 
 
-class Deaf(Layer):
-    name = "deaf"
-
-    def summary(self):
-        raise EmbedderError("no vectors", passing=True)
-
-
-def test_a_layer_that_cannot_be_read_leaves_the_others_as_they_are():
-    def made(agent):
-        return LayeredMemory(agent, [Window(3), Deaf(), Chapters()])
-
-    text = lived(Street(made), 2).first.get_prompt_ready()
-    assert "deaf:\n(not available: EmbedderError)" in text
-    assert "- Chapter 8 ended." in text and "Day 2: the bridge" in text
-
-
 # -- its state -------------------------------------------------------------------------------
 
 
@@ -332,21 +296,6 @@ def test_a_resumed_run_goes_on_as_the_one_that_was_not_broken_off(tmp_path):
         ids = [[r.id for r in a.memory.current_records()] for a in (one, other)]
         assert ids[0] == ids[1]
     configure(again, record=None)
-
-
-def test_a_copy_goes_on_by_itself():
-    street = lived(Street(), 4)
-    before = street.first.get_prompt_ready()
-    twin = copy.deepcopy(street)
-    lived(twin, 3)
-    assert street.first.get_prompt_ready() == before != twin.first.get_prompt_ready()
-
-
-def test_only_memories_with_the_same_layers_are_swapped():
-    made = iter([four, LayeredMemory])
-    street = lived(Street(lambda agent: next(made)(agent), 2), 2)
-    with pytest.raises(ValueError, match=r"window, summary, impressions, stream"):
-        swap(*street.agents)
 
 
 # -- bad input -------------------------------------------------------------------------------
@@ -397,62 +346,7 @@ def test_what_is_recalled_is_what_was_asked_for(memory):
 # -- presets ---------------------------------------------------------------------------------
 
 
-def test_the_generative_agent_has_the_constants_of_its_authors():
-    memory = Street(LayeredMemory.generative_agent).first
-    (stream,) = memory.layers
-    assert (stream.grader.importance, stream.grader.top) == ("llm", 10)
-    scoring = stream.recollection.scoring
-    weights = scoring.relevance, scoring.importance, scoring.recency
-    assert (*weights, scoring.decay) == (1.0, 1.0, 1.0, 0.99)
-    assert scoring.min_max and scoring.constant_value == 0.0
-    assert scoring.refresh == "always", "recency counts from the last access"
-    plan = stream.reflector.plan
-    assert (plan.last, plan.insights, stream.reflector.threshold) == (20, 3, 30.0)
-    assert memory.budget == 2000
-
-
 # -- the order of what is recorded ------------------------------------------------------
-
-
-class Uneven(OfflineLLM):
-    """Answers some streams' questions later than those of others."""
-
-    instant = False
-
-    def __init__(self, late):
-        super().__init__()
-        self.late, self.asked = late, 0
-
-    async def acomplete(self, request):
-        if request.purpose == "questions":
-            self.asked += 1
-            await asyncio.sleep(0.1 * ((self.asked % 2) == self.late))
-        return self.complete(request)
-
-
-def two_streams(agent):
-    return LayeredMemory(
-        agent,
-        [
-            EventStream(Grader("offline"), reflector=Reflector(plan, 6.0))
-            for plan in (Reflection.questions(2, 3), Reflection.questions(2, 5))
-        ],
-    )
-
-
-def test_recalls_of_two_layers_stand_in_their_order_whoever_is_answered_first(tmp_path):
-    found = []
-    for late in (0, 1):
-        file = str(tmp_path / f"{late}.sqlite")
-        street = Street(two_streams, llm=Uneven(late), record=file)
-        lived(street, 6)
-        Services.of(street).recorder.close()
-        with open_run(file) as run:
-            rows = run.recalls(1, as_records=True)
-            found.append([(r["step"], r["query"], r["id"]) for r in rows])
-        asked = [r["purpose"] for r in rows]
-        assert asked.count("reflect") > 4
-    assert found[0] == found[1]
 
 
 # -- laid out for caches --------------------------------------------------------------

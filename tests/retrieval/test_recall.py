@@ -1,8 +1,6 @@
 """Recall: what comes to mind, in which order, and why."""
 
-import copy
 import io
-import pickle
 import random
 from collections import deque
 from types import SimpleNamespace
@@ -61,15 +59,6 @@ def test_generative_agents_gives_the_published_formula():
     assert scores == pytest.approx(expected, abs=1e-9)
     assert numbers(found) == [1, 2, 0]
     assert found[1].parts["recency"] == pytest.approx(1 / 3, abs=1e-9)
-
-
-def test_a_rescaled_part_that_is_equal_for_all_counts_nothing_or_as_in_mesa_llm_half():
-    index = index_of([(3, 2, [1, 0]), (3, 2, [1, 0])])
-    asked = {"vector": [1, 0], "source": "test"}
-    for scoring, score in [(Scoring.generative_agents(), 0), (Scoring.mesa_llm(), 1)]:
-        found = index.recall("x", scoring=scoring, **asked)
-        assert [r.score for r in found] == [score, score]
-        assert numbers(found) == [0, 1]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -153,13 +142,6 @@ def test_who_is_named_in_the_query_is_preferred(who, query, named):
     assert numbers(index.recall(query, 1)) == [1 if named else 0]
 
 
-def test_ties_go_to_the_earlier_step_and_then_to_the_earlier_arrival():
-    index = index_of([(2, 3, None), (1, 3, None), (2, 3, None), (1, 3, None)])
-    for k in (1, 3, 4, None):
-        found = index.recall(None, k, scoring=Scoring(recency=0))
-        assert numbers(found) == [1, 3, 0, 2][: k or 4]
-
-
 def test_removed_records_are_gone_and_the_others_stay_as_they_were():
     draw = random.Random(1)
     index, living = RecordIndex(), {}
@@ -180,25 +162,6 @@ def test_removed_records_are_gone_and_the_others_stay_as_they_were():
     assert len(index) == len(found) == len(living)
     for one, other in zip(found, expected, strict=True):
         assert one.score == pytest.approx(other.score, rel=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("vector", "source"),
-    [
-        ([float("nan"), 1], "test"), ([1, 2, 3], "test"), ([[1, 2]], "test"),
-        ([], "test"), ([1, 0], "another"),
-    ],
-)  # fmt: skip
-def test_a_wrong_vector_is_refused_and_nothing_is_half_added(vector, source):
-    index = index_of([(0, 3, [1, 0])])
-    with pytest.raises(EmbedderError):
-        index.add(record(1), "text", vector, source=source)
-    with pytest.raises(EmbedderError):
-        index.recall("text", vector=vector, source=source)
-    assert len(index) == 1
-    assert len(index.recall("text", vector=[1, 0], source="test")) == 1
-    index.add(record(1), "text", [0, 1], source="test")
-    assert numbers(index.recall("text", 1, vector=[0, 1], source="test")) == [1]
 
 
 def test_filters_and_limits():
@@ -237,16 +200,6 @@ def test_only_records_about_an_agent_are_found_if_asked_for():
     assert numbers(index.recall("mill", subject=1, since=1)) == [4]
     assert index.recall("mill", subject=3) == []
     assert len(index.recall("mill", subject=None)) == 5, "no filter"
-
-
-def test_neighbours_are_those_that_are_asked_for():
-    index = RecordIndex()
-    for number, kind in enumerate(["message", "action", "message"]):
-        index.add(record(number, 1, kind=kind), "mill" if number == 0 else "rain")
-    every = {r.record.id: r.parts["relevance"] for r in index.recall("mill")}
-    assert every["1/x/action/1"] > 0 == every["1/x/message/2"]
-    told = {r.record.id: r.parts for r in index.recall("mill", kinds="message")}
-    assert told["1/x/message/2"]["relevance"] > 0
 
 
 def test_what_changed_since_the_last_recall_counts_in_the_next():
@@ -406,16 +359,6 @@ def test_forgotten_events_leave_the_index():
     assert len(memory.recall("event", 99)) == 5
 
 
-def test_copies_and_pickles_recall_the_same():
-    model, agent = village()
-    memory = memory_with(EVENTS, agent, model)
-    expected = [(r.record.id, r.score) for r in memory.recall("mill")]
-    for twin in (copy.deepcopy(memory), pickle.loads(pickle.dumps(agent)).memory):
-        assert [(r.record.id, r.score) for r in twin.recall("mill")] == expected
-    memory.memory_entries.clear()
-    assert memory.recall("mill") == []
-
-
 def test_entries_made_elsewhere_are_recalled_by_their_words():
     model, agent = village()
     memory = memory_with(EVENTS, agent, model)
@@ -458,19 +401,3 @@ def test_an_outage_that_does_not_end_stops_the_run_and_a_lasting_fault_does_at_o
     memory.add_to_memory("message", {"message": "Still"})
     with pytest.raises(EmbedderError, match="no such model"):
         memory.process_step()
-
-
-def test_vectors_of_two_embedders_are_not_mixed():
-    model, agent = village(embedder=Counting("first"))
-    memory = memory_with(EVENTS, agent, model)
-    configure(model, llm="offline", embedder=Counting("second"))
-    with pytest.raises(EmbedderError, match=r"'first'.*'second'"):
-        memory.recall("mill")
-
-
-def test_long_and_foreign_texts_are_found():
-    model, agent = village()
-    events = [*EVENTS, (5, "我昨天在图书馆见到了李明"), (6, "x " * 50_000 + "end")]
-    memory = memory_with(events, agent, model)
-    assert memory.recall("图书馆", 1)[0].record.step == 5
-    assert memory.recall("", 1) and memory.recall("x " * 50_000, 1)

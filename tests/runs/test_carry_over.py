@@ -12,7 +12,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from sqlalchemy import select
 
 from mesa_memory import (
-    EpisodicMemory,
     LayeredMemory,
     Services,
     carry_over,
@@ -23,7 +22,7 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.errors import MemoryMismatch, StoreCorrupt, StoreError
-from mesa_memory.memories.registry import OUR_MEMORIES, find
+from mesa_memory.memories.registry import find
 from mesa_memory.stores import schema
 from tests.support.classes import EVERY, PRESETS
 
@@ -212,35 +211,6 @@ def test_chosen_layers_are_carried_over_and_no_others(runs):
         assert "On day 12" not in person.memory.format_short_term()
 
 
-def test_facts_of_any_layers_go_on_in_another_class_of_memory(runs):
-    file, *_ = runs("session")
-    town = Town("FactMemory", past=str(file), layers=["facts"])
-    assert "house 0" in town.people[0].memory.get_prompt_ready()
-
-
-def test_a_run_is_carried_over_from_a_checkpoint_in_its_middle(tmp_path):
-    file = str(tmp_path / "run.sqlite")
-    from mesa_memory import Recording
-
-    Town("LongTermMemory", record=Recording(file, checkpoint_every=5)).lived(9).end()
-    town = Town("LongTermMemory")
-    copies = carry_over(file, town.people[0], step=5)
-    assert "day 5" in copies[-1].content["text"]
-    assert "day 6" not in copies[-1].content["text"]
-    with pytest.raises(StoreError, match="no checkpoint of step 4"):
-        carry_over(file, town.people[1], step=4)
-
-
-def test_two_runs_of_one_store_follow_each_other(tmp_path):
-    file = str(tmp_path / "run.sqlite")
-    Town("LongTermMemory", record=file).lived(5).end()
-    second = Town("LongTermMemory", past=file, record=file).lived(2).end()
-    with open_run(file) as run:
-        assert run.id == 2
-        assert run.interventions(as_records=True)[0]["detail"]["run"] == 1
-    assert "day 5" in second.people[0].memory.long_term_memory
-
-
 def test_what_does_not_fit_is_refused_and_nothing_has_changed(runs, tmp_path):
     file, *_ = runs("LongTermMemory")
     town = Town("LongTermMemory")
@@ -292,17 +262,6 @@ def test_a_layer_of_another_class_is_refused_and_the_memory_goes_on(runs):
     ada.memory = LayeredMemory(ada, [Summary()])
     with pytest.raises(MemoryMismatch, match="summary"):
         carry_over(file, ada)
-
-
-def test_a_stream_goes_on_among_other_layers(runs):
-    file, *_ = runs("EpisodicMemory")
-    town = Town("EpisodicMemory")
-    ada = town.people[0]
-    ada.memory = LayeredMemory.generative_agent(ada)
-    carry_over(file, ada)
-    assert "On day" in ada.memory.get_prompt_ready()
-    assert isinstance(Town("EpisodicMemory").people[0].memory, EpisodicMemory)
-    assert set(OUR_MEMORIES) >= {"generative_agent"}
 
 
 @pytest.mark.parametrize("key", ["layer", "parts"])

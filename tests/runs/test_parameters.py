@@ -110,22 +110,6 @@ def advanced(rng):
     return rng
 
 
-class Seeded(mesa.Model):
-    def __init__(self, n=1, seed=None):
-        super().__init__(seed=seed)
-        configure(self, llm="offline", record="run.sqlite")
-        self.born_with = self.random.random()
-
-
-@pytest.mark.filterwarnings("ignore::FutureWarning")
-@pytest.mark.parametrize("seed", [None, 3])
-def test_the_old_seed_argument_works_as_well(seed):
-    first = stopped(Seeded(seed=seed))
-    again = resume(Seeded, "run.sqlite")
-    assert again.born_with == first.born_with
-    Services.of(again).recorder.close()
-
-
 class Plan(Scenario):
     houses: int = 3
     names: tuple = ("a", "b")
@@ -169,22 +153,6 @@ def test_arguments_without_a_name_are_given_by_a_function():
         resume(Town, "run.sqlite")
     assert error.value.names == ("city", "sizes")
     again = resume(lambda: Town("Ulm", 5, 6, (7, 8), tax=2.5, n=1, rng=3), "run.sqlite")
-    assert again.got == first.got
-    Services.of(again).recorder.close()
-
-
-class Wide(Street):
-    """Arguments down an inheritance chain, and none is an attribute."""
-
-    def __init__(self, city, width=2, *, tax=1, **more):
-        width = width * 10  # what was given counts, not what became of it
-        super().__init__(**more)
-        self.got = (city, width, tax, more)
-
-
-def test_arguments_with_a_name_come_back_as_they_were_given():
-    first = stopped(Wide("Ulm", (7, 8), tax=2.5, n=1, rng=3))
-    again = resume(Wide, "run.sqlite")
     assert again.got == first.got
     Services.of(again).recorder.close()
 
@@ -282,13 +250,6 @@ class Greedy(mesa.Model):
         self.rate = tax
 
 
-def test_what_is_set_after_configure_is_not_the_default_again():
-    stopped(Greedy(greed=0.9))
-    again = resume(Greedy, "run.sqlite")
-    assert again.greed == 0.9
-    Services.of(again).recorder.close()
-
-
 @pytest.mark.parametrize("steps", [0, 1])
 def test_a_fork_keeps_its_own_parameters(steps):
     stopped(Greedy(tax=2, rng=1))
@@ -301,14 +262,6 @@ def test_a_fork_keeps_its_own_parameters(steps):
     Services.of(again).recorder.close()
     with open_run("run.sqlite", 1) as run:
         assert run.parameters["tax"] == 2
-
-
-def test_what_resume_was_given_holds_for_the_next_resume():
-    stopped(Greedy())
-    stopped(resume(Greedy, "run.sqlite", tax=5), 1)
-    again = resume(Greedy, "run.sqlite")
-    assert again.rate == 5
-    Services.of(again).recorder.close()
 
 
 class Odd(mesa.Model):

@@ -103,19 +103,6 @@ def test_a_memory_that_is_kept_elsewhere_or_copied_is_still_held(
     assert not ended(street, "replaced")
 
 
-@pytest.mark.parametrize("memory", CLASSES)
-def test_a_memory_that_comes_back_is_held_again(memory, tmp_path):
-    morning = {3: hide, 5: find}
-    street = Street(memory, str(tmp_path / "run.sqlite"), morning, rng=1)
-    agrees(street, 7)
-    alone = Street(memory, morning=morning, rng=1)
-    for _ in range(7):
-        alone.step()
-    assert [a.memory.get_prompt_ready() for a in street.agents] == [
-        a.memory.get_prompt_ready() for a in alone.agents
-    ]
-
-
 @pytest.mark.filterwarnings("ignore:the run of Street is recorded, but not all")
 @pytest.mark.parametrize("memory", CLASSES)
 @pytest.mark.parametrize("day", [2, 3, 4])
@@ -130,16 +117,6 @@ def test_a_run_with_a_replaced_memory_is_resumed(memory, day, tmp_path):
     assert held(again) == before
     agrees(again, 3)
     assert ended(again, "replaced")
-
-
-@pytest.mark.parametrize("memory", CLASSES)
-def test_a_copy_of_the_model_leaves_the_record_alone(memory, tmp_path):
-    street = Street(memory, str(tmp_path / "run.sqlite"), {4: amnesia}, rng=1)
-    agrees(street, 2)
-    twin = copy.deepcopy(street)
-    for _ in range(3):
-        twin.step()
-    agrees(street, 3)
 
 
 def told(street):

@@ -1,7 +1,5 @@
 """Requests of CoT, ReAct and ReWOO, laid out so that providers can cache their beginning."""
 
-import copy
-import pickle
 from collections import Counter
 from itertools import pairwise
 
@@ -12,16 +10,7 @@ from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
 from mesa_memory import Services, resume, route_reasoning
 from mesa_memory.hosts.mesa_llm.prompts import cache_layout
-from mesa_memory.interventions import erase
-from tests.support.planners import (
-    ALL,
-    MEMORIES,
-    TASK,
-    Village,
-    lines_of,
-    prefix_of,
-    text_of,
-)
+from tests.support.planners import MEMORIES, TASK, Village, lines_of, prefix_of, text_of
 
 REASONING = [CoTReasoning, ReActReasoning, ReWOOReasoning]
 STEPS = 13
@@ -59,15 +48,6 @@ def test_a_laid_out_request_says_every_line_once_and_nothing_else(memory, reason
         told = text_of(after)
         for line in said:
             assert told.count(line.partition("says: ")[2]) >= 1
-
-
-@pytest.mark.parametrize("memory", ALL)
-@pytest.mark.parametrize("reasoning", REASONING[:2])
-def test_a_request_with_any_memory_is_laid_out(memory, reasoning):
-    requests = Village(memory, reasoning).lived(8).of_agent()
-    starts = {prefix_of(request, request.edges[0]) for request in requests}
-    assert len(starts) == 1, "what never changes"
-    assert all(TASK in text_of(request) for request in requests)
 
 
 @pytest.mark.parametrize("reasoning", REASONING)
@@ -118,22 +98,6 @@ def test_a_window_holds_n_steps_and_shows_up_to_a_block_less_one_more(block):
     assert max(most) == 5 + block - 1
 
 
-def test_what_was_erased_or_cleared_by_hand_is_not_shown_for_the_rest_of_a_block():
-    village = Village("short_term", ReActReasoning, n=2).lived(8)
-    agent = village.agents[0]
-    assert agent.memory._window.trail.entries
-    erase(agent, agent.memory.current_records()[0])
-    assert not agent.memory._window.trail.entries
-    village.lived(3)
-    assert agent.memory._window.trail.entries
-    agent.memory.short_term_memory.clear()
-    with agent.memory.cache_layout():
-        assert "On day 7" not in agent.memory.format_short_term()
-    village.step()
-    with agent.memory.cache_layout():
-        assert "On day 7" not in agent.memory.get_prompt_ready()
-
-
 def test_a_resumed_run_lays_its_requests_out_as_the_whole_run_does(tmp_path):
     whole = Village("short_term", CoTReasoning).lived(9)
     file = str(tmp_path / "run.sqlite")
@@ -145,21 +109,6 @@ def test_a_resumed_run_lays_its_requests_out_as_the_whole_run_does(tmp_path):
     assert [text_of(r) for r in again.of_agent()[-2:]] == expected
 
 
-def test_a_copied_agent_plans_with_its_own_memory():
-    village = Village("stlt", CoTReasoning).lived(3)
-    twin = copy.deepcopy(village)
-    twin.agents[0].memory.add_to_memory(
-        "message", {"message": "ONLY HERE", "sender": 2}
-    )
-    village.client.planned.clear()  # a copy is answered by the same client
-    twin.agents[0].reasoning.plan()
-    village.agents[0].reasoning.plan()
-    pickled = pickle.loads(pickle.dumps(village.agents[0].reasoning))
-    assert pickled.plan.agent is pickled
-    told = ["ONLY HERE" in text_of(r) for r in village.client.planned]
-    assert told == [True, False]
-
-
 def test_the_task_comes_before_what_changes_and_a_question_last():
     village = Village("stlt", ReActReasoning).lived(2)
     agent = village.agents[0]
@@ -167,21 +116,6 @@ def test_the_task_comes_before_what_changes_and_a_question_last():
     *_, task, question = village.of_agent()
     assert task.messages()[1]["content"] == TASK
     assert question.messages()[-1]["content"] == "Who found the shells?"
-
-
-class OwnReasoning(CoTReasoning):
-    """A user's own way of planning."""
-
-    def plan(self, *args, **given):
-        memory = self.agent.memory
-        self.agent.llm.generate(prompt=[memory.format_short_term(), "Now."])
-
-
-def test_what_a_users_class_plans_is_left_alone():
-    village = Village("short_term", OwnReasoning).lived(9)
-    last = village.of_agent()[-1]
-    assert last.messages()[1]["content"].count("Step ") == 5  # as many as it holds
-    assert last.edges == ()
 
 
 def test_hostile_texts_do_not_move_the_sections():

@@ -86,32 +86,6 @@ def test_a_term_is_part_of_the_sum(query):
         )
 
 
-def test_a_heavy_term_decides():
-    assert said(found(Scoring(terms=Promises(100)))[0]) == SAID[1]
-
-
-def test_a_term_of_weight_0_changes_no_rank():
-    without = [(r.record.id, r.score) for r in found(Scoring())]
-    assert [
-        (r.record.id, r.score) for r in found(Scoring(terms=Promises(0)))
-    ] == without
-
-
-def test_a_rescaled_scoring_rescales_the_term():
-    class Size(Term):
-        name = "size"
-
-        def value(self, record, question):
-            return len(said_by(record))
-
-    def said_by(record):
-        return record.content["message"]
-
-    scoring = Scoring(min_max=True, terms=Size())
-    sizes = {said(one): one.parts["size"] for one in found(scoring)}
-    assert (min(sizes.values()), max(sizes.values())) == (0.0, 1.0)
-
-
 def test_a_term_is_in_the_table_the_record_and_the_recall_view(tmp_path):
     file = tmp_path / "town.sqlite"
     town = Town(Scoring(terms=(Promises(0.5), Late(0.1))), file)
@@ -134,17 +108,6 @@ def test_a_term_is_in_the_table_the_record_and_the_recall_view(tmp_path):
             drawn = [series["name"] for series in bars(shown, recall.names)["series"]]
             assert {"promise", "late"} <= set(drawn)
             assert "promise" in shown[0].candidate.text  # only the terms count now
-
-
-def test_a_run_without_terms_is_recorded_as_before(tmp_path):
-    file = tmp_path / "town.sqlite"
-    town = Town(Scoring(), file)
-    town.step()
-    town.stop()
-    with open_run(file) as run:
-        row = data.recalls(run, town.ann.unique_id, 1)[0]
-        assert "terms" not in row["scoring"]
-        assert data.understood(row, past_of.past(run, 1)).names == data.PARTS
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, None, "much", [1, 2]])

@@ -8,7 +8,6 @@ import pytest
 from mesa_memory import ShortTermMemory, configure, open_run
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.data.story.said import said
-from mesa_memory.viz.widgets.stage import NEUTRAL
 from tests.support.browser import Window, browser, run_key, served
 from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
@@ -42,20 +41,6 @@ PRESS_AT = """([key, day]) => {
   });
   look.observe(document.querySelector(".mm-stage"),
     { subtree: true, childList: true, characterData: true });
-}"""
-#: names that lie upon another agent, upon another name or beyond the picture
-COVERED = """() => {
-  const box = (one) => one.getBoundingClientRect();
-  const apart = (a, b) => a.left >= b.right || a.right <= b.left || a.top >= b.bottom || a.bottom <= b.top;
-  const dots = [...document.querySelectorAll(".mm-stage-dot")], frame = box(document.querySelector(".mm-stage-svg"));
-  const nodes = dots.map((dot) => box(dot.querySelector("path")));
-  const names = dots.map((dot) => dot.querySelector(".mm-stage-name")).map((name) => name && box(name));
-  return names.flatMap((name, n) => {
-    if (!name) return [];
-    const others = [...nodes, ...names].filter((one, k) => one && k % dots.length !== n);
-    const beyond = name.left < frame.left || name.right > frame.right || name.top < frame.top || name.bottom > frame.bottom;
-    return beyond || !others.every((one) => apart(name, one)) ? [dots[n].querySelector("text").textContent] : [];
-  });
 }"""
 #: is over when the page has had the time for two days at the slowest speed
 TWO_DAYS = "() => new Promise((done) => setTimeout(done, 2000))"
@@ -288,22 +273,6 @@ def test_a_run_without_places_or_outcomes_is_a_circle_coloured_by_its_memory(
         assert "colour=memory" in window.query()
 
 
-def test_who_has_no_memory_is_grey_and_leads_nowhere(chromium, address, mixed):
-    with Window(chromium, address) as window:
-        window.open(f"?run={run_key(mixed)}&step=4", see=".mm-stage-svg")
-        window.until(lambda: window.page.locator(".mm-stage-dot").count() == 3)
-        bare = window.page.locator(".mm-stage-bare")
-        assert bare.locator("title").all_text_contents() == [
-            "Agent 3: mood none; it has no memory"
-        ]
-        assert bare.locator("path").get_attribute("fill") == NEUTRAL
-        before = window.query()
-        bare.click()
-        window.page.keyboard.press("ArrowLeft")
-        window.until(lambda: "step=3" in window.query())
-        assert window.query() == before.replace("step=4", "step=3")
-
-
 @pytest.mark.parametrize("width", [400, 1280, 2560])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_the_screen_in_both_themes(chromium, address, width, scheme):
@@ -320,39 +289,3 @@ def test_it_fits_the_screen_in_both_themes(chromium, address, width, scheme):
             assert dot["x"] + dot["width"] <= box["x"] + box["width"] + 1
         wide = window.page.evaluate("document.querySelector('.mm-story').scrollWidth")
         assert wide <= window.page.locator(".mm-story").bounding_box()["width"] + 1
-
-
-@pytest.mark.parametrize("width", [400, 800, 1280, 2560])
-def test_no_name_of_a_crowd_lies_upon_another_agent(chromium, address, ring, width):
-    with Window(chromium, address) as window:
-        window.page.set_viewport_size({"width": width, "height": 900})
-        opened(window, f"?run={run_key(ring)}&agent=8")
-        assert window.page.locator(".mm-stage-dot").count() == 30
-        names = window.page.locator(".mm-stage-name")
-        assert names.count() >= 15
-        assert window.page.evaluate(COVERED) == []
-        chosen = window.page.locator(
-            ".mm-stage-dot", has=window.page.locator(".mm-stage-ring")
-        )
-        assert chosen.locator("text").text_content().startswith("Bart")
-
-
-def test_a_name_without_room_is_shown_whole_to_who_points_at_its_agent(
-    chromium, address, ring
-):
-    with Window(chromium, address) as window:
-        window.page.set_viewport_size({"width": 400, "height": 900})
-        opened(window, f"?run={run_key(ring)}")
-        whole = window.page.locator(".mm-stage-whole")
-        assert whole.count() == 0
-        window.page.locator(".mm-stage-dot path").nth(10).hover()
-        window.until(lambda: whole.count() == 1)
-        assert whole.locator("text").text_content() == "Bartholomew 10 (11)"
-        box, frame = (
-            whole.bounding_box(),
-            window.page.locator(".mm-stage-svg").bounding_box(),
-        )
-        assert frame["x"] <= box["x"]
-        assert box["x"] + box["width"] <= frame["x"] + frame["width"] + 1
-        window.page.locator(".mm-stage-bar").hover()
-        window.until(lambda: whole.count() == 0)

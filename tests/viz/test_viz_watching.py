@@ -7,11 +7,10 @@ import pytest
 import solara
 
 from mesa_memory import Services, open_run
-from mesa_memory.errors import StoreUnavailable
 from mesa_memory.viz.live.live_run import live_feed
 from mesa_memory.viz.selection import Choice
 from mesa_memory.viz.serving import hooks
-from mesa_memory.viz.serving.hooks import look, use_chosen, use_newest
+from mesa_memory.viz.serving.hooks import use_chosen, use_newest
 from mesa_memory.viz.serving.run_feed import Feed
 from mesa_memory.viz.serving.throttle import LONGEST_PAUSE_S, Pace
 from tests.support.recorded_town import RecordedTown
@@ -147,37 +146,6 @@ def test_a_pause_is_noticed_although_there_is_a_rest(town):
     with feed.pace.work():
         until(lambda: feed.look().steps == [1.0, 2.0])
     assert feed.pace.left == 0
-
-
-def test_looking_does_not_wait_for_the_writer(town, monkeypatch):
-    feed = live_feed(town)
-
-    def sync():
-        raise AssertionError("somebody waits for the writer")
-
-    monkeypatch.setattr(Services.of(town).recorder, "sync", sync)
-    town.step()
-    until(lambda: feed.look().steps == [1.0, 2.0])
-
-
-def test_a_store_that_fails_is_told_and_asked_again_after_a_while(town, monkeypatch):
-    feed = live_feed(town)
-    recorder = Services.of(town).recorder
-
-    def sync():
-        raise StoreUnavailable("is full. Make room.", location="run.sqlite")
-
-    monkeypatch.setattr(recorder, "sync", sync)
-    monkeypatch.setattr(recorder, "step", 2.0)
-    monkeypatch.setattr(town, "steps", 2)
-    assert feed.due(feed.source)
-    assert look(feed).fault is None  # it may still be writing
-    feed._since -= 100
-    feed._looked -= 100
-    assert feed.due(feed.source)
-    assert "is full. Make room." in str(look(feed).fault)
-    assert not feed.due(feed.source)
-    monkeypatch.undo()
 
 
 @contextmanager
