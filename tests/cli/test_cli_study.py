@@ -1,6 +1,7 @@
 """Studies from the command line: run, looked at, estimated."""
 
 import json
+import sys
 
 import pandas as pd
 import pytest
@@ -22,6 +23,12 @@ study = Study(
     steps=4, measures={{"known": known}}, store={store!r}, name={name!r},
 )
 """
+
+
+@pytest.fixture(autouse=True)
+def path(monkeypatch):
+    """A command lets the folder of its file be imported; the next test does not."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
 
 
 @pytest.fixture

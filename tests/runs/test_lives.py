@@ -8,7 +8,7 @@ from mesa_memory import fork, resume
 from tests.support.lives import KINDS, Change, lives
 
 SHORT = settings(
-    max_examples=6,
+    max_examples=4,
     stateful_step_count=10,
     derandomize=True,
     deadline=None,
