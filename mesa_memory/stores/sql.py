@@ -26,6 +26,24 @@ from mesa_memory.stores.faults import fault
 from mesa_memory.stores.leases import Leases, RunLocks
 
 
+class _Thread(threading.local):
+    """The transactions of a thread, of all stores.
+
+    Attributes:
+        open: how many.
+    """
+
+    open = 0
+
+
+_thread = _Thread()
+
+
+def in_transaction() -> bool:
+    """True if this thread has begun a transaction, which others may have to wait for."""
+    return _thread.open > 0
+
+
 class Store:
     """Stores runs. Every method may be called from any thread.
 
@@ -97,7 +115,7 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A SQLAlchemy connection to read with; its errors become ``StoreError``."""
-        with self._translated(), self.engine.connect() as connection:
+        with self._translated(), self._connection() as connection:
             yield connection
 
     @contextmanager
@@ -117,7 +135,7 @@ class Store:
             self.guard()
             held = self._leases.held
             try:
-                with self.engine.connect() as plain:
+                with self._connection() as plain:
                     connection = plain.execution_options(writing=True)
                     with connection.begin():
                         yield connection
@@ -125,6 +143,15 @@ class Store:
                 for run in set(self._leases.held) - set(held):
                     self._leases.forget(run)  # its row is missing
                 raise
+
+    @contextmanager
+    def _connection(self) -> Iterator[sa.Connection]:
+        _thread.open += 1
+        try:
+            with self.engine.connect() as connection:
+                yield connection
+        finally:
+            _thread.open -= 1
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

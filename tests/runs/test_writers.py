@@ -5,12 +5,15 @@ import logging
 import subprocess
 import sys
 import threading
+import time
 import weakref
 
 import pytest
 
 from mesa_memory import Services, checkpoint, open_run, resume
 from mesa_memory.errors import RunInUse, StoreError
+from mesa_memory.stores import sql
+from mesa_memory.stores.base import Options
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.street import Street, remembered
 from tests.support.waiting import until
@@ -86,8 +89,36 @@ def test_a_model_may_be_collected_in_the_thread_that_writes_its_run(place, monke
     resume(Street, place).step()
 
 
-def is_running(place):
-    with open_run(place) as run:
+def test_a_model_may_be_collected_inside_the_transaction_of_another_run(
+    place, monkeypatch
+):
+    street, other = played(place, 2), played(place, 2)
+    Services.of(street).recorder.sync()
+    model, write = weakref.ref(street), sql.write_batches
+
+    def collecting(*given):
+        gc.collect()
+        return write(*given)
+
+    Services.of(other).recorder.sync()
+    gc.disable()  # only the other run's writer is to find the model
+    try:
+        monkeypatch.setattr(sql, "write_batches", collecting)
+        del street
+        other.step()
+        began = time.monotonic()
+        Services.of(other).recorder.sync()
+        assert model() is None
+        assert time.monotonic() - began < Options().timeout / 2
+    finally:
+        gc.enable()
+    close(other)
+    until(lambda: not is_running(place, 1))
+    resume(Street, place, run=1).step()
+
+
+def is_running(place, run=None):
+    with open_run(place, run) as run:
         return run.status == "running"
 
 

@@ -232,12 +232,6 @@ def test_an_input_called_max_chars_limits_the_reply():
         answered(IMPRESS, request, long, long)
 
 
-def test_an_empty_text_is_a_bad_reply_at_once():
-    request = PROBE.request(OURS[PROBE], **WHOSE)
-    with pytest.raises(BadReply, match=r"agent 7, step 3, probe: .*was empty"):
-        answered(PROBE, request, "  ")
-
-
 # -- of one's own --------------------------------------------------------------------
 
 
@@ -260,11 +254,6 @@ SKY = Task(
     system=lambda inputs: f"You stand at {inputs['place']}.",
 )  # fmt: skip
 MILL = SKY.request({"place": "mill"}, system="All by hand.", **WHOSE)
-
-
-def test_system_texts_may_follow_the_inputs_and_be_replaced():
-    assert SKY.system({"place": "mill"}).startswith("You stand at mill. Lines that")
-    assert MILL.system == "All by hand."
 
 
 def test_what_the_check_returns_is_what_is_asked_for():

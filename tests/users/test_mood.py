@@ -1,6 +1,5 @@
 """A memory of a user's own in twenty lines: it thinks, is shown, and is not lost."""
 
-import json
 import re
 from pathlib import Path
 
@@ -18,9 +17,7 @@ from mesa_memory import (
     register_policy,
     resume,
 )
-from mesa_memory.interventions import edit, erase
 from mesa_memory.llm import Reply
-from tests.support.openai_server import OpenAIServer
 from tests.support.street import Neighbour
 from tests.users.mood import Mood, MoodMemory
 
@@ -87,17 +84,6 @@ def test_it_thinks_without_a_model():
     assert moods(lived(3)) == moods(street)
 
 
-def test_it_asks_a_provider_and_the_ledger_counts_it():
-    def answer(received):
-        return json.dumps({"mood": "glad"})
-
-    with OpenAIServer(answer) as server:
-        street = lived(3, llm=None, model="openai/test", api_base=server.base)
-        assert [mood[2] for mood in moods(street)] == ["glad", "glad"]
-        used = Services.of(street).ledger.by("purpose")[("temper",)]
-        assert used.calls == 2
-
-
 def test_a_failure_keeps_it_due_and_the_mood_as_it_was():
     llm = ScriptedLLM(rules={"temper": lambda request: {"mood": 5}})
     street = lived(5, llm=llm)
@@ -128,17 +114,6 @@ def test_a_resumed_run_goes_on_with_the_mood(tmp_path):
             if row["kind"] == "mood"
         ]
         assert kinds == [("mood", "calm")]
-
-
-def test_a_mood_is_edited_and_erased():
-    street = lived(3)
-    agent = street.agents[0]
-    new = edit(agent, agent.memory.layers[-1].mood, {"text": "furious"})
-    assert "I feel furious." in agent.memory.get_prompt_ready()
-    erase(agent, new)
-    assert "I feel" not in agent.memory.get_prompt_ready()
-    street.step()  # without a mood one is due at once
-    assert "I feel calm." in agent.memory.get_prompt_ready()
 
 
 def test_its_layer_is_tested_alone_with_next_and_send():

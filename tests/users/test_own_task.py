@@ -1,6 +1,5 @@
 """A task of a user's own is asked, priced, recorded, replayed and shown like ours."""
 
-import copy
 import json
 import pickle
 
@@ -226,11 +225,6 @@ def test_without_an_offline_answer_one_is_made_and_plain_text_is_text():
     assert dreamer("offline").found == ("a new bridge", "Once there was a bridge.")
 
 
-def test_plain_text_from_a_model_is_the_text():
-    llm = ScriptedLLM(rules={"wish": {"wish": "rain"}, "tell": "  A tale.\n"})
-    assert dreamer(llm).found == ("rain", "A tale.")
-
-
 # -- recorded, replayed, shown -------------------------------------------------------
 
 
@@ -303,8 +297,3 @@ def test_the_same_task_may_be_defined_anew_as_a_notebook_does():
     define("first")
     second = define("second")
     assert registered()["anew"] is second
-
-
-def test_a_copy_of_a_task_is_the_task():
-    for other in (copy.deepcopy(FEELING), pickle.loads(pickle.dumps(FEELING))):
-        assert other is FEELING

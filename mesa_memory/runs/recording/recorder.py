@@ -29,7 +29,7 @@ from mesa_memory.runs.recording.scenes import SceneLog
 from mesa_memory.runtime.loop import at_exit
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import Batch
-from mesa_memory.stores.sql import Store
+from mesa_memory.stores.sql import Store, in_transaction
 from mesa_memory.stores.writer import CHECKPOINT_DELAY_S, Writer
 
 logger = logger_of(__name__)
@@ -364,7 +364,8 @@ def _abandon(recorder: "weakref.ref[Recorder]") -> None:
     left = recorder()
     if left is None:
         return
-    if left.writes_here:  # garbage was collected in the thread that would be waited for
+    # Garbage may be collected in the thread that would have to be waited for.
+    if left.writes_here or in_transaction():
         threading.Thread(target=_stop, args=(left,), name="mesa-memory-stop").start()
     else:
         _stop(left)
