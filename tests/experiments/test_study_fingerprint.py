@@ -112,6 +112,7 @@ def test_folders_without_init_and_modules_beside_the_package_count(project, tmp_
     assert code(project(files, "town_c.model")) == names
 
 
+@pytest.mark.slow
 def test_a_script_counts_under_the_same_name_in_its_workers(tmp_path):
     (tmp_path / "rules.py").write_text("SIZE = 2\n")
     (tmp_path / "script.py").write_text(

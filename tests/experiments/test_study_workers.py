@@ -237,6 +237,7 @@ print(study.results().runs["walked"].tolist())
 """
 
 
+@pytest.mark.slow
 def test_a_model_class_of_a_notebook_is_sent_to_the_workers(file):
     code = NOTEBOOK.replace("FILE", repr(str(file)))
     command = [sys.executable, "-c", code]

@@ -237,6 +237,7 @@ with OpenAIServer() as server:
 """
 
 
+@pytest.mark.slow
 def test_requests_of_memories_and_of_agents_in_several_event_loops_print_nothing():
     done = subprocess.run(
         [sys.executable, "-c", LOOPS],

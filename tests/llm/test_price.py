@@ -22,18 +22,8 @@ def test_a_tier_has_prices_of_its_own_and_an_unknown_one_the_plain_price():
         assert FULL.cost(100, 3, 80, tier) == FULL.cost(100, 3, 80)
 
 
-def test_without_a_price_for_cached_tokens_they_cost_as_any_other():
-    assert Price(1.0, 10.0).cost(100, 3, 80) == 130.0
-
-
 def test_more_cached_tokens_than_the_prompt_has_are_the_prompt():
     assert FULL.cost(100, 0, cached_tokens=1000) == pytest.approx(10.0)
-
-
-def test_two_numbers_are_a_price():
-    assert Price.of((1e-6, 2e-6)) == Price(1e-6, 2e-6)
-    assert Price.of(FULL) is FULL
-    assert Price.of(None) is None
 
 
 @pytest.mark.parametrize("given", [1.0, "cheap", (1,), (1, 2, 3), {}])

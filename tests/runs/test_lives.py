@@ -18,7 +18,14 @@ SHORT = settings(
 )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+#: one kind in three by default
+LIVED = [
+    pytest.param(kind, marks=pytest.mark.slow if place % 3 else ())
+    for place, kind in enumerate(KINDS)
+]
+
+
+@pytest.mark.parametrize("kind", LIVED)
 def test_interruptions_change_nothing_that_agents_remember(kind):
     number = list(KINDS).index(kind)  # or all kinds would live the same lives
     run_state_machine_as_test(seed(number)(lives(kind)), settings=SHORT)
@@ -102,7 +109,9 @@ FOUND = {
 
 
 @pytest.mark.parametrize("difference", FOUND)
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize(
+    "execution", ["blocking", pytest.param("deferred", marks=pytest.mark.slow)]
+)
 def test_a_difference_that_was_found_once_does_not_come_back(difference, execution):
     kind, events = FOUND[difference]
     life = lives(kind)()

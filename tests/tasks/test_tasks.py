@@ -256,12 +256,6 @@ SKY = Task(
 MILL = SKY.request({"place": "mill"}, system="All by hand.", **WHOSE)
 
 
-def test_what_the_check_returns_is_what_is_asked_for():
-    assert answered(SKY, MILL, '{"sky": "blue at mill"}')[0] == "BLUE AT MILL"
-    other = answered(SKY, MILL, '{"sky": "blue"}', check=lambda reply: reply.sky)
-    assert other[0] == "blue"
-
-
 def test_a_second_bad_reply_is_an_error_and_without_repairs_the_first():
     bad = '{"sky": "blue"}'
     with pytest.raises(BadReply, match="say where: mill"):

@@ -51,6 +51,7 @@ def printed(program):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_study_that_asks_a_provider_is_recorded(tmp_path, server):
     factors = {"base": server.base, "client": ["direct", "litellm"]}
     run = RUN.format(factors=factors, store=str(tmp_path / "study.sqlite"))
