@@ -49,6 +49,13 @@ def folded(
     return list(shown.items())
 
 
+def folded_lines(
+    steps: Iterable[tuple[Any, Sequence[tuple[str, str]]]],
+) -> list[tuple[Any, str]]:
+    """``folded``, with a (step, line) for each line."""
+    return [(step, line) for step, lines in folded(steps) for line in lines]
+
+
 def _once(
     steps: Iterable[tuple[Any, Sequence[tuple[str, str]]]],
 ) -> list[tuple[Any, Sequence[tuple[str, str]]]]:

@@ -199,7 +199,7 @@ class Chapters(Layer):
         return {
             "number": self._count + 1,
             "story": self._known.content["text"] if self._known else "",
-            "lines": [(s, line) for s, lines in render.folded(told) for line in lines],
+            "lines": render.folded_lines(told),
             "judge": judge,
             "max_chars": self.recap_chars,
         }

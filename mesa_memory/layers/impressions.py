@@ -238,8 +238,7 @@ class Impressions(Layer):
         told = [(e.step, [(e.kind, self._evidence(e, subject))]) for e in since]
         lines = [
             f"Step {render.value_text(step)}: {line}"
-            for step, found in render.folded(told)
-            for line in found
+            for step, line in render.folded_lines(told)
         ]
         return {
             "subject": self.context.names(subject),

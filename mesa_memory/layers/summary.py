@@ -172,7 +172,7 @@ class RunningSummary(Layer):
         stale = any(record.stale_since is not None for record in self.records())
         return {
             "summary": known,
-            "lines": [(s, line) for s, lines in render.folded(told) for line in lines],
+            "lines": render.folded_lines(told),
             "max_chars": self.summary_chars,
             **({"stale": True} if stale else {}),
         }
