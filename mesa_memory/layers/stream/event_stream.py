@@ -159,7 +159,7 @@ class EventStream(Layer):
         return [line for e in newest for line in entry_lines(e, limit)]
 
     def bring_to_mind(self) -> RecallResult:
-        """The events recalled for the step under way, without those that wait."""
+        """The events recalled for the step under way, without ungraded ones."""
         self.index.refresh()
         return self.recollection.find(None, None, without=self.ungraded())
 

@@ -233,7 +233,7 @@ class MemoryReads(Memory):
         return "\n".join(self.ordered(recent, f"Long term memory:\n{known}\n"))
 
     def with_recent(self, heading: str, known: str) -> str:
-        """The known part under its heading, and the recent steps."""
+        """The long-term part under its heading, and the recent steps."""
         return f"{heading}:\n{known}\n\nShort term memory:\n{self.format_short_term()}"
 
     @contextmanager
