@@ -136,7 +136,7 @@ class Connection:
     def replaced(self) -> overrides.LLMOverride | None:
         """The user's override of Mesa-LLM's llm object; None without one."""
         services = self.services
-        if services.replay is not None:
+        if services.replay is not None or services.offline_for_all:
             return None
         if self._llm is None:  # so the user did not override it
             model = self.target(services)[0]

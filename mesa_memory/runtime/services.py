@@ -51,6 +51,7 @@ class Services:
     Attributes:
         execution: ``"deferred"`` or ``"blocking"``.
         llm: answers every memory's requests; None asks the providers.
+        offline_for_all: ``llm`` also answers memories whose own was replaced.
         model: asked by memories without an own ``llm_model``; None is the agent's.
         embedder: turns texts into vectors; what it needs is loaded on first use.
         settings: how requests are sent.
@@ -74,6 +75,7 @@ class Services:
     def __init__(self, seed: object = None) -> None:
         self.execution = execution_of(os.environ.get("MESA_MEMORY_EXECUTION"))
         self.llm: LLM | AsyncLLM | None = None
+        self.offline_for_all = False
         self.model: str | None = None
         self.embedder: Any = embedder_of("static")
         self.settings = LLMSettings()

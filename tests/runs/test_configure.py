@@ -15,6 +15,7 @@ from mesa_memory import (
     open_run,
     register_policy,
 )
+from tests.support.models import StubLLM
 from tests.support.openai_server import OpenAIServer
 from tests.support.street import Neighbour
 
@@ -204,3 +205,37 @@ def test_a_memory_for_a_model_is_refused(memory):
 def test_a_budget_that_is_a_bare_number_is_refused():
     with pytest.raises(TypeError, match=r"budget must be a Budget\(.*got 1000"):
         configure(mesa.Model(rng=1), budget=1000)
+
+
+def test_the_rules_answer_memories_that_name_a_model_and_when_asked_those_with_another_llm():
+    def remembered(**services):
+        street = Street(rng=1, execution="blocking", **services)
+        named, replaced = street.agents
+        named.memory = LongTermMemory(named, llm_model="openai/gpt-4o-mini")
+        replaced.memory.llm = asked
+        street.step()
+        street.step()
+        return Services.of(street).ledger.by("model", "agent")
+
+    asked = StubLLM()
+    counted = remembered(n=2, llm="offline")
+    assert asked.answered
+    assert {model for model, agent in counted if agent == 1} == {"offline"}
+
+    asked = StubLLM()
+    counted = remembered(n=2, llm="offline", offline="all")
+    assert not asked.answered
+    assert {model for model, _ in counted} == {"offline"}
+    assert {agent for _, agent in counted} == {1, 2}
+
+
+def test_whom_the_rules_answer_is_said_together_with_the_rules():
+    model = mesa.Model(rng=1)
+    with pytest.raises(ValueError, match="offline must be 'all' or None, got 'some'"):
+        configure(model, llm="offline", offline="some")
+    for given in ({}, {"llm": None}, {"llm": "openai/gpt-4o-mini"}):
+        with pytest.raises(ValueError, match="offline='all' needs llm='offline'"):
+            configure(model, offline="all", **given)
+    assert configure(model, llm="offline", offline="all").offline_for_all
+    assert configure(model, timeout=7).offline_for_all, "a call changes what it names"
+    assert not configure(model, llm="offline").offline_for_all

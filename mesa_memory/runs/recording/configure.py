@@ -36,6 +36,7 @@ def configure(
     model: Any,
     *,
     llm: LLM | AsyncLLM | str | None = UNCHANGED,
+    offline: str | None = UNCHANGED,
     execution: str | None = UNCHANGED,
     budget: Budget | None = UNCHANGED,
     max_pending_steps: int = UNCHANGED,
@@ -59,6 +60,8 @@ def configure(
         llm: ``"offline"``, a model name for all memories (``"provider/model"``), or
             an object with ``complete`` or ``acomplete``. None (at first) asks each
             agent's model.
+        offline: ``"all"``, together with ``llm="offline"``: the rules also answer
+            memories whose ``llm`` object was replaced. None (at first) asks that object.
         execution: ``"deferred"`` (at first: work goes on in the background and is
             joined before the agent's next step or the next read) or ``"blocking"``.
             None takes the environment variable ``MESA_MEMORY_EXECUTION``.
@@ -98,7 +101,7 @@ def configure(
     """
     check_model(model)
     # All arguments are checked before any of them takes effect.
-    chosen = _limits(max_pending_steps, on_failure) | _answering(llm, embedder)
+    chosen = _limits(max_pending_steps, on_failure) | _answering(llm, offline, embedder)
     if execution is not UNCHANGED:
         named = execution or os.environ.get("MESA_MEMORY_EXECUTION")
         chosen["execution"] = execution_of(named)
@@ -143,12 +146,21 @@ def _limits(max_pending_steps: Any, on_failure: Any) -> dict[str, Any]:
     return chosen
 
 
-def _answering(llm: Any, embedder: Any) -> dict[str, Any]:
-    """Checks ``llm`` and ``embedder``."""
+def _answering(llm: Any, offline: Any, embedder: Any) -> dict[str, Any]:
+    """Checks ``llm``, ``offline`` and ``embedder``."""
     chosen: dict[str, Any] = {}
+    for_all = offline not in (UNCHANGED, None)
+    if for_all and offline != "all":
+        raise ValueError(f"offline must be 'all' or None, got {offline!r}")
+    if for_all and (not isinstance(llm, str) or llm != PROVIDER):
+        raise ValueError(
+            f"offline='all' needs llm='offline' in the same call, got {llm!r}"
+        )
     if llm is not UNCHANGED:
         name = llm if isinstance(llm, str) and "/" in llm else None
         chosen |= {"model": name, "llm": None if name else _llm(llm)}
+    if llm is not UNCHANGED or offline is not UNCHANGED:
+        chosen["offline_for_all"] = for_all
     if embedder is not UNCHANGED:
         # A new pool: what waits in the old one is of another embedder.
         chosen |= {"embedder": embedder_of(embedder)}
