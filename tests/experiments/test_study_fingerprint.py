@@ -159,5 +159,83 @@ def test_a_change_of_a_submodule_is_noticed(project, tmp_path):
     study = project(files, "town_d.model")
     assert run(study).finished
     (tmp_path / "town_d/rules.py").write_text("SIZE = 3\n")
-    with pytest.raises(StudyChanged, match=r"town_d/rules\.py was changed"):
+    with pytest.raises(StudyChanged, match=r"town_d/rules\.py was changed \(SIZE\)"):
         run(study)
+
+
+TOWN = """
+import mesa
+from mesa_llm.tools.tool_decorator import tool
+from pydantic import BaseModel
+
+RATE = 0.5
+
+@tool
+def move(agent, to: str):
+    '''Moves.
+
+    Args:
+        agent: who.
+        to: where.
+    '''
+    return to
+
+class Reply(BaseModel):
+    '''What is said.'''
+
+    said: str
+
+class Town(mesa.Model):
+    def __init__(self, rng=None):
+        super().__init__(rng=rng)
+        self.left = [1,
+                     2]
+
+    def step(self):
+        self.left = self.left[:-1]
+
+def left(model):
+    return len(model.left)
+"""
+
+
+def test_comments_docstrings_and_layout_are_no_drift(project, tmp_path):
+    study = project({"town_e.py": TOWN}, "town_e")
+    assert run(study).finished
+    edits = {
+        "[1,\n                     2]": "[1, 2]  # two",
+        "def step(self):": 'def step(self):\n        """Takes one away."""',
+        "class Town(": "'''\ndef old():\n    pass\n'''\n\n# A town.\nclass Town(",
+        "\n\nclass": "\n\n\nclass",
+    }
+    edited = f"'''A file.'''\n{TOWN}"
+    for edit in edits.items():
+        assert edit[0] in edited
+        edited = edited.replace(*edit)
+    (tmp_path / "town_e.py").write_text(edited)
+    assert run(study).finished
+
+
+def test_a_change_of_code_names_the_definitions(project, tmp_path):
+    changes = {
+        "RATE": ("RATE = 0.5", "RATE = 0.25"),
+        "Town.step": ("self.left[:-1]", "self.left[1:]"),
+        "Town": ("class Town(mesa.Model):", "class Town(mesa.Model):\n    'x'.upper()"),
+        "left": ("return len", "return -len"),
+        "top level": ("import mesa\n", "import mesa, math\n"),
+        "top level, right": ("def left", "def right(model):\n    pass\n\ndef left"),
+        # A language model reads these two docstrings.
+        "move": ("Moves.", "Moves fast."),
+        "Reply": ("What is said.", "What is meant."),
+        "it is not valid Python": ("import mesa\n", "import mesa as\n"),
+    }
+    study = project({"town_f.py": TOWN}, "town_f")
+    assert run(study).finished
+    for name, change in changes.items():
+        assert change[0] in TOWN
+        (tmp_path / "town_f.py").write_text(TOWN.replace(*change))
+        with pytest.raises(StudyChanged) as stopped:
+            run(study)
+        (told,) = stopped.value.differences
+        assert told == f"code: {tmp_path.name}/town_f.py was changed ({name})"
+        assert told in str(stopped.value)

@@ -63,8 +63,9 @@ def test_a_worker_with_other_code_ends_the_study_and_names_the_file(
     name = f"toy_{change[2:5]}_{accept}".replace(".", "")
     study, file = toy(tmp_path, monkeypatch, name), tmp_path / change.format(name)
     text = file.read_text()
-    executor = Elsewhere(lambda: file.write_text(text + "# edited\n"))
-    with pytest.raises(StudyChanged, match=f"{file.name} was changed") as stopped:
+    executor = Elsewhere(lambda: file.write_text(text + "EDITED = 1\n"))
+    changed = rf"{file.name} was changed \(top level, EDITED\)"
+    with pytest.raises(StudyChanged, match=changed) as stopped:
         run(study, executor, accept_drift=accept)
     assert len(stopped.value.differences) == 1
     assert study.status().counts["finished"] == 0
@@ -124,10 +125,10 @@ DIES_ONCE = (
     "there or os.kill(os.getpid(), signal.SIGKILL)"
 )
 EDITS = (
-    'me = Path(__file__); self.x == 2 and me.write_text(me.read_text() + "# edited\\n"); '
+    'me = Path(__file__); self.x == 2 and me.write_text(me.read_text() + "EDITED = 1\\n"); '
     'self.x == 2 and os.kill(os.getpid(), signal.SIGKILL)'
 )  # fmt: skip
-BREAKS = EDITS.replace("# edited", "1 +")
+BREAKS = EDITS.replace("EDITED = 1", "1 +")
 
 
 def script(folder, **given):

@@ -15,6 +15,7 @@ from typing import Any
 import mesa_memory.tasks as tasks
 from mesa_memory.core.arguments import encode
 from mesa_memory.core.text.redaction import hide
+from mesa_memory.experiments.studies.definitions import changed_names, definitions
 from mesa_memory.runs.recording.config import versions
 
 #: hexadecimal digits of each hash
@@ -25,7 +26,7 @@ _PACKAGE = Path(tasks.__file__).absolute().parents[1]
 _FOLDERS_OF_PACKAGES = frozenset({"site-packages", "dist-packages"})
 _STANDARD_LIBRARY = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
 
-type Fingerprint = dict[str, dict[str, str]]
+type Fingerprint = dict[str, dict[str, Any]]
 
 
 def fingerprint(
@@ -33,7 +34,8 @@ def fingerprint(
 ) -> Fingerprint:
     """The hashes of all that results depend on, besides parameters and seeds.
 
-    Code is the file of each object, and all files that it imports from the same project.
+    Code is the file of each object, and all files that it imports from the same project,
+    without comments, docstrings and layout; see ``definitions``.
     Installed packages count by their versions. Settings count where they are chosen:
     in the code of the model, or in a factor, which is part of each run's parameters.
 
@@ -42,7 +44,7 @@ def fingerprint(
         configuration: other choices, as plain data.
 
     Returns:
-        For each part, a hash or a value by name.
+        For each part, a hash or a value by name; of a file, a hash for each definition.
     """
     texts, installed = _code(objects, _reachable)
     chosen = hide(encode(dict(configuration)))
@@ -92,12 +94,14 @@ def changed_code(before: Mapping[str, Any], objects: Iterable[Any]) -> list[str]
     return differences(known, now)
 
 
-def _changed(part: str, name: str, old: Mapping[str, str], new: Mapping) -> str:
+def _changed(part: str, name: str, old: Mapping[str, Any], new: Mapping) -> str:
     if name not in new:
         return f"{name} is gone"
     if name not in old:
         return f"{name} is new"
-    if part in ("code", "prompts"):
+    if part == "code":
+        return f"{name} was changed ({changed_names(old[name], new[name])})"
+    if part == "prompts":
         return f"{name} was changed"
     return f"{name} was {old[name]}, is {new[name]}"
 
@@ -108,8 +112,12 @@ def _hash(text: str) -> str:
     ]
 
 
-def _hashes(texts: Mapping[str, str]) -> dict[str, str]:
-    return {name: _hash(text) for name, text in sorted(texts.items())}
+def _hashes(texts: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The hash of each definition of each file."""
+    return {
+        file: {name: _hash(code) for name, code in definitions(text).items()}
+        for file, text in sorted(texts.items())
+    }
 
 
 def _prompts() -> Iterator[tuple[str, str]]:
