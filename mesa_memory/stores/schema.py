@@ -299,7 +299,7 @@ studies = Table(
     sqlite_autoincrement=True,
 )
 
-#: a run that a study wants: ``steps`` is how far, ``done`` how far it came; ``ended`` if
+#: a run that a study wants, under its name: ``steps`` is how far, ``done`` how far it came; ``ended`` if
 #: its model stopped by itself; state: waiting, running, finished, stopped or failed
 cases = Table(
     "cases",
@@ -307,6 +307,7 @@ cases = Table(
     Column("study", Integer, nullable=False),
     Column("number", Integer, nullable=False),
     Column("key", Text, nullable=False),
+    Column("name", Text, nullable=False),
     Column("parameters", Document(dict), nullable=False),
     Column("seed", Document),
     Column("replicate", Integer, nullable=False),

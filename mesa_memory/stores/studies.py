@@ -58,6 +58,7 @@ class CaseRow:
     Attributes:
         number: within its study, from 1, in the order of the design.
         key: the same for the same parameters, seed and replicate.
+        name: of its run.
         parameters: as JSON.
         steps: how far it is to go.
         run: id of its run; None before it is begun.
@@ -70,6 +71,7 @@ class CaseRow:
     study: int
     number: int
     key: str
+    name: str
     parameters: Mapping[str, Any]
     seed: Any
     replicate: int
@@ -149,7 +151,8 @@ class Studies:
         """Adds missing cases after the others, and sets the steps of all of them.
 
         Args:
-            wanted: ``key``, ``parameters``, ``seed``, ``replicate`` and ``steps``.
+            wanted: ``key``, ``name``, ``parameters``, ``seed``, ``replicate`` and
+                ``steps``. A case that is there keeps its name.
         """
         rows = {row["key"]: row for row in wanted}
         with self.store.writing() as on:
@@ -325,13 +328,6 @@ class Studies:
         query = query.where(cases.c.study == study, runs.c.parent.is_not(None))
         with self.store.reading() as on:
             return on.scalar(query.select_from(cases)) or 0
-
-    def run_names(self, study: int) -> dict[int, str]:
-        """The names of the runs by the number of their case."""
-        query = sa.select(cases.c.number, runs.c.name)
-        query = query.join(runs, runs.c.id == cases.c.run).where(cases.c.study == study)
-        with self.store.reading() as on:
-            return dict(on.execute(query).tuples().all())
 
 
 def _case(row: Mapping[str, Any]) -> CaseRow:

@@ -39,13 +39,33 @@ def test_each_arm_is_run_with_each_seed_and_all_of_it_is_in_tables(file):
     assert (totals[0]["short_term"] == totals[0]["stlt"]).all()
 
 
-def test_every_run_is_recorded_under_a_name_that_the_table_tells(file):
-    study = street(file)
+def test_every_run_is_recorded_under_its_levels_and_seed(file):
+    study = street(file, {"memory": ["short_term", "stlt"], "n": 2})
     run(study)
-    for name in study.results().runs["run"]:
+    names = list(study.results().runs["run"])
+    assert names == [
+        "Street/memory=short_term,seed=0", "Street/memory=short_term,seed=1",
+        "Street/memory=stlt,seed=0", "Street/memory=stlt,seed=1",
+    ]  # fmt: skip
+    for name in names:
         with open_run(file, name) as recorded:
-            assert recorded.steps == [1, 2, 3]
+            assert recorded.steps == [1, 2, 3] and recorded.name == name
             assert len(recorded.state(1)) == 3
+
+
+def test_names_of_runs_are_different_and_stay_as_a_study_grows(file):
+    run(street(file, {}, seeds=[7], steps=1))
+    long = {"memory": {"a" * 50 + "!": "stlt", "a" * 50 + "?": "episodic"}}
+    for factors in ({"n": [1, -1]}, long, {"memory": Forgetful, "stop": "a/b #c"}):
+        run(street(file, factors, seeds=[7], steps=1, replicates=2))
+    names = list(street(file).results().runs["run"])
+    assert names[0] == "Street/seed=7", "it keeps its name"
+    assert names[1:4] == [
+        "Street/n=1,seed=7", "Street/n=1,seed=7,replicate=1", "Street/n=-1,seed=7",
+    ]  # fmt: skip
+    assert names[5].startswith(f"Street/memory={'a' * 40},seed=7,case=")
+    assert names[-1] == "Street/memory=Forgetful,stop=a-b-c,seed=7,replicate=1"
+    assert len(set(names)) == len(names) == 11
 
 
 def test_finished_runs_are_not_made_again(file):
@@ -65,7 +85,10 @@ def test_a_failed_run_is_listed_and_stops_no_other_one(file):
     (failed,) = status.failed
     assert failed["parameters"] == {"bad": 1} and failed["seed"] == 1
     assert "ZeroDivisionError: a bad day (studied.py, line" in failed["error"]
-    assert "1 finished, 1 failed of 2" in str(study.status())
+    assert failed["run"] == "Street/seed=1"
+    said = str(study.status())
+    assert "1 finished, 1 failed of 2" in said
+    assert "case 2, Street/seed=1: ZeroDivisionError" in said
     assert list(study.results().runs["steps"]) == [3, 1]
 
 

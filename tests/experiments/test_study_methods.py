@@ -90,7 +90,7 @@ def test_a_policy_is_not_credited_with_the_answers_of_the_rules(file, record):
     assert "the policy offline/mine (4 calls)" in text
     assert "the offline rules of mesa-memory (" in text
     if record:
-        with open_run(file, "Thoughts/1") as recorded:
+        with open_run(file, "Thoughts/seed=1") as recorded:
             assert "the policy offline/mine (4 calls)" in methods(
                 facts_of_run(recorded)
             )

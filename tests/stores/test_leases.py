@@ -216,7 +216,8 @@ def test_what_dead_workers_had_reserved_is_freed_and_not_that_of_the_living(plac
     studies = Studies(store)
     study = studies.add("s", "Town", {}, {}).id
     rows = [
-        {"key": str(n), "parameters": {}, "seed": n, "replicate": 0, "steps": 1}
+        {"key": str(n), "name": "", "parameters": {}, "seed": n}
+        | {"replicate": 0, "steps": 1}
         for n in range(2)
     ]
     studies.add_cases(study, rows)

@@ -17,10 +17,10 @@ MAX_LISTED_NAMES = 8
 
 @lru_cache(1000)
 def definitions(text: str) -> dict[str, str]:
-    """The code of each function, class and constant of a file by name, such as ``Town.step``.
+    """The code of each function, class and constant in a file, by name.
 
-    The code of a class lacks its methods, and ``TOP_LEVEL`` is the remaining statements.
-    Both have the names of what is left out, in order.
+    A method is called ``Town.step``. Its class has only the name in its place, and so
+    has ``TOP_LEVEL``, the remaining statements.
     """
     try:
         tree = _Running().visit(ast.parse(text))
@@ -70,7 +70,7 @@ def _is_text(node: Any) -> bool:
 
 
 def _collect(node: Any, name: str, prefix: str, found: dict[str, list[str]]) -> None:
-    """Adds the code of a module or class under its name, and of what it defines."""
+    """Adds the code of a module or class under its name, and the code inside it."""
     own = found.setdefault(name, [])
     body, node.body = node.body, []
     own.append(ast.unparse(node))

@@ -3,21 +3,29 @@
 import hashlib
 import itertools
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from mesa_memory.core.arguments import OBJECT, encode, inside, mark_of
+from mesa_memory.core.arguments import OBJECT, encode, inside, mark_of, readable
 from mesa_memory.core.content import storable
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import EmptyDesign
 from mesa_memory.experiments.changes import ChangeAfter
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
+from mesa_memory.runs.compare import differing_parameters
+from mesa_memory.stores.studies import CaseRow
 
-#: hexadecimal digits of a case's key
-KEY_DIGITS = 32
+#: hexadecimal digits of a case's key, and of it in a name
+KEY_DIGITS, NAME_DIGITS = 32, 6
+#: longest level in a name, in characters
+MAX_LEVEL_CHARS = 40
+#: the module of a class in its label
+_MODULE = re.compile(r"^(\w+\.)+\w+:")
 
 
 @dataclass(frozen=True)
@@ -228,6 +236,43 @@ def label_of(name: str, value: Any) -> Any:
             f"{{{name!r}: {{'a name': {type(value).__name__}(…), …}}}}"
         )
     return label
+
+
+def add_names(
+    study: str, wanted: Iterable[dict[str, Any]], there: Iterable[CaseRow]
+) -> None:
+    """Adds the ``name`` of each run that is not there: ``Town/memory=stlt,seed=3``.
+
+    It has the factors that differ between the runs of the study. A name that two runs
+    would have gets a part of the case's key.
+
+    Args:
+        study: name of the study.
+        wanted: cases as ``Studies.add_cases`` takes them.
+        there: the cases in the store.
+    """
+    known = {row.key: row for row in there}
+    new = [case for case in wanted if case["key"] not in known]
+    given = [case["parameters"] for case in new] + [
+        r.parameters for r in known.values()
+    ]
+    for case, levels in zip(new, differing_parameters(list(map(readable, given)))):
+        told = {**levels, "seed": levels.get("seed", readable(case["seed"]))}
+        told |= {"replicate": case["replicate"]} if case["replicate"] else {}
+        if told["seed"] is None:
+            del told["seed"]
+        text = ",".join(f"{_short(name)}={_short(told[name])}" for name in told)
+        case["name"] = f"{study}/{text or 'run'}"
+    count = Counter([case["name"] for case in new] + [r.name for r in known.values()])
+    for case in new:
+        if count[case["name"]] > 1:
+            case["name"] += f",case={case['key'][:NAME_DIGITS]}"
+
+
+def _short(level: Any) -> str:
+    """A factor or level without what an address or a command has to escape."""
+    text = re.sub(r"[^\w.+-]+", "-", _MODULE.sub("", str(level)))
+    return text[:MAX_LEVEL_CHARS]
 
 
 def _listed(values: Any) -> Iterable[Any]:

@@ -85,7 +85,8 @@ def changed_code(before: Mapping[str, Any], objects: Iterable[Any]) -> list[str]
     """
     texts, installed = _code(objects, _loaded)
     prompts, packages = _own()
-    now = {"code": _hashes(texts), "prompts": prompts, "versions": installed | packages}
+    now: Fingerprint = {"code": _hashes(texts), "prompts": dict(prompts)}
+    now["versions"] = installed | packages
     now = {part: values for part, values in now.items() if part in before}
     known = {
         part: {name: v for name, v in before[part].items() if name in values}

@@ -32,7 +32,6 @@ class Results:
         self._measured = studies.rows("measures", study.id)
         self._called = studies.rows("calls", study.id)
         self._responded = studies.rows("responses", study.id)
-        self._names_of_runs = studies.run_names(study.id)
 
     @cached_property
     def runs(self) -> "pd.DataFrame":
@@ -55,7 +54,7 @@ class Results:
             used = ("calls", "tokens_in", "tokens_out", "cost")
             spent = {name: case.usage.get(name) for name in used}
             done = {"state": case.state, "steps": _whole(case.done)}
-            end = {"error": case.error, "run": self._names_of_runs.get(case.number)}
+            end = {"error": case.error, "run": case.name if case.run else None}
             rows.append(self._cases[case.number] | done | more | spent | end)
         return _frame(rows)
 

@@ -56,9 +56,10 @@ class Status:
 
     @property
     def failed(self) -> list[dict[str, Any]]:
-        """Number, parameters, seed, replicate and error of each case that failed."""
+        """Number, run, parameters, seed, replicate and error of each failed case."""
         return [
-            {"case": case.number, "parameters": readable(dict(case.parameters))}
+            {"case": case.number, "run": case.name}
+            | {"parameters": readable(dict(case.parameters))}
             | {"seed": readable(case.seed), "replicate": case.replicate}
             | {"error": case.error}
             for case in self.cases
@@ -86,10 +87,7 @@ class Status:
             runs = f"{told} in {self.forecast['runs']} runs"
             lines.append(f"  forecast before the first run: {runs}")
         for each in self.failed[:MAX_LISTED_FAILURES]:
-            given = ", ".join(f"{n}={v!r}" for n, v in each["parameters"].items())
-            lines.append(
-                f"  case {each['case']} ({given}, seed {each['seed']}): {each['error']}"
-            )
+            lines.append(f"  case {each['case']}, {each['run']}: {each['error']}")
         if len(self.failed) > MAX_LISTED_FAILURES:
             lines.append(f"  and {len(self.failed) - MAX_LISTED_FAILURES} more")
         return "\n".join(lines)

@@ -19,7 +19,7 @@ from mesa_memory.experiments.measures.questionnaires import (
 from mesa_memory.experiments.measures.watch import Measure, check_measures
 from mesa_memory.experiments.studies import fingerprint as fingerprints
 from mesa_memory.experiments.studies.arm import Arm
-from mesa_memory.experiments.studies.design import Case, Design
+from mesa_memory.experiments.studies.design import Case, Design, add_names
 from mesa_memory.experiments.studies.executors import check_picklable, workers_of
 from mesa_memory.experiments.studies.forks import (
     Checkpoints,
@@ -192,7 +192,7 @@ class Study:
         )
         rows = [replace(row, steps=max(row.steps, self.steps)) for row in rows]
         rows += [
-            CaseRow(0, last + number, case.key, {}, None, 0, float(self.steps))
+            CaseRow(0, last + number, case.key, "", {}, None, 0, float(self.steps))
             for number, case in enumerate(self.design.cases, start=1)
             if case.key not in known
         ]
@@ -271,7 +271,8 @@ class Study:
                 f"{self.location} has a study {self.name!r} of another model, "
                 f"{row.model}. Give this one another name: Study(…, name='…')."
             )
-        begun = [c for c in studies.cases(row.id) if c.state != WAITING]
+        there = studies.cases(row.id)
+        begun = [case for case in there if case.state != WAITING]
         found = fingerprints.differences(row.fingerprint, print_)
         if found and begun and not accept_drift:
             raise StudyChanged(
@@ -295,6 +296,7 @@ class Study:
             | {"steps": float(self.steps)}
             for case in self.design.cases
         ]
+        add_names(self.name, wanted, there)
         studies.add_cases(row.id, wanted)
         return row, print_
 
@@ -325,6 +327,7 @@ class Study:
                 study=row.id,
                 study_name=self.name,
                 number=case.number,
+                run_name=case.name,
                 arm=arms[case.key][1],
                 labels=case.parameters,
                 seed=arms[case.key][0].seed,

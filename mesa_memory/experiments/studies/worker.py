@@ -46,6 +46,7 @@ class Job:
     Attributes:
         location: the store.
         study, number, study_name: which case it is.
+        run_name: of its run.
         labels: its parameters as JSON.
         measures, outcomes: see ``Watch``.
         steps: how far it goes.
@@ -62,6 +63,7 @@ class Job:
     study: int
     study_name: str
     number: int
+    run_name: str
     arm: Arm
     labels: Mapping[str, Any]
     seed: Any
@@ -81,11 +83,6 @@ class Job:
         """All that the user has given for the run, with names."""
         measured = [*self.measures.items(), *self.outcomes.items()]
         return [*self.arm.parts, *measured, *parts_of(self.questionnaires)]
-
-    @property
-    def run_name(self) -> str:
-        """The name of the run: the study's name and the number of the case."""
-        return f"{self.study_name}/{self.number}"
 
     @property
     def info(self) -> RunInfo:
