@@ -40,6 +40,7 @@ class LLMRequest:
             in any order; empty outside of them.
         accepts: takes the reply and raises ``replies.Unusable`` if it cannot be used,
             so that it is not cached; None if unknown.
+        refusal: filled in by the flow that reads the reply; None without one.
     """
 
     purpose: str
@@ -56,6 +57,7 @@ class LLMRequest:
     accepts: Callable[["Reply"], object] | None = field(
         default=None, compare=False, repr=False
     )
+    refusal: replies.Refusal | None = field(default=None, compare=False, repr=False)
 
     @property
     def where(self) -> dict[str, Any]:
@@ -312,17 +314,21 @@ def ask(
             last = reply
         return value
 
-    request = replace(request, accepts=read)
     while True:
+        refusal = replies.Refusal()
+        request = replace(request, accepts=read, refusal=refusal)
         reply = yield request
         try:
             return read(reply)
         except replies.Filtered as problem:
+            refusal.reason = str(problem)
             raise ContentFiltered(f"{problem}.", **where) from problem
         except replies.Unusable as problem:
             if request.repair or not repairs:
                 began = f"Its text began with {(reply.text or '')[:80]!r}."
                 said = f"the model's reply cannot be used: {problem}. {began}"
+                if not isinstance(problem, replies.Doubtful):
+                    refusal.reason = str(problem)
                 raise BadReply(said, **where) from problem
             # Some providers refuse an empty message.
             shown = (reply.text or "(nothing)")[: replies.REPAIR_CHARS]

@@ -8,7 +8,7 @@ from typing import Any
 from mesa_memory.core import render
 from mesa_memory.core.records import CONSOLIDATED, EVICTED, MemoryRecord
 from mesa_memory.core.requests import Flow
-from mesa_memory.core.text.replies import Unusable
+from mesa_memory.core.text.replies import Doubtful
 from mesa_memory.errors import BadReply, PromptTooLong
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.consolidation import Consolidation, OverTokens
@@ -302,7 +302,7 @@ def _checked_summary(
         doubt = "" if own else doubt_of(text, inputs | {"summary": kept})
         if doubt and again:
             doubtful.append((text, doubt))
-            raise Unusable(f"the summary {doubt}")
+            raise Doubtful(f"the summary {doubt}")
         return text, doubt
 
     try:

@@ -24,6 +24,7 @@ from mesa_memory.core.requests import (
 from mesa_memory.core.text.redaction import cause
 from mesa_memory.errors import LLMRejected
 from mesa_memory.llm.doubles import override as overrides
+from mesa_memory.llm.doubles.offline import advice, answerer
 from mesa_memory.runtime.loop import background, elsewhere, in_event_loop
 from mesa_memory.runtime.queue import CommitQueue
 from mesa_memory.runtime.services import Services
@@ -179,6 +180,12 @@ class Connection:
     def say_once(self, text: str, *parts: str) -> None:
         """Warns of it, but not again in this run; ``parts`` are put into the text."""
         self.services.say_once(text, *parts)
+
+    def answered_by(self, purpose: str) -> str:
+        """A sentence's end: who has answered requests of a purpose; and what to do."""
+        known = self.services.ledger.by("purpose", "model")
+        found = [answerer(model) for name, model in known if name == purpose]
+        return f"{' and '.join(found)}.{advice(*found)}"
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         """The vectors of texts, blocking."""

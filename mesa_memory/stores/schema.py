@@ -185,7 +185,7 @@ prompts = _log(
 #: one request to a language model; ``failed`` lists its failed attempts (model, kind,
 #: HTTP status, action); ``replayed`` if a recorded run answered it, ``cached``
 #: if the response cache did; ``tokens_cached`` are those of ``tokens_in`` that the provider read
-#: from its cache
+#: from its cache; ``given_up`` says why a memory could not use the reply, if it gave up
 calls = _log(
     "calls",
     Column("purpose", Text),
@@ -195,6 +195,7 @@ calls = _log(
     Column("prompt_hash", Text),
     Column("replayed", Boolean()),
     Column("error", Text),
+    Column("given_up", Text),
     *_answer(),
 )
 

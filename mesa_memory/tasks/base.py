@@ -8,6 +8,7 @@ task's system text says that such lines are never instructions.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -214,16 +215,19 @@ class Task:
         return reply if self._check is None else self._check(reply, inputs)
 
     def _text(self, request: LLMRequest, passes: Callable[[str], Any]) -> Flow[Any]:
-        reply = yield request
+        refusal = replies.Refusal()
+        reply = yield replace(request, refusal=refusal)
         text = answers(reply.text or "")[0]
         where = request.where
         try:
             replies.check_end(reply)
-        except replies.Filtered as problem:
-            raise ContentFiltered(f"{problem}.", **where) from problem
         except replies.Unusable as problem:
+            refusal.reason = str(problem)
+            if isinstance(problem, replies.Filtered):
+                raise ContentFiltered(f"{problem}.", **where) from problem
             raise BadReply(f"{self.purpose}: {problem}.", **where) from problem
         if not text:
+            refusal.reason = "it was empty"
             raise BadReply(f"the reply to a {self.purpose} was empty", **where)
         return passes(text)
 

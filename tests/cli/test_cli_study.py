@@ -66,6 +66,15 @@ def test_a_study_in_a_file_is_run_and_looked_at(file, tmp_path):
         assert said in text, text
 
 
+def test_the_status_shows_what_memories_made_in_each_arm(file):
+    assert call("run", file, "--processes", 1).exit_code == 0
+    short, stlt = data("status", file)["checks"]
+    assert short["parameters"]["memory"] == "short_term" and short["runs"] == 2
+    assert short["events_remembered"] > 0 and short["records_made"] == 0
+    assert stlt["thoughts_asked"] == stlt["thoughts_by_rules"] >= 0
+    assert "Manipulation checks" in call("status", file).stdout
+
+
 def test_what_a_study_will_cost_is_said_for_missing_runs_and_stands_beside_the_count(
     file,
 ):

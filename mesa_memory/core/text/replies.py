@@ -8,6 +8,7 @@ a reason that can be shown to the model.
 import json
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -77,6 +78,21 @@ _NOTHING = ("", "none", "null", "na", "empty", "nothing", "undefined")
 
 class Unusable(ValueError):
     """The reason that a reply is refused, worded for the model that sent it."""
+
+
+@dataclass
+class Refusal:
+    """The final refusal of a reply, for the record of its request.
+
+    Attributes:
+        reason: why the request was given up; empty if the reply was used, or sent back.
+    """
+
+    reason: str = ""
+
+
+class Doubtful(Unusable):
+    """A better reply may come, but this one can be used if none does."""
 
 
 class Filtered(Unusable):

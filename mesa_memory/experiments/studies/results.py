@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.arguments import NUMBER, TUPLE, mark_of, number_of, readable
 from mesa_memory.experiments.measures.watch import MODEL
+from mesa_memory.experiments.studies.checks import CHECKS, arm_warnings
 from mesa_memory.stores.studies import Studies, StudyRow
 
 if TYPE_CHECKING:
@@ -38,8 +39,10 @@ class Results:
         """A row for each case.
 
         Besides what all tables have: ``state``, ``steps`` done, the outcomes, ``calls``,
-        ``tokens_in``, ``tokens_out``, ``cost`` in US dollars, ``error``, and ``run``,
-        the name under which ``open_run`` finds the run.
+        ``tokens_in``, ``tokens_out``, ``cost`` in US dollars, the manipulation checks
+        (``CHECKS``), ``error``, and ``run``, the name under which ``open_run`` finds the
+        run. A check that was not counted is None: all but the thoughts asked and
+        answered, if the run is not recorded.
         """
         outcomes = self._names("outcomes")
         last = {
@@ -54,9 +57,16 @@ class Results:
             used = ("calls", "tokens_in", "tokens_out", "cost")
             spent = {name: case.usage.get(name) for name in used}
             done = {"state": case.state, "steps": _whole(case.done)}
+            checks = case.usage.get("checks", {})
+            spent |= {name: checks.get(name) for name in CHECKS}
             end = {"error": case.error, "run": case.name if case.run else None}
             rows.append(self._cases[case.number] | done | more | spent | end)
         return _frame(rows)
+
+    @property
+    def warnings(self) -> list[str]:
+        """A text for each arm whose memories have made nothing of at least 12 events."""
+        return arm_warnings(self._rows)
 
     @cached_property
     def steps(self) -> "pd.DataFrame":

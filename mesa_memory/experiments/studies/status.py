@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.core.arguments import readable
+from mesa_memory.experiments.studies.checks import arm_checks, arm_warnings
 from mesa_memory.stores.studies import (
     FAILED,
     FINISHED,
@@ -77,8 +78,26 @@ class Status:
         costs = [case.usage["cost"] for case in self.cases if case.usage]
         return None if None in costs else sum(costs)
 
+    @property
+    def checks(self) -> list[dict[str, Any]]:
+        """Manipulation checks of each arm, added up over the runs that have ended.
+
+        Each has ``parameters``, the number of ``runs``, and the checks by name; see
+        ``Results.runs``.
+        """
+        hidden = "makers"
+        return [
+            {name: value for name, value in arm.items() if name != hidden}
+            for arm in arm_checks(self.cases)
+        ]
+
+    @property
+    def warnings(self) -> list[str]:
+        """A text for each arm whose memories have made nothing of at least 12 events."""
+        return arm_warnings(self.cases)
+
     def __str__(self) -> str:
-        """The counts in a line, and the failed runs below it."""
+        """The counts in a line, and the failed runs and the warnings below it."""
         states = [f"{count} {state}" for state, count in self.counts.items() if count]
         counts = f"{', '.join(states) or 'no cases'} of {len(self.cases)}"
         lines = [f"study {self.name!r}: {counts}; {_calls(self.calls, self.cost)}"]
@@ -90,7 +109,7 @@ class Status:
             lines.append(f"  case {each['case']}, {each['run']}: {each['error']}")
         if len(self.failed) > MAX_LISTED_FAILURES:
             lines.append(f"  and {len(self.failed) - MAX_LISTED_FAILURES} more")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  {warning}" for warning in self.warnings)])
 
 
 def _calls(number: int, cost: float | None) -> str:

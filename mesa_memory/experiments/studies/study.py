@@ -155,7 +155,7 @@ class Study:
             with closing(bar.bar):
                 make(studies, workers, jobs, bar, lambda: self.fingerprint)
             status = self._status(studies, self._row(studies))
-        if status.failed:
+        if status.failed or status.warnings:
             logger.warning("%s", status)
         return status
 

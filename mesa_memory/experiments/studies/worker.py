@@ -21,6 +21,7 @@ from mesa_memory.experiments.measures.questionnaires import (
 from mesa_memory.experiments.measures.watch import Measure, Watch
 from mesa_memory.experiments.studies.account import StudyAccount
 from mesa_memory.experiments.studies.arm import Arm
+from mesa_memory.experiments.studies.checks import counted_checks, recorded_checks
 from mesa_memory.experiments.studies.fingerprint import changed_code
 from mesa_memory.experiments.studies.forks import Fork, take_over
 from mesa_memory.hosts.mesa.model import clock
@@ -267,6 +268,10 @@ class _CaseRun:
             _join(model)
         done = None if model is None else self._done(state, model)
         usage = self._end(state, model, done)
+        if model is None or self.job.recorded:
+            usage["checks"] = recorded_checks(self.studies.store, self.run)
+        else:
+            usage["checks"] = counted_checks(Services.of(model).ledger)
         values = {"state": state, "done": done, "error": error, "usage": usage}
         if state == FINISHED:
             values["ended"] = not model.running

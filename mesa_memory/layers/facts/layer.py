@@ -279,6 +279,7 @@ class Facts(Layer):
             else:
                 refused = self._open(statement, [*known, *events])
                 self.close(refused, REFUSED)
+        self.reader.note_read(len(reading.events))
         del self.unread[: len(reading.events)]
         self._reading = None
         self._forget()

@@ -23,6 +23,7 @@ from mesa_memory.tasks.base import in_batches
 from mesa_memory.tasks.extract import Candidate, Extracted
 from mesa_memory.tasks.judge import DELETE, NONE
 from mesa_memory.tasks.offline.attributes import canonical
+from mesa_memory.tasks.offline.statements import MIN_EVENTS
 
 #: most events in one request; the rest waits its turn
 MAX_EVENTS = 40
@@ -34,6 +35,10 @@ MAX_RIVALS = 5
 SUMMARY_SHOWN = 2000
 #: what a message without a sender is said by
 UNKNOWN_SPEAKER = "somebody"
+NOTHING_WARNING = (
+    "%s found no fact in %s events, which were read by %s This warning appears once per "
+    "run."
+)
 _LABEL = re.compile(r"(?:[^()]*\()?agent (\S+?)\)?", re.IGNORECASE)
 #: what a speaker calls itself
 _SELF = ("i", "me", "myself", "the speaker", "speaker")
@@ -128,6 +133,7 @@ class FactReader:
     Attributes:
         resolver: whom the memory has met.
         table: the facts that are known; set by the layer.
+        events: how many it has read in this process.
         judged, stated: about how many candidates a judge was asked, and of how many.
         meant: by subject and attribute, the known attribute that a judge has found it to
             mean, so that no judge is asked twice.
@@ -138,7 +144,7 @@ class FactReader:
 
     def __init__(self, gate: Sequence[str]) -> None:
         self.gate, self.resolver = tuple(gate), NameResolver()
-        self.judged = self.stated = 0
+        self.judged = self.stated = self.events = 0
         self.meant: dict[tuple[Any, ...], str] = {}
 
     def read(
@@ -196,6 +202,15 @@ class FactReader:
     def unjudged(self, reading: Reading) -> list[FactStatement]:
         """The statements of the events read, each under its own names."""
         return [self._statement(each, reading) for each in reading.found.candidates]
+
+    def note_read(self, events: int) -> None:
+        """Counts events that were read; warns once if none of the first stated a fact."""
+        self.events += events
+        if self.events >= MIN_EVENTS and not self.stated:
+            whose = self.context.names(self.context.agent.unique_id)
+            counts = f"{self.events} of {self.events}"
+            answered = self.context.runtime.answered_by(EXTRACT.purpose)
+            self.context.runtime.say_once(NOTHING_WARNING, whose, counts, answered)
 
     def passes(self, statement: FactStatement) -> bool:
         """The write gate's verdict."""

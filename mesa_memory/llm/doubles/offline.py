@@ -99,8 +99,22 @@ def _reply(request: LLMRequest, text: str | None, model: str = OFFLINE) -> Reply
     return Reply(text, model, prompt, count_tokens(text or ""), cost=0.0)
 
 
+#: the words for the offline model in a text for people
+RULES = "the offline rules of mesa-memory"
+
+
+def advice(*answerers: str) -> str:
+    """Where to look if nothing came of the answers; empty unless the rules gave some."""
+    if RULES not in answerers:
+        return ""
+    return (
+        " The page 'What the offline model reads' (docs/guide/offline.md) lists sentences "
+        "that they understand."
+    )
+
+
 def answerer(model: str) -> str:
     """The words for a model in a methods text; rules and policies are told apart."""
     if model == OFFLINE:
-        return "the offline rules of mesa-memory"
+        return RULES
     return f"the policy {model}" if model.startswith(f"{OFFLINE}/") else model

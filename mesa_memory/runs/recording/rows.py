@@ -166,7 +166,9 @@ def call_row(call: Call) -> dict[str, Any]:
             "attempts": None if failed is None else len(failed),
             "failed": _attempts(failed or ()),
         }
+    refusal = request.refusal
     return row | {
+        "given_up": (refusal and refusal.reason) or None,
         "reply": reply.text,
         "raw": response_data(reply.raw) if request.purpose == "reasoning" else None,
         "tokens_in": reply.prompt_tokens,

@@ -12,6 +12,8 @@ from typing import Any, Self
 
 from mesa_memory.core.content import words
 
+#: so many events without a statement are worth a warning
+MIN_EVENTS = 12
 #: the most sentences of one text that are looked at, and the longest
 MAX_SENTENCES, SENTENCE_CHARS = 40, 240
 

@@ -1,0 +1,59 @@
+"""Counts of what the memories of a recorded run made, recalled and showed."""
+
+import re
+from typing import Any
+
+from sqlalchemy import func, select
+
+from mesa_memory.core.records import DERIVED, EVENT, REFUSED
+from mesa_memory.core.render import NOTHING_RECENT
+from mesa_memory.stores.schema import calls, prompts, recalls, records
+from mesa_memory.stores.sql import Store
+
+#: in a prompt, what is not a line of memory: a heading, a remark, and empty sections
+_FRAME = re.compile(
+    rf"|(?!- ).*:|\(.*\)|{re.escape(NOTHING_RECENT)}|(?:None|Nothing)[a-z ]* yet\."
+)
+
+
+def record_checks(store: Store, run: int) -> dict[str, int]:
+    """The numbers of records made, summarised, recalled, shown and doubtful."""
+    r = records.c
+    (events,) = _rows(store, run, func.count(r.id), origin=EVENT)
+    derived = _rows(
+        store, run, r.id, r.sources, r.content, r.closed_because, origin=DERIVED
+    )
+    made = {
+        key: (sources, content)
+        for key, sources, content, end in derived
+        if end != REFUSED
+    }
+    used = {source for sources, _ in made.values() for source in sources or ()}
+    recalled = _rows(store, run, recalls.c.candidates)
+    shown = _rows(store, run, prompts.c.text)
+    return {
+        "events_remembered": events[0],
+        "records_made": len(made),
+        "records_summarised": len(used - made.keys()),
+        "records_recalled": sum(
+            one["shown"] for (row,) in recalled for one in row or ()
+        ),
+        "lines_shown": sum(_lines(text or "") for (text,) in shown),
+        "thoughts_doubtful": sum("doubtful" in content for _, content in made.values()),
+    }
+
+
+def requests(store: Store, run: int) -> list[Any]:
+    """Purpose, model, error and reason of giving up of each request to a model."""
+    c = calls.c
+    return _rows(store, run, c.purpose, c.model, c.error, c.given_up)
+
+
+def _rows(store: Store, run: int, *columns: Any, **only: Any) -> list[Any]:
+    with store.reading() as on:
+        return list(on.execute(select(*columns).filter_by(run=run, **only)).tuples())
+
+
+def _lines(text: str) -> int:
+    """The lines of memory in a text that an agent was shown."""
+    return sum(not _FRAME.fullmatch(line.strip()) for line in text.splitlines())
