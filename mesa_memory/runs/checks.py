@@ -1,4 +1,4 @@
-"""Counts of what the memories of a recorded run made, recalled and showed."""
+"""Counts of the records that the memories of a run made, recalled and showed."""
 
 import re
 from typing import Any

@@ -43,7 +43,7 @@ _MAKING = frozenset(
 def recorded_checks(store: Store, run: int) -> dict[str, Any]:
     """The checks of a recorded run, and under ``makers`` who was to make records.
 
-    All steps of the run count, also those that it shares with another one.
+    All steps of the run count, also the ones shared with another run.
     """
     thoughts = [row for row in requests(store, run) if row[0] in _thoughts()]
     return (
@@ -88,8 +88,8 @@ def _answers(thoughts: Iterable[tuple[str, str, int, int]]) -> dict[str, Any]:
 def arm_checks(cases: Iterable[CaseRow]) -> list[dict[str, Any]]:
     """The checks of each arm, in order, added up over its runs that have ended.
 
-    Each row has ``parameters``, the number of ``runs`` and ``CHECKS``; a check that a run
-    lacks is None.
+    Each row has ``parameters``, the number of ``runs`` and ``CHECKS``; without a
+    check in one of the runs, None.
     """
     arms: dict[str, dict[str, Any]] = {}
     for case in cases:

@@ -104,7 +104,7 @@ RULES = "the offline rules of mesa-memory"
 
 
 def advice(*answerers: str) -> str:
-    """Where to look if nothing came of the answers; empty unless the rules gave some."""
+    """The page to read if nothing came of the answers; empty if no rules gave them."""
     if RULES not in answerers:
         return ""
     return (
