@@ -1,5 +1,12 @@
 """A researcher's changes of memories while a model runs."""
 
-from mesa_memory.memories.host.interventions import edit, erase, implant, probe, swap
+from mesa_memory.memories.host.interventions import (
+    edit,
+    erase,
+    exchange,
+    implant,
+    probe,
+)
+from mesa_memory.memories.replacement import replace_memory
 
-__all__ = ["edit", "erase", "implant", "probe", "swap"]
+__all__ = ["edit", "erase", "exchange", "implant", "probe", "replace_memory"]

@@ -24,12 +24,12 @@ REFUSED = "refused"
 #: its memory was put aside: the agent was given another one
 REPLACED = "replaced"
 #: by hand
-ERASED, EDITED, SWAPPED = "erased", "edited", "swapped"
+ERASED, EDITED, EXCHANGED = "erased", "edited", "exchanged"
 #: what was taken out by hand is not gone by any more, though it is still in the record
-BY_HAND = (ERASED, EDITED, SWAPPED)
+BY_HAND = (ERASED, EDITED, EXCHANGED)
 #: all reasons; of several layers that give one, the last in this order counts
 REASONS = (
-    EVICTED, REFUSED, REPLACED, SWAPPED, EDITED, ERASED, CONSOLIDATED, SUPERSEDED,
+    EVICTED, REFUSED, REPLACED, EXCHANGED, EDITED, ERASED, CONSOLIDATED, SUPERSEDED,
 )  # fmt: skip
 #: most records that one layer makes in a run; what comes later stands after them
 PART_SIZE = 10**6
@@ -53,10 +53,10 @@ class MemoryRecord:
             several.
         sources: ids of the records it was made from, oldest first.
         origin: ``"event"`` if it happened to the agent, ``"derived"`` if a memory made
-            it, ``"imported"`` if ``implant``, ``swap`` or ``carry_over`` did.
+            it, ``"imported"`` if ``implant``, ``exchange`` or ``carry_over`` did.
         valid_from, valid_to: the steps between which it was current; None is open.
         closed_because: ``"evicted"``, ``"consolidated"``, ``"superseded"``,
-            ``"refused"``, ``"replaced"``, ``"erased"``, ``"edited"``, ``"swapped"`` or
+            ``"refused"``, ``"replaced"``, ``"erased"``, ``"edited"``, ``"exchanged"`` or
             None.
         superseded_by: id of the record that took its place.
         order: where it stands among all records of the run, lower is earlier. What a

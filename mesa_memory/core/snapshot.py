@@ -80,10 +80,10 @@ class FilteredRecords:
 
 
 def records_after(lookup: RecordLookup, before: Mapping[str, int]) -> RecordLookup:
-    """The records of one memory, without the ones that ended before it was swapped.
+    """The records of one memory, without the ones that ended before it was exchanged.
 
     Args:
-        before: how many of each kind had been made when it was swapped.
+        before: how many of each kind had been made when it was exchanged.
     """
     if not before:
         return lookup

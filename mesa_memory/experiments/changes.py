@@ -6,9 +6,14 @@ from typing import Any
 
 from mesa_memory.core.validate import checked_int
 from mesa_memory.memories import registry
+from mesa_memory.memories.replacement import (
+    REPLACE_MEMORY,
+    replace_memory,
+    replacements,
+)
 
 #: what a change begins with that gives everyone another memory
-SWAP = "swap:"
+REPLACE = f"{REPLACE_MEMORY}:"
 
 
 @dataclass(frozen=True)
@@ -22,12 +27,12 @@ class ChangeAfter:
     Attributes:
         step: after this finished step, at least 1.
         change: called with the model, such as ``lambda model: implant(…)``; or
-            ``"swap:NAME"``, which gives every agent that has a memory a new and empty
-            one by its name, see ``mesa_memory.memories.registry``.
+            ``"replace_memory:NAME"``, which gives every agent that has a memory another
+            one, see ``interventions.replace_memory``.
         label: names the arm; by default the change and its step.
 
     Raises:
-        ValueError: for a step below 1, or a text that does not begin with ``"swap:"``.
+        ValueError: for a step below 1, or a text without ``"replace_memory:"``.
         UnknownMemory: if the memory does not exist; lists those there are.
     """
 
@@ -37,11 +42,11 @@ class ChangeAfter:
 
     def __post_init__(self) -> None:
         checked_int("step", self.step)
-        swaps = isinstance(self.change, str) and self.change.startswith(SWAP)
-        if not (swaps or callable(self.change)):
+        replaces = isinstance(self.change, str) and self.change.startswith(REPLACE)
+        if not (replaces or callable(self.change)):
             raise ValueError(
-                "change must be a function of the model or 'swap:NAME', such as "
-                f"'swap:episodic', got {self.change!r}"
+                "change must be a function of the model or 'replace_memory:NAME', such "
+                f"as 'replace_memory:episodic', got {self.change!r}"
             )
         if self.memory is not None:
             registry.find(self.memory)
@@ -53,19 +58,17 @@ class ChangeAfter:
     def memory(self) -> str | None:
         """The name of the memory that everyone is given; None for another change."""
         change = self.change
-        return change.removeprefix(SWAP) if isinstance(change, str) else None
+        return change.removeprefix(REPLACE) if isinstance(change, str) else None
 
     def apply(self, model: Any) -> None:
         """Changes a model that stands after ``step``."""
         if callable(self.change):
             self.change(model)
         else:
-            give_memory(model, self.change.removeprefix(SWAP))
+            give_memory(model, self.change.removeprefix(REPLACE))
 
 
-def give_memory(model: Any, name: str) -> None:
-    """Gives every agent with a memory a new, empty one."""
-    make = registry.find(name)
-    for agent in list(model.agents):
-        if getattr(agent, "memory", None) is not None:
-            agent.memory = make(agent)
+def give_memory(model: Any, memory: Any) -> None:
+    """Gives agents another memory, see ``replacements``."""
+    for agent, kind in replacements(model, memory):
+        replace_memory(agent, kind)

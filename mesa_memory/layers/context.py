@@ -112,7 +112,8 @@ class LayerContext:
         leaving: why and when a layer has evicted a record that another one holds,
             by id.
         filtered: ids of the events that a provider's content filter refuses.
-        before: how many records of each kind there were when the memory was swapped.
+        before: how many records of each kind there were when the memory was exchanged.
+        made_by: the name of the memory that ``replace_memory`` has made; empty for others.
         lived: own steps of the agent that ended while the model's clock stood still.
         undeclared: attributes that no snapshot keeps, as far as they were reported.
         met: the clock when the model's ``names`` took note of the agent last.
@@ -125,6 +126,7 @@ class LayerContext:
     event_chars = 1000
     section_chars = 8000
     lived = 0
+    made_by = ""
     before: Mapping[str, int] = {}
     budget_used: Mapping[str, Any] | None = None
     display = False

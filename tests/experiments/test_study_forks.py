@@ -27,7 +27,7 @@ CHANGES = [
     None,
     ChangeAfter(4, alarm),
     ChangeAfter(4, flood),
-    ChangeAfter(2, "swap:stlt", "other memory"),
+    ChangeAfter(2, "replace_memory:stlt", "other memory"),
 ]
 #: of calls, who paid for them
 PAID = ("replayed", "cost")
@@ -301,7 +301,11 @@ def test_a_forecast_counts_once_what_arms_share(file):
     given = {"n_agents": 5}
     factors = {
         "memory": "stlt",
-        "change": [None, ChangeAfter(4, alarm), ChangeAfter(6, "swap:episodic")],
+        "change": [
+            None,
+            ChangeAfter(4, alarm),
+            ChangeAfter(6, "replace_memory:episodic"),
+        ],
     }
     study = Study(RumorModel, given | factors, seeds=[1, 2], steps=8, store=file)
     told = study.estimate(llm="openai/gpt-5-mini")

@@ -18,7 +18,7 @@ from mesa_memory import (
     register_policy,
     resume,
 )
-from mesa_memory.interventions import edit, erase, swap
+from mesa_memory.interventions import edit, erase, exchange
 from mesa_memory.memories.registry import OUR_MEMORIES
 from tests.support.playing import ended, held, lived, recorded
 
@@ -72,11 +72,11 @@ def edited(one, two):
     edit(one, old, {name: texts.get(name, v) for name, v in old.content.items()})
 
 
-def swapped(one, two):
-    swap(one, two)
+def exchanged(one, two):
+    exchange(one, two)
 
 
-CHANGES = [erased, all_erased, edited, swapped]
+CHANGES = [erased, all_erased, edited, exchanged]
 
 
 @pytest.mark.parametrize("kind", OUR_MEMORIES)

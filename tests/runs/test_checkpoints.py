@@ -6,7 +6,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import Services, checkpoint, configure, fork, register_policy, resume
-from mesa_memory.interventions import edit, erase, implant, swap
+from mesa_memory.interventions import edit, erase, exchange, implant
 from mesa_memory.memories.registry import OUR_MEMORIES
 from mesa_memory.viz.live.by_hand import forked
 from tests.support.playing import held, recorded
@@ -53,8 +53,8 @@ def edited(model):
     edit(agent, old, {name: texts.get(name, v) for name, v in old.content.items()})
 
 
-def swapped(model):
-    swap(*model.agents)
+def exchanged(model):
+    exchange(*model.agents)
 
 
 def facts_read(model):
@@ -64,7 +64,7 @@ def facts_read(model):
     said(model)
 
 
-CHANGES = [said, implanted, erased, edited, swapped, facts_read]
+CHANGES = [said, implanted, erased, edited, exchanged, facts_read]
 #: each memory with two of them
 PAIRS = [
     (kind, CHANGES[(number + place) % len(CHANGES)])

@@ -8,7 +8,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import FactMemory, configure, fork, register_policy, resume
-from mesa_memory.interventions import edit, erase, swap
+from mesa_memory.interventions import edit, erase, exchange
 from mesa_memory.llm import Reply
 from mesa_memory.memories.registry import OUR_MEMORIES
 from tests.support.playing import ended
@@ -76,13 +76,13 @@ def put_aside_and_taken_back(village):
     village.one.memory = memory
 
 
-def erased_and_swapped(village):
+def erased_and_exchanged(village):
     erased(village)
-    swap(village.one, village.other)
+    exchange(village.one, village.other)
 
 
 BY_FILE = [taken_out_of_the_file, put_aside_and_taken_back]
-CHANGES = [erased, all_erased, edited, edited_back, erased_and_swapped]
+CHANGES = [erased, all_erased, edited, edited_back, erased_and_exchanged]
 CASES = [("fact", change) for change in CHANGES + BY_FILE]
 CASES += [("session", change) for change in CHANGES]
 LIVES = [

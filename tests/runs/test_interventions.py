@@ -3,7 +3,7 @@
 import pytest
 
 from mesa_memory import BadReply, EpisodicMemory, ScriptedLLM, Services, configure
-from mesa_memory.interventions import edit, erase, implant, probe, swap
+from mesa_memory.interventions import edit, erase, exchange, implant, probe
 from tests.support.models import citizen
 from tests.support.recorded_town import MEMORIES, RecordedTown
 from tests.support.tables import assert_equal, tables
@@ -91,7 +91,7 @@ def test_a_summary_and_an_impression_can_be_edited(tmp_path):
     place.step()
 
 
-def test_two_agents_swap_what_they_remember(tmp_path):
+def test_two_agents_exchange_what_they_remember(tmp_path):
     place = RecordedTown(str(tmp_path / "run.sqlite"), n=2 * len(MEMORIES))
     for _ in range(8):
         place.step()
@@ -100,7 +100,7 @@ def test_two_agents_swap_what_they_remember(tmp_path):
             break
         mine, yours = one.memory.get_prompt_ready(), other.memory.get_prompt_ready()
         before = len(one.memory.current_records()), len(other.memory.current_records())
-        swap(one, other)
+        exchange(one, other)
         assert one.memory.get_prompt_ready() == yours
         assert other.memory.get_prompt_ready() == mine
         after = len(other.memory.current_records()), len(one.memory.current_records())
@@ -110,12 +110,12 @@ def test_two_agents_swap_what_they_remember(tmp_path):
     place.step()
 
 
-def test_only_memories_of_one_class_are_swapped(tmp_path):
+def test_only_memories_of_one_class_are_exchanged(tmp_path):
     place = town(tmp_path, 1)
     with pytest.raises(ValueError, match="of one class"):
-        swap(place.citizens[0], place.citizens[1])
+        exchange(place.citizens[0], place.citizens[1])
     with pytest.raises(ValueError, match="of one class"):
-        swap(place.citizens[0], place.citizens[0])
+        exchange(place.citizens[0], place.citizens[0])
 
 
 def test_interventions_are_recorded_as_such(tmp_path):

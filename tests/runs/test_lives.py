@@ -58,7 +58,7 @@ FOUND = {
             ("steps", {}),
             ("changes", {"change": Change("erases", 3, 4)}),
             ("copies", {"recorded": False, "then": Change("hears", 1, 28)}),
-            ("changes", {"change": Change("swaps", 3, 27)}),
+            ("changes", {"change": Change("exchanges", 3, 27)}),
         ],
     ),
     "an agent that left after the last step is back": (
@@ -79,7 +79,7 @@ FOUND = {
             ("steps", {}),
             ("keeps", {"kept": True, "then": Change()}),
             ("goes_back", {"again": fork, "then": Change("implants", 1)}),
-            ("changes", {"change": Change("swaps")}),
+            ("changes", {"change": Change("exchanges")}),
         ],
     ),
     "an erased fact has no earlier revisions": (
@@ -93,7 +93,7 @@ FOUND = {
                 ("edits", 0, 8),
                 ("erases", 2, 29),
                 ("comes", 0, 4),
-                ("swaps", 3, 5),
+                ("exchanges", 3, 5),
             )
         ],
     ),

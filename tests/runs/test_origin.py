@@ -3,7 +3,7 @@
 import pytest
 
 from mesa_memory import ImpressionMemory, Services, configure, open_run, resume
-from mesa_memory.interventions import edit, implant, swap
+from mesa_memory.interventions import edit, exchange, implant
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.contents import evidence
 from tests.support.recorded_town import RecordedTown
@@ -81,12 +81,12 @@ def test_an_implanted_event_is_imported_and_stays_so(tmp_path):
     ended(again)
 
 
-def test_swapped_events_are_imported_and_conclusions_stay_derived(tmp_path):
+def test_exchanged_events_are_imported_and_conclusions_stay_derived(tmp_path):
     file = tmp_path / "run.sqlite"
     place = town(file, 8, n=14)
     minds = [c for c in place.citizens if isinstance(c.memory, ImpressionMemory)]
     one, other = minds
-    swap(one, other)
+    exchange(one, other)
     held = one.memory.current_records()
     assert {r.origin for r in held if r.kind in MADE} == {"derived"}
     assert {r.origin for r in held if r.kind not in MADE} == {"imported"}

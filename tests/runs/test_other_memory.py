@@ -1,5 +1,7 @@
 """A run that is resumed with another class of memory says which, and what to do."""
 
+from functools import partial
+
 import mesa
 import pytest
 from mesa_llm.reasoning.cot import CoTReasoning
@@ -71,7 +73,7 @@ def test_another_class_than_that_of_the_run_is_told_by_name(was, now, again, tmp
     record(file, was)
     said = rf"the run has {was} for agent 1 \(agent.memory\), .* makes {now}\. Make the"
     with pytest.raises(MemoryMismatch, match=said):
-        again(Street, file, memory=now, file=file, rng=1)
+        again(partial(Street, memory=now), file, file=file, rng=1)
     with open_run(file) as run:  # the run stays as it was
         assert run.steps[-1] == 3
     street = resume(Street, file, memory=was, file=file, rng=1)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from mesa_memory import Services, checkpoint, configure, fork, open_run, resume
-from mesa_memory.interventions import edit, erase, implant, swap
+from mesa_memory.interventions import edit, erase, exchange, implant
 from tests.support.interrupted_town import KINDS, QUERY, SAID, Town, ended, held, shown
 
 #: kinds whose recalls count as accesses
@@ -42,7 +42,7 @@ class Change:
 
 
 KINDS_OF_CHANGE = (
-    "nothing", "hears", "implants", "erases", "erases", "edits", "swaps",
+    "nothing", "hears", "implants", "erases", "erases", "edits", "exchanges",
     "edits_facts", "leaves", "comes", "takes_a_copy",
 )  # fmt: skip
 a_change = st.builds(
@@ -130,10 +130,10 @@ class Lives(RuleBasedStateMachine):
                 edit(one, old.id, new)
             self.gone.add(old.id)
 
-    def _swaps(self, pairs: list, number: int) -> None:
+    def _exchanges(self, pairs: list, number: int) -> None:
         for one, other in pairs:
             if one is not other:
-                swap(one, other)
+                exchange(one, other)
 
     def _edits_facts(self, pairs: list, number: int) -> None:
         memory = pairs[1][0].memory

@@ -14,7 +14,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import EpisodicMemory, Services, configure, register_policy, resume
-from mesa_memory.interventions import edit, erase, implant, swap
+from mesa_memory.interventions import edit, erase, exchange, implant
 
 
 def talk(turn):
@@ -60,7 +60,7 @@ def by_hand(street: Street) -> None:
     newest = third.memory.current_records()[-1]
     erase(third, edit(third, newest, {"message": "Nothing.", "sender": 1}))
     edit(third, third.memory.current_records()[-1], {"message": "All.", "sender": 1})
-    swap(first, second)
+    exchange(first, second)
 
 
 def main() -> None:

@@ -99,7 +99,7 @@ def run(folder: Path) -> Result:
                 "-p",
                 "pytest_asyncio.plugin",
                 "-p",
-                "swap_memories",
+                "replace_classes",
                 "-p",
                 "no:cacheprovider",
             ),
@@ -127,7 +127,7 @@ def _environment(report: Path) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join([str(HERE), str(root)]),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else litellm asks the network
-        "SWAP_REPORT": str(report),
+        "UPSTREAM_REPORT": str(report),
     }
 
 

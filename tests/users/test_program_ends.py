@@ -47,14 +47,14 @@ def test_what_was_changed_by_hand_at_last_is_there_when_the_run_goes_on(
     shown = program(file, "by hand")
     with open_run(file) as run:
         kinds = [row["kind"] for row in run.interventions(as_records=True)]
-        assert kinds == ["implant", "edit", "erase", "edit", "swap", "swap"]
+        assert kinds == ["implant", "edit", "erase", "edit", "exchange", "exchange"]
     street = resume(Street, file)
     assert remembered(street) == shown
     street.step()
     Services.of(street).recorder.close()
     with open_run(file) as run:
         kinds = [row["kind"] for row in run.interventions(as_records=True)]
-        assert kinds == ["implant", "edit", "erase", "edit", "swap", "swap"]
+        assert kinds == ["implant", "edit", "erase", "edit", "exchange", "exchange"]
         burns = [
             row
             for row in run.state(2, street.steps, as_records=True)

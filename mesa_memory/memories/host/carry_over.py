@@ -37,6 +37,7 @@ class PastMemory:
         records: its records.
         step: when.
         told: what the record of this run says of it.
+        own: whether it is a former memory of the same agent in the same run.
     """
 
     source: str
@@ -44,10 +45,11 @@ class PastMemory:
     records: RecordLookup
     step: float
     told: Mapping[str, Any]
+    own: bool = False
 
     def name_of(self, record: MemoryRecord) -> str:
         """The id in this run for a record of that run."""
-        return f"{self.source}:{record.id}"
+        return record.id if self.own else f"{self.source}:{record.id}"
 
 
 def take_over(
@@ -69,25 +71,37 @@ def take_over(
     layers = _chosen(memory, past, names)
     _check_empty(memory, layers)
     with changed_by_hand(memory, CARRY_OVER) as detail:
-        empty = {layer.name: layer_snapshot(layer) for layer in layers}
-        try:
-            found = [_held(layer, past) for layer in layers]
-            copies = _copied(memory, past, layers, found)
-            for layer, own in zip(layers, found, strict=True):
-                _put(layer, own, copies, memory.layer_context.now - past.step)
-        except (LookupError, TypeError, AttributeError, ValueError) as error:
-            for layer in layers:
-                restore_layer(layer, empty[layer.name], InMemoryRecords({}))
-            memory.layer_context.close_dropped()
-            raise MemoryMismatch(
-                f"{', '.join(layer.name for layer in layers)} of {past.source} cannot "
-                f"continue in {type(memory).__name__} ({type(error).__name__}: "
-                f"{error!s:.80}). Carry over into a memory whose layers are of the same "
-                "classes, made with the same arguments."
-            ) from error
+        copies = go_on(memory, past, layers)
         records = {copy.id: old for old, copy in copies.items()}
         detail |= dict(past.told, layers=[n.name for n in layers], records=records)
     return list(copies.values())
+
+
+def go_on(
+    memory: MemoryModule, past: PastMemory, layers: Sequence[Layer]
+) -> dict[str, MemoryRecord]:
+    """Lets empty layers go on as those of the same name ended; copies by old id.
+
+    Raises:
+        MemoryMismatch: if a layer of that name is of another kind; nothing has changed.
+    """
+    empty = {layer.name: layer_snapshot(layer) for layer in layers}
+    try:
+        found = [_held(layer, past) for layer in layers]
+        copies = _copied(memory, past, layers, found)
+        for layer, own in zip(layers, found, strict=True):
+            _put(layer, own, copies, memory.layer_context.now - past.step)
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        for layer in layers:
+            restore_layer(layer, empty[layer.name], InMemoryRecords({}))
+        memory.layer_context.close_dropped()
+        raise MemoryMismatch(
+            f"{', '.join(layer.name for layer in layers)} of {past.source} cannot "
+            f"continue in {type(memory).__name__} ({type(error).__name__}: "
+            f"{error!s:.80}). Carry over into a memory whose layers are of the same "
+            "classes, made with the same arguments."
+        ) from error
+    return copies
 
 
 def _chosen(
@@ -156,7 +170,7 @@ def _copied(
             old,
             _content(old, later),
             (past.name_of(old), *(copies[s].id for s in old.sources if s in copies)),
-            DERIVED if made else IMPORTED,
+            old.origin if made or past.own else IMPORTED,
             later,
             owners[old.id].part if made else None,
         )

@@ -1,6 +1,6 @@
 """Interventions in an agent's memory between two steps, and questions to it.
 
-``implant``, ``erase``, ``edit`` and ``swap`` change a live memory and are recorded as
+``implant``, ``erase``, ``edit`` and ``exchange`` change a live memory and are recorded as
 what they are; ``probe`` asks an agent something and leaves no trace in its memory.
 """
 
@@ -18,8 +18,8 @@ from mesa_memory.core.records import (
     EDITED,
     ERASED,
     EVICTED,
+    EXCHANGED,
     IMPORTED,
-    SWAPPED,
     MemoryRecord,
     Part,
 )
@@ -115,7 +115,7 @@ def edit(
     return new
 
 
-def swap(one: Any, other: Any) -> None:
+def exchange(one: Any, other: Any) -> None:
     """Exchanges the memories of two agents.
 
     Each agent's records are closed, and copies of the other's are opened in its name;
@@ -133,7 +133,7 @@ def swap(one: Any, other: Any) -> None:
     ]
     if kinds[0] != kinds[1] or left is right:
         raise ValueError(
-            "two memories of one class with the same layers can be swapped, got "
+            "two memories of one class with the same layers can be exchanged, got "
             f"{kinds[0]} of agent {one.unique_id} and {kinds[1]} of agent "
             f"{other.unique_id}"
         )
@@ -143,7 +143,7 @@ def swap(one: Any, other: Any) -> None:
     held = {m: [(r, r.current) for r in m.held_records()] for m in (left, right)}
     for memory, records in held.items():
         for record, _ in records:
-            memory.layer_context.close(record, SWAPPED)
+            memory.layer_context.close(record, EXCHANGED)
     for memory, source in ((left, right), (right, left)):
         copies = {}
         memory.layer_context.before = dict(memory.layer_context.log.numbers)
@@ -154,14 +154,14 @@ def swap(one: Any, other: Any) -> None:
                 memory.layer_context.close(copy, EVICTED)
             copies[record.id] = copy
         _restore(memory, states[source], copies)
-    _note(left, "swap", {"with": plain(other.unique_id)})
-    _note(right, "swap", {"with": plain(one.unique_id)})
+    _note(left, "exchange", {"with": plain(other.unique_id)})
+    _note(right, "exchange", {"with": plain(one.unique_id)})
 
 
 def take_back(memory: MemoryModule, ended: Collection[str]) -> None:
     """Lists the records of a memory again, after its agent had another one.
 
-    The record of the run has ended them; copies of them are opened, as by ``swap``.
+    The record of the run has ended them; copies of them are opened, as by ``exchange``.
 
     Args:
         memory: is held again; its work has been joined.

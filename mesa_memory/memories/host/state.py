@@ -43,6 +43,7 @@ def snapshot_of(memory: Any) -> dict[str, Any]:
         **({"lived": context.lived} if context.lived else {}),
         **({"before": dict(context.before)} if context.before else {}),
         **({"leaving": leaving} if leaving else {}),
+        **({"made_by": context.made_by} if context.made_by else {}),
         **({"parts": parts} if parts else {}),
         **({"state": own} if own else {}),
         **({"names": left} if left else {}),
@@ -63,6 +64,7 @@ def restore_memory(
     work.failures = snapshot["failures"]
     work.unusable = snapshot.get("unusable", 0)
     context.lived = snapshot.get("lived", 0)
+    context.made_by = snapshot.get("made_by", "")
     context.filtered = dict.fromkeys(snapshot.get("filtered", ()))
     context.leaving = {key: (why, at) for key, why, at in snapshot.get("leaving", ())}
     context.names.remember(snapshot.get("names", ()))

@@ -15,6 +15,8 @@ from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.hosts.mesa import model as mesa
 from mesa_memory.llm.cost.usage import Usage
 from mesa_memory.memories.host.layer_names import memories_beside, memories_of
+from mesa_memory.memories.registry import OUR_MEMORIES
+from mesa_memory.memories.replacement import replace_memory
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import BY_RESEARCHER
 
@@ -114,7 +116,7 @@ def restore(
         )
     for key, memory in here.items():
         if key in states:
-            _take_up(key, memory, states[key], shelf)
+            _take_up(key, _replaced(memory, states[key]), states[key], shelf)
     version, words, gauss = own["random"]
     model.random.setstate((version, tuple(words), gauss))
     model.rng.bit_generator.state = own["rng"]
@@ -136,6 +138,14 @@ def _used(model: Any) -> dict[str, dict[str, Any]]:
         for purpose, used in sorted(Services.of(model).ledger.of_run().items())
         if purpose not in BY_RESEARCHER
     }
+
+
+def _replaced(memory: Any, state: Mapping[str, Any]) -> Any:
+    """The memory; or another one, if ``replace_memory`` gave one of ours before."""
+    agent, name = memory.agent, state.get("made_by")
+    if name not in list(OUR_MEMORIES) or agent.memory is not memory:
+        return memory
+    return replace_memory(agent, name)
 
 
 def _take_up(

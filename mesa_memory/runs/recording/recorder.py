@@ -140,7 +140,7 @@ class Recorder(Collector):
         if self.muted or model is None or not self.active:
             return
         self._flush()
-        self._close_dropped()
+        self.close_dropped()
         now, outcomes = clock(model), Services.of(model).outcomes
         self.changes.scenes = self._scenes.rows(model, outcomes, now)
         self.step = now
@@ -242,7 +242,7 @@ class Recorder(Collector):
         late = self.step is None and model is not None and clock(model) > 0
         half = late or not (model is None or self.stands)
         if not half:
-            self._close_dropped()
+            self.close_dropped()
             self.checkpoint(extends=True)
             if self.changes:  # the model is gone, or has not finished a step
                 self._hand_over(finished=False)
@@ -279,6 +279,7 @@ class Recorder(Collector):
         """``checkpoint``, and waits until every finished step is in the store."""
         if extends:
             self._flush()
+            self.close_dropped()
         self.checkpoint(extends)
         if self._writer is not None:
             try:
@@ -311,7 +312,7 @@ class Recorder(Collector):
                 raise
             logger.warning("%s The run continues unrecorded.", error)
 
-    def _close_dropped(self) -> None:
+    def close_dropped(self) -> None:
         """Closes the records and memories that users have removed by hand."""
         model = self._model()
         if model is None:

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import RunInUse, StoreCorrupt
+from mesa_memory.memories.replacement import replace_memory, replacements
 from mesa_memory.runs.recording import checkpoints
 from mesa_memory.runs.recording.attachment import Attachment
 from mesa_memory.runs.recording.paid_answers import PaidAnswers
@@ -166,6 +167,7 @@ def fork(
     step: float | None = None,
     edit: Callable[[Any], Any] | None = None,
     *,
+    memory: Any = None,
     run: int | None = None,
     name: str | None = None,
     trust: bool = False,
@@ -179,18 +181,27 @@ def fork(
     Args:
         model_class, location, step, run, trust, parameters: see ``resume``.
         edit: called with the new model before its first step, to change something.
+        memory: the agents' memory from then on, see ``interventions.replace_memory``: a
+            name or a class for all who have one, or a mapping of unique ids to these.
+            An argument ``memory`` of your model is given by a function:
+            ``fork(partial(Town, memory="fact"), file)``.
         name: of the new run.
 
     Raises:
         ParameterError, StoreError, ValueError: see ``resume``.
+        UnknownMemory, TypeError: for a wrong ``memory``; no run is begun.
     """
     with _opened(location, run) as (store, chosen, recorded):
         make = _maker(model_class, store, recorded, parameters, trust)
         with _restored(make, store, chosen, step, parameters) as (model, at):
+            given = [] if memory is None else replacements(model, memory)
             new = merged(recorded, parameters)
             _go_on(model, copy_run(store, chosen, at, name, new), at)
+    for agent, kind in given:
+        replace_memory(agent, kind)
     if edit is not None:
         edit(model)
+    checkpoint(model)
     return model
 
 

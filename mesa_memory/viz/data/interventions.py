@@ -16,7 +16,7 @@ KIND_LABELS = {
     "implant": "implanted by hand",
     "edit": "edited by hand",
     "erase": "erased by hand",
-    "swap": "swapped by hand",
+    "exchange": "exchanged by hand",
 }
 
 

@@ -22,7 +22,7 @@ PLACES = {
     "mesa_llm.llm_agent": "STLTMemory",
 }
 
-REPORT = os.environ["SWAP_REPORT"]
+REPORT = os.environ["UPSTREAM_REPORT"]
 
 outcomes: dict[str, list[str]] = {}
 strangers: set[str] = set()
@@ -38,7 +38,7 @@ def shim(original: ModuleType, name: str) -> ModuleType:
     return module
 
 
-def swap() -> None:
+def exchange() -> None:
     """Puts ours in place of theirs, for ``import`` and for attribute access."""
     originals = {place: import_module(place) for place in PLACES}
     for place, name in PLACES.items():
@@ -102,12 +102,12 @@ def pytest_runtest_logreport(report):
 
 
 def pytest_sessionfinish():
-    """Writes what happened to the file named by SWAP_REPORT."""
+    """Writes what happened to the file named by UPSTREAM_REPORT."""
     found = {"strangers": sorted(strangers), "touching": sorted(touching)}
     with open(REPORT, "w", encoding="utf-8") as file:
         json.dump({"outcomes": outcomes} | found, file)
 
 
-swap()
+exchange()
 block()
 watch()

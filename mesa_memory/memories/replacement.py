@@ -1,0 +1,104 @@
+"""Another memory for an agent in the middle of a run."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mesa_memory.core.snapshot import InMemoryRecords, encode, held
+from mesa_memory.memories import registry
+from mesa_memory.memories.host.carry_over import PastMemory, go_on
+from mesa_memory.memories.host.interventions import changed_by_hand
+from mesa_memory.memories.host.memory_module import MemoryModule
+
+#: name of the intervention
+REPLACE_MEMORY = "replace_memory"
+
+
+def replace_memory(agent: Any, memory: str | registry.Maker) -> Any:
+    """Gives an agent another memory; recorded, and kept when the run is resumed.
+
+    Layers of the same name and class go on with copies of their records, which lead to
+    the originals; the new memory's other layers begin empty. Events that no layer has
+    received yet arrive in the new memory. The former memory's records end now.
+
+    Args:
+        agent: its memory of another package is replaced by an empty one.
+        memory: a name, see ``mesa_memory.memories.registry``; or a class. The model of
+            a resumed run makes a class of your own itself, see ``resume``.
+
+    Returns:
+        The new memory, which is ``agent.memory`` now.
+
+    Raises:
+        UnknownMemory: if the name is unknown; lists the names.
+        TypeError: if ``memory`` is neither a name nor a class.
+        MemoryMismatch: if a layer cannot go on in one of its name and class, since it
+            was made with other arguments.
+    """
+    make, old = _maker(memory), getattr(agent, "memory", None)
+    if not isinstance(old, MemoryModule):
+        agent.memory = make(agent)
+        return agent.memory
+    detail: dict[str, Any]
+    with changed_by_hand(old, REPLACE_MEMORY) as detail:
+        new: Any = make(agent)
+        detail |= {"memory": type(new).__name__, "was": type(old).__name__}
+        if isinstance(new, MemoryModule):
+            new.layer_context.made_by = _name(make)
+            detail["layers"] = _continue(old, new)
+        agent.memory = new
+    if recorder := old.services.recorder:
+        recorder.close_dropped()
+    return new
+
+
+def replacements(model: Any, memory: Any) -> list[tuple[Any, str | registry.Maker]]:
+    """The agents that get another memory, and which.
+
+    Args:
+        memory: a name or a class for all agents with a memory; or a mapping of unique
+            ids to these.
+
+    Raises:
+        ValueError, UnknownMemory, TypeError: for an unknown agent or memory.
+    """
+    agents = {a.unique_id: a for a in model.agents if getattr(a, "memory", None)}
+    chosen = memory if isinstance(memory, Mapping) else dict.fromkeys(agents, memory)
+    for agent, kind in chosen.items():
+        if agent not in agents:
+            raise ValueError(
+                f"memory names no agent {agent!r:.40} with a memory; there are agents "
+                f"{', '.join(map(str, agents))}: memory={{unique_id: 'episodic'}}"
+            )
+        _maker(kind)
+    return [(agents[agent], kind) for agent, kind in chosen.items()]
+
+
+def _maker(memory: Any) -> registry.Maker:
+    if isinstance(memory, str):
+        return registry.find(memory)
+    if not callable(memory):
+        raise TypeError(
+            f"memory must be a name such as 'episodic', or a class, got {memory!r:.80}"
+        )
+    return memory
+
+
+def _name(make: registry.Maker) -> str:
+    """The name under which a resumed run finds the maker; empty for a user's own."""
+    return next((n for n, ours in registry.OUR_MEMORIES.items() if ours == make), "")
+
+
+def _continue(old: MemoryModule, new: MemoryModule) -> list[str]:
+    """Lets the layers that both memories have continue in the new one; their names."""
+    state = old.snapshot()
+    ahead = {r.id: r for r in held([state["waiting"], state["staging"]])}
+    records = {r.id: r for r in old.held_records() if r.id not in ahead}
+    kinds = {(layer.name, type(layer)) for layer in old.layers}
+    both = [x for x in new.layers if (x.name, type(x)) in kinds]
+    parts, now = encode(state).get("parts", {}), old.layer_context.now
+    whose = f"the former memory of agent {old.agent.unique_id}"
+    past = PastMemory(whose, parts, InMemoryRecords(records), now, {}, own=True)
+    go_on(new, past, both)
+    for event in ahead.values():
+        new.arrive(event.kind, event.content, event.origin)
+    return [layer.name for layer in both]

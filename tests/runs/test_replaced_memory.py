@@ -1,0 +1,146 @@
+"""An agent that is given another memory in the middle of a run."""
+
+import itertools
+
+import mesa
+import pytest
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import Services, configure, fork, open_run, register_policy, resume
+from mesa_memory.errors import MemoryMismatch, UnknownMemory
+from mesa_memory.interventions import replace_memory
+from mesa_memory.memories.registry import OUR_MEMORIES
+from tests.support.playing import held, recorded
+from tests.support.street import Neighbour
+from tests.support.tables import tables
+
+
+class Street(mesa.Model):
+    def __init__(self, kind="stlt", record=None, rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline", record=record)
+        name = register_policy("greet", lambda turn: "I greet my neighbour.")
+        for _ in range(3):
+            agent = Neighbour(self, CoTReasoning, name)
+            agent.memory = OUR_MEMORIES[kind](agent)
+
+    def step(self):
+        self.agents.shuffle_do("step")
+
+
+class Mine(OUR_MEMORIES["short_term"]):
+    """A class of the user's own."""
+
+
+def street(steps, kind="stlt", record=None):
+    made = Street(kind, record, rng=1)
+    for _ in range(steps):
+        made.step()
+    Services.of(made).flush()
+    return made
+
+
+def contents(memory):
+    return [(r.kind, r.step, r.content) for r in memory.current_records()]
+
+
+def test_every_memory_takes_the_place_of_every_other_and_lives_on():
+    for was, now in itertools.product(OUR_MEMORIES, repeat=2):
+        place = street(6, was)
+        agent = place.agents[0]
+        old = agent.memory
+        new = replace_memory(agent, now)
+        assert agent.memory is new is not old
+        mine = {(layer.name, type(layer)) for layer in old.layers}
+        both = mine & {(layer.name, type(layer)) for layer in new.layers}
+        if was == now:
+            assert contents(new) == contents(old), (was, now)
+            assert new.get_prompt_ready() == old.get_prompt_ready(), (was, now)
+        elif not both:
+            arrived = {r.id for r in new.current_records()}
+            assert len(arrived) <= 3, "only what no layer had received yet"
+        for _ in range(4):
+            place.step()
+        Services.of(place).flush()
+        assert new.current_records(), (was, now)
+
+
+def test_an_event_that_waits_for_the_next_step_is_not_lost():
+    place = street(2)
+    one, other = place.agents[0], place.agents[1]
+    one.send_message("Flee!", [other])
+    new = replace_memory(other, "episodic")
+    assert "Flee!" in new.get_prompt_ready()
+    place.step()
+    said = [r for r in new.current_records() if "Flee!" in str(r.content)]
+    assert [(r.origin, r.step) for r in said] == [("event", 2)]
+
+
+def test_a_replaced_memory_ends_at_once_and_its_copies_lead_to_their_originals(
+    tmp_path,
+):
+    file = tmp_path / "run.sqlite"
+    place = street(4, record=file)
+    agent = place.agents[0]
+    old = agent.memory.current_records()
+    new = replace_memory(agent, "layered")
+    copies = {r.sources[0]: r.origin for r in new.current_records() if r.sources}
+    assert copies.items() <= {r.id: r.origin for r in old}.items() and len(copies) > 5
+    assert len(new.current_records()) == len(old), "the newest wait for the next step"
+    place.step()
+    Services.of(place).recorder.close()
+    with open_run(file) as run:
+        rows = {row["id"]: row for row in tables(file)["records"]}
+        (change,) = run.interventions(as_records=True)
+    assert change["kind"] == "replace_memory"
+    assert change["detail"]["memory"] == "LayeredMemory"
+    assert change["detail"]["layers"] == ["window", "summary"]
+    for record in old:
+        assert rows[record.id]["closed_because"] == "replaced"
+        assert rows[record.id]["valid_to"] == 4
+
+
+def test_a_fork_gives_its_agents_another_memory_and_is_resumed_with_it(tmp_path):
+    file = tmp_path / "run.sqlite"
+    Services.of(street(4, record=file)).recorder.close()
+    whole = fork(Street, file, memory="episodic")
+    assert {type(a.memory).__name__ for a in whole.agents} == {"EpisodicMemory"}
+    whole.step()
+    then = held(whole)
+    Services.of(whole).recorder.close()
+    again = resume(Street, file)
+    assert held(again) == then
+    assert recorded(file, 2, 5).items() <= then.items()
+    again.step()
+    Services.of(again).recorder.close()
+    ids = [agent.unique_id for agent in again.agents]
+    some = fork(Street, file, run=1, memory={ids[0]: "fact", ids[1]: Mine})
+    kinds = [type(a.memory).__name__ for a in some.agents]
+    assert kinds == ["FactMemory", "Mine", "STLTMemory"]
+    Services.of(some).recorder.close()
+    with open_run(file, 1) as run:
+        assert run.steps == [1, 2, 3, 4], "the first run is as it was"
+
+
+def test_a_class_that_only_its_program_knows_is_named_when_the_fork_is_resumed(
+    tmp_path,
+):
+    file = tmp_path / "run.sqlite"
+    Services.of(street(3, record=file)).recorder.close()
+    Services.of(fork(Street, file, memory=Mine)).recorder.close()
+    with pytest.raises(MemoryMismatch, match="the run has Mine for agent 1"):
+        resume(Street, file)
+
+
+def test_a_wrong_memory_is_refused_and_leaves_no_fork(tmp_path):
+    file = tmp_path / "run.sqlite"
+    Services.of(street(2, record=file)).recorder.close()
+    for wrong, error, said in (
+        ("epsiodic", UnknownMemory, "no memory has the name 'epsiodic'"),
+        ({99: "fact"}, ValueError, r"no agent 99 .* agents 1, 2, 3"),
+        (7, TypeError, "memory must be"),
+    ):
+        with pytest.raises(error, match=said):
+            fork(Street, file, memory=wrong)
+    with open_run(file) as run:
+        assert len(run.runs()) == 1
