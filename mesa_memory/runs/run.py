@@ -7,6 +7,7 @@ from typing import Any, Self
 from sqlalchemy import select
 
 import mesa_memory.runs.calls as calls
+import mesa_memory.runs.decisions as decisions
 import mesa_memory.runs.export as exporting
 import mesa_memory.runs.provenance as provenance
 import mesa_memory.runs.recalls as recalls
@@ -185,8 +186,8 @@ class Run(RecordedRun):
         """The recalls of an agent, or of all, with a row for each candidate.
 
         ``used`` tells if the agent's reply used a shown record, by their common words
-        (``retrieval.overlap``). It is None without ``route_reasoning``, or if the agent
-        said nothing then.
+        (``retrieval.overlap``). It is None if the agent said nothing then,
+        or was left alone (``configure(model, agents=False)``).
         """
         return recalls.recalls(self, agent, step).given(as_records)
 
@@ -215,6 +216,20 @@ class Run(RecordedRun):
     ) -> Any:
         """The requests to language models, in the order they were recorded."""
         return calls.calls(self, agent, step, purpose).given(as_records)
+
+    def decisions(
+        self, agent: Any = None, step: float | None = None, *, as_records: bool = False
+    ) -> Any:
+        """What agents asked themselves: one row for each request, in order.
+
+        ``system`` and ``question`` are what was sent; ``memory`` is the text of the
+        agent's memory in it, and ``recalled`` the recalled lines that were shown (id,
+        text, score, and ``used`` if the answer has their words). ``answer`` and
+        ``tool_calls`` (name, arguments) came back; ``tools`` could be called;
+        ``followed`` are the events of the agent until its next request (id, text): the
+        results of tools, what it said, what it planned.
+        """
+        return decisions.decisions(self, agent, step).given(as_records)
 
     def cost(
         self, by: str | Sequence[str] = ("purpose",), *, as_records: bool = False

@@ -23,8 +23,10 @@ from mesa_memory.core.requests import (
 )
 from mesa_memory.core.text.redaction import cause
 from mesa_memory.errors import LLMRejected
+from mesa_memory.hosts.mesa_llm.agent_llm import own_llm
 from mesa_memory.llm.doubles import override as overrides
 from mesa_memory.llm.doubles.offline import advice, answerer
+from mesa_memory.runtime import reasoning  # noqa: F401, stands between agents and LLMs
 from mesa_memory.runtime.loop import background, elsewhere, in_event_loop
 from mesa_memory.runtime.queue import CommitQueue
 from mesa_memory.runtime.services import Services
@@ -94,7 +96,7 @@ class Connection:
         """Mesa-LLM's llm object of this memory."""
         if self._llm is None:
             model = self.target()[0]
-            own = getattr(self.memory.agent, "llm", None)
+            own = own_llm(self.memory.agent)
             self._llm = self.module_llm(model) if model else own
         return self._llm
 
@@ -124,7 +126,7 @@ class Connection:
         chosen = self.model_name or (known or self.services).model
         if chosen:
             return chosen, self.api_base
-        agents = getattr(self.memory.agent, "llm", None)
+        agents = own_llm(self.memory.agent)
         name = getattr(agents, "llm_model", None)
         base = getattr(agents, "api_base", None)
         base = self.api_base or (base if isinstance(base, str) else None)

@@ -1,8 +1,10 @@
-"""An agent's own reasoning through the same client as its memory.
+"""The requests of agents themselves, through the services of their model.
 
-``route_reasoning(agent)`` replaces ``agent.llm``, so that retries, deadlines, limits, the
-ledger and the budget hold for the whole agent. Where an agent of Mesa-LLM has ``act()``,
-whose requests show no memory, they carry it from then on.
+Where ``configure(model)`` was called, whatever an agent of Mesa-LLM asks through
+``agent.llm`` is counted, capped, retried, limited, recorded and replayed together with
+the requests of memories. The agent gets what Mesa-LLM would have given.
+
+``route_reasoning(agent)`` also changes what is asked: see there.
 """
 
 import asyncio
@@ -11,59 +13,108 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from pydantic import BaseModel
+
 from mesa_memory.core.render import NOTHING_RECENT
 from mesa_memory.core.requests import ChatRequest
 from mesa_memory.core.validate import checked_int
 from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.hosts.mesa_llm.agents import (
-    LLMPlace,
-    show_memory_to_actions,
-    surround_plans,
-)
+from mesa_memory.hosts.mesa_llm.agent_llm import LLMPlace, put_between
+from mesa_memory.hosts.mesa_llm.agents import show_memory_to_actions, surround_plans
 from mesa_memory.hosts.mesa_llm.prompts import cache_layout, shows_memory
+from mesa_memory.llm.doubles.override import AgentOverride, is_replaced
+from mesa_memory.llm.schemas import json_schema
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.services import Services
+from mesa_memory.tasks import find
 
+#: of an agent's own requests, unless a call gives another one
+PURPOSE = "reasoning"
+#: further arguments of ``generate``, in order
+_ARGUMENTS = ("tool_schema", "tool_choice", "response_format", "system_prompt")
 #: the agent that plans here and now, and what was read of its memory for it
 _planning: ContextVar[tuple[Any, Mapping[str, str]] | None] = ContextVar(
     "planning", default=None
 )
 
 
-class ReasoningLLM(LLMPlace):
-    """Takes the place of Mesa-LLM's ``ModuleLLM`` in an agent.
+class AgentLLM(LLMPlace):
+    """Stands in for an agent's ``llm``, and sends its requests through the services.
 
     Attributes:
+        agent: the agent.
         block: see ``route_reasoning``.
+        routed: True after ``route_reasoning``, which also covers agents of a model that
+            was not configured.
     """
 
-    def __init__(self, agent: Any) -> None:
-        super().__init__(agent.llm)
-        self._agent = agent
-        self.block: int | None = None
+    OWN = LLMPlace.OWN | {"agent", "block", "routed"}
 
-    def generate(self, *args: Any, **given: Any) -> Any:
-        """The response to a prompt, as litellm gives it; arguments as in Mesa-LLM.
+    def __init__(self, agent: Any, inner: Any) -> None:
+        super().__init__(inner)
+        self.agent = agent
+        self.block: int | None = None
+        self.routed = False
+
+    def generate(
+        self, prompt: Any = None, *args: Any, purpose: str = PURPOSE, **given: Any
+    ) -> Any:
+        """The response to a prompt, as litellm gives it.
+
+        Args:
+            prompt, args, given: as in Mesa-LLM.
+            purpose: names the request in the ledger and in the record.
 
         Raises:
             LLMError: if the model does not answer.
             HostChanged: if more is given than is known here.
             TypeError: if the prompt is neither text nor a list of texts.
+            ValueError: if a memory asks for this purpose.
         """
-        return self._services.complete(self._request(*args, **given)).raw
+        if not self._is_covered:
+            return self.inner.generate(prompt, *args, **given)
+        if is_replaced(self.inner, "generate"):
+            request = self._request_of_own(purpose, prompt, args, given)
+            own = AgentOverride(self.inner, (prompt, *args), given)
+            return self._services.complete(request, own).raw
+        request = self._request(purpose, prompt, *args, **given)
+        return self._services.complete(request).raw
 
-    async def agenerate(self, *args: Any, **given: Any) -> Any:
+    async def agenerate(
+        self, prompt: Any = None, *args: Any, purpose: str = PURPOSE, **given: Any
+    ) -> Any:
         """``generate``, for event loops."""
-        work = self._services.acomplete(self._request(*args, **given))
+        if not self._is_covered:
+            return await self.inner.agenerate(prompt, *args, **given)
+        if is_replaced(self.inner, "agenerate"):
+            request = self._request_of_own(purpose, prompt, args, given)
+            own = AgentOverride(self.inner, (prompt, *args), given)
+            # Code of the user's own stays in the event loop of the user.
+            return (await self._services.acomplete(request, own)).raw
+        request = self._request(purpose, prompt, *args, **given)
+        work = self._services.acomplete(request)
         return (await asyncio.wrap_future(background.submit(work))).raw
 
     @property
     def _services(self) -> Services:
-        return Services.of(self._agent.model)
+        return Services.of(self.agent.model)
+
+    @property
+    def _is_covered(self) -> bool:
+        """True if requests go through the services; says once if nobody chose."""
+        services = self._services
+        if services.agents is None and not self.routed:
+            services.say_once(
+                "What agents ask themselves is not counted, capped or recorded in this "
+                "model: call configure(model) before its agents are made, or "
+                "configure(model, agents=False) to leave them alone."
+            )
+        return bool(services.agents or self.routed)
 
     def _request(
         self,
-        prompt: str | list[str] | None = None,
+        purpose: str,
+        prompt: str | list[str] | None,
         tool_schema: list[dict] | None = None,
         tool_choice: str = "auto",
         response_format: Any = None,
@@ -78,29 +129,41 @@ class ReasoningLLM(LLMPlace):
         given = {
             "tools": tool_schema or None,
             "tool_choice": tool_choice if tool_schema else None,
-            "response_format": response_format,
+            "response_format": _as_schema(response_format),
             **self.options(more),
         }
-        text = (self.system_prompt if system_prompt is None else system_prompt) or ""
+        if system_prompt is None:
+            system_prompt = getattr(self.inner, "system_prompt", None)
+        text = system_prompt if isinstance(system_prompt, str) else ""
+        name, base = (getattr(self.inner, n, None) for n in ("llm_model", "api_base"))
         messages, edges = self._cache_layout(self.messages(prompt, text))
         return ChatRequest(
-            "reasoning",
-            self._agent.unique_id,
-            clock(self._agent.model),
+            _checked(purpose),
+            self.agent.unique_id,
+            clock(self.agent.model),
             text,
             "",
             schema=None,
-            model=self.llm_model,
-            api_base=self.api_base,
+            model=name if isinstance(name, str) else type(self.inner).__name__,
+            api_base=base if isinstance(base, str) else None,
             chat=messages,
             given={name: value for name, value in given.items() if value is not None},
             cut=edges,
         )
 
+    def _request_of_own(
+        self, purpose: str, prompt: Any, args: tuple, given: Mapping[str, Any]
+    ) -> ChatRequest:
+        """The request to a user's own code, which takes what it likes."""
+        texts = prompt if isinstance(prompt, list) else [prompt or ""]
+        asked = prompt if all(isinstance(t, str) for t in texts) else str(prompt)
+        known = {name: given[name] for name in _ARGUMENTS if name in given}
+        return self._request(purpose, asked, *args[: len(_ARGUMENTS)], **known)
+
     def _cache_layout(self, messages: list[dict[str, str]]) -> tuple[tuple, tuple]:
         """The messages with the edges at which a cache may cut them."""
         agent, read = _planning.get() or (None, {})
-        if agent is self._agent:
+        if agent is self.agent:
             task = getattr(agent, "step_prompt", None)
             found = cache_layout(messages, read, agent.memory.steady, task)
             if found is not None:
@@ -115,10 +178,36 @@ class ReasoningLLM(LLMPlace):
         return tuple(messages), ()
 
 
-def route_reasoning(agent: Any, block: int | None = None) -> ReasoningLLM:
-    """Sends the agent's reasoning through the services of its model.
+def _as_schema(form: Any) -> Any:
+    """A class of replies as servers take it."""
+    is_model = isinstance(form, type) and issubclass(form, BaseModel)
+    return json_schema(form) if is_model else form
 
-    Each request with which the agent plans or acts then shows its memory once. The one
+
+def _checked(purpose: str) -> str:
+    """The purpose of an agent's own request."""
+    if isinstance(purpose, str) and purpose.strip() and find(purpose) is None:
+        return purpose
+    raise ValueError(
+        f"purpose must be a name that no task of a memory has, such as 'vote', got "
+        f"{purpose!r}"
+    )
+
+
+def _stand_in(agent: Any, llm: Any) -> AgentLLM | None:
+    """What gives the requests of an agent to the services of its model, if it has any."""
+    model = getattr(agent, "model", None)
+    known = model is not None and Services.exist(model)
+    return AgentLLM(agent, llm) if known else None
+
+
+put_between(_stand_in)
+
+
+def route_reasoning(agent: Any, block: int | None = None) -> AgentLLM:
+    """Arranges what an agent asks, and sends it through the services of its model.
+
+    ``configure(model)`` alone sends it there unchanged. With this function each request with which the agent plans or acts then shows its memory once. The one
     that turns a finished plan into calls of tools shows none, as in Mesa-LLM.
 
     By default requests are worded as Mesa-LLM words them and show exactly what the
@@ -138,9 +227,9 @@ def route_reasoning(agent: Any, block: int | None = None) -> ReasoningLLM:
         ValueError: if block is not a whole number above 0.
     """
     chosen = None if block is None else checked_int("block", block)
-    if not isinstance(agent.llm, ReasoningLLM):
-        agent.llm = ReasoningLLM(agent)
-    agent.llm.block = chosen
+    if not isinstance(agent.llm, AgentLLM):
+        agent.llm = AgentLLM(agent, agent.llm)
+    agent.llm.block, agent.llm.routed = chosen, True
     surround_plans(agent, planning)
     show_memory_to_actions(agent, with_memory)
     return agent.llm
@@ -151,7 +240,7 @@ def planning(agent: Any) -> Iterator[None]:
     """Meanwhile the agent's requests, and its reads of its memory, are laid out."""
     block = getattr(agent.llm, "block", None)
     reads = getattr(agent.memory, "cache_layout", None)
-    if block is None or reads is None or not isinstance(agent.llm, ReasoningLLM):
+    if block is None or reads is None or not isinstance(agent.llm, AgentLLM):
         yield
         return
     before = _planning.get()

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.records import Observer, RecordBus
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.text.redaction import scrub_reply
 from mesa_memory.embedders import embedder as embedder_of
@@ -52,6 +52,7 @@ class Services:
         execution: ``"deferred"`` or ``"blocking"``.
         llm: answers every memory's requests; None asks the providers.
         offline_for_all: ``llm`` also answers memories whose own was replaced.
+        agents: True if agents' own requests come here; None before ``configure``.
         model: asked by memories without an own ``llm_model``; None is the agent's.
         embedder: turns texts into vectors; what it needs is loaded on first use.
         settings: how requests are sent.
@@ -76,6 +77,7 @@ class Services:
         self.execution = execution_of(os.environ.get("MESA_MEMORY_EXECUTION"))
         self.llm: LLM | AsyncLLM | None = None
         self.offline_for_all = False
+        self.agents: bool | None = None
         self.model: str | None = None
         self.embedder: Any = embedder_of("static")
         self.settings = LLMSettings()
@@ -88,6 +90,7 @@ class Services:
         self.cache: ResponseCache | None = None
         self.replicate = 0
         self.occurrences: Occurrences | None = None
+        self._decisions = Occurrences(str(seed))
         self.outcomes: tuple[str, ...] = ()
         self.shared = SingleFlight()
         self.vectors = Vectors()
@@ -171,9 +174,9 @@ class Services:
 
     def instant(self, model: str | None, replaced: bool) -> bool:
         """True if requests for ``model`` are answered without any waiting."""
-        if replaced and self.replay is None:
-            return False
-        return bool(getattr(self._client(model), "instant", False))
+        client = self.replay or self.llm or self._named(model)
+        own = replaced and self.replay is None
+        return bool(not own and getattr(client, "instant", False))
 
     @property
     def embeds_here(self) -> bool:
@@ -218,7 +221,7 @@ class Services:
         Args:
             own: answers in place of the configured model.
         """
-        client: Any = self._client(request.model, own)
+        client: Any = self._client(request, own)
         if not hasattr(client, "complete"):
             return background.submit(self.acomplete(request, own)).result()
         if (paid := self._paid_before(request, client)) is not None:
@@ -231,16 +234,18 @@ class Services:
 
     async def acomplete(self, request: LLMRequest, own: Any = None) -> Reply:
         """``complete``, in the background loop."""
-        client: Any = self._client(request.model, own)
+        client: Any = self._client(request, own)
         paid = self._paid_before(request, client)
         if self.cache is None or not self._can_cache(client):
             return await self._ask(request, client) if paid is None else paid
         key = request_key(request, self.settings, self.replicate)
+        decides = isinstance(request, ChatRequest)  # each agent for itself
+        numbers = self.occurrences or (self._decisions if decides else None)
         if paid is not None:
-            if self.occurrences is not None:
-                self.occurrences.take(key, request)
+            if numbers is not None:
+                numbers.take(key, request)
             return paid
-        async with self.cache.claim(key, request, self.occurrences) as cached:
+        async with self.cache.claim(key, request, numbers) as cached:
             if cached.reply is None:
                 return await self._ask(request, client, cached)
             return self._give_cached(request, cached.reply)
@@ -291,18 +296,23 @@ class Services:
 
     def live_client(self, request: LLMRequest) -> LLM | AsyncLLM:
         """The client for a request without a recorded answer."""
-        return self._live(request.model)
+        return self._live(request)
 
-    def _client(self, model: str | None, own: Any = None) -> LLM | AsyncLLM:
-        return self._live(model, own) if self.replay is None else self.replay
+    def _client(self, request: LLMRequest, own: Any = None) -> LLM | AsyncLLM:
+        return self._live(request, own) if self.replay is None else self.replay
 
-    def _live(self, model: str | None, own: Any = None) -> LLM | AsyncLLM:
+    def _live(self, request: LLMRequest, own: Any = None) -> LLM | AsyncLLM:
         if own is not None:
             return own
-        if self.llm is not None:
-            return self.llm
+        # What agents ask themselves goes to the models that they name.
+        if self.llm is None or isinstance(request, ChatRequest):
+            return self._named(request.model)
+        return self.llm
+
+    def _named(self, model: str | None) -> LLM | AsyncLLM:
+        """The client for a model."""
         if model and model.partition("/")[0] == PROVIDER:
-            return self._offline
+            return self.llm if isinstance(self.llm, OfflineLLM) else self._offline
         if self._provider is None:
             from mesa_memory.llm.providers.client import ProviderClient
 

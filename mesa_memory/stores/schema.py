@@ -185,7 +185,9 @@ prompts = _log(
 #: one request to a language model; ``failed`` lists its failed attempts (model, kind,
 #: HTTP status, action); ``replayed`` if a recorded run answered it, ``cached``
 #: if the response cache did; ``tokens_cached`` are those of ``tokens_in`` that the provider read
-#: from its cache; ``given_up`` says why a memory could not use the reply, if it gave up
+#: from its cache; ``given_up`` says why a memory could not use the reply, if it gave up;
+#: ``decision`` of an agent's own request has the names of its ``tools``,
+#: ``tool_choice``, ``response_format`` and the ids of the records that ``followed``
 calls = _log(
     "calls",
     Column("purpose", Text),
@@ -196,6 +198,7 @@ calls = _log(
     Column("replayed", Boolean()),
     Column("error", Text),
     Column("given_up", Text),
+    Column("decision", Document(dict)),
     *_answer(),
 )
 

@@ -55,9 +55,9 @@ def test_without_layout_a_request_is_as_mesa_llm_makes_it(reasoning, monkeypatch
     seen = []
     routed = Village("stlt", reasoning, block=None)
     agent = routed.agents[0]
-    make = type(agent.llm._inner)._build_messages
+    make = type(agent.llm.inner)._build_messages
     monkeypatch.setattr(
-        type(agent.llm._inner),
+        type(agent.llm.inner),
         "_build_messages",
         lambda self, *given: seen.append(make(self, *given)) or seen[-1],
     )

@@ -1,7 +1,4 @@
-"""The models of README and tutorial, as they stand there, with any memory and size.
-
-What their agents say themselves is asked through the services, too, so that it is counted.
-"""
+"""The models of README and tutorial, as they stand there, with any memory and size."""
 
 import re
 from collections.abc import Callable
@@ -11,31 +8,26 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from mesa_memory import route_reasoning
 from mesa_memory.memories import registry
 
 ROOT = Path(__file__).parent.parent.parent
-#: file, and what is before and after the code of the model in it
-README = ("README.md", "```python\n(import mesa\n.*?)```\n\n```text\n")
-TUTORIAL = ("docs/tutorial.md", ":caption: village.py\n\n(.*?)```")
+#: what is before and after the code of the model in a page
+CODE = {
+    "README.md": "```python\n(import mesa\n.*?)```\n\n```text\n",
+    "docs/tutorial.md": ":caption: village.py\n\n(.*?)```",
+}
 
 
 def street(n: int, memory: str, rng: Any = None) -> Any:
     """README's street."""
-    return _counted(_code(README)["Street"](_made(memory), n, rng=rng))
+    return code_of("README.md")["Street"](_made(memory), n, rng=rng)
 
 
 def village(n: int, memory: str, rng: Any = None) -> Any:
     """The tutorial's village."""
-    code = _code(TUTORIAL)
+    code = code_of("docs/tutorial.md")
     code["MEMORIES"][memory] = _made(memory)
-    return _counted(code["Village"](n, memory, rng=rng))
-
-
-def _counted(model: Any) -> Any:
-    for agent in model.agents:
-        route_reasoning(agent, block=None)
-    return model
+    return code["Village"](n, memory, rng=rng)
 
 
 def _made(memory: str) -> Callable[[Any], Any]:
@@ -43,12 +35,18 @@ def _made(memory: str) -> Callable[[Any], Any]:
 
 
 @cache
-def _code(page: tuple[str, str]) -> dict[str, Any]:
-    """What the code of a page defines."""
-    name, pattern = page
-    found = re.search(pattern, (ROOT / name).read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None, f"{name} has no model any more where it was"
+def code_of(page: str, asks: str = "") -> dict[str, Any]:
+    """What the code of a page defines.
+
+    Args:
+        asks: source of the model that agents ask in place of the page's function.
+    """
+    found = re.search(CODE[page], (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None, f"{page} has no model any more where it was"
+    code = (
+        re.sub(r"register_policy\(\"\w+\", \w+\)", asks, found[1]) if asks else found[1]
+    )
     defined: dict[str, Any] = {"__name__": "page"}
     with redirect_stdout(StringIO()):
-        exec(found[1], defined)
+        exec(code, defined)
     return defined

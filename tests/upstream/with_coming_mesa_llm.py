@@ -256,9 +256,11 @@ def test_a_name_that_is_gone_is_an_error_that_says_what_to_do(name, monkeypatch)
 
 def test_a_model_object_that_makes_no_messages_is_an_error(monkeypatch):
     agent, _ = person()
-    monkeypatch.delattr(type(agent.llm), "_build_messages")
+    own = agent.llm.inner
+    agent.llm = own
+    monkeypatch.delattr(type(own), "_build_messages")
     with pytest.raises(HostChanged, match=r"lacks _build_messages.*pip install"):
-        route_reasoning(agent)
+        agent.llm.generate("Go.")
 
 
 def test_memories_take_what_the_coming_base_class_takes():

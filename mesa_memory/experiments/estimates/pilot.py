@@ -26,7 +26,6 @@ from mesa_memory.llm.doubles.policy import (
 )
 from mesa_memory.llm.doubles.replay import override_client
 from mesa_memory.llm.tokens import count_tokens
-from mesa_memory.runtime.reasoning import ReasoningLLM, route_reasoning
 from mesa_memory.runtime.services import Services
 
 #: share of a pilot, at its end, whose mean goes on after it
@@ -133,6 +132,7 @@ def run_pilot(
         warnings.simplefilter("ignore")  # the run itself will warn
         model = model_class(**_arguments(model_class, parameters, seed))
         services = Services.of(model)
+        services.agents = True
         services.replay = pilot  # the model may have configured another one
         services.ledger.budget = Budget()
         if not services.embeds_here:
@@ -141,10 +141,7 @@ def run_pilot(
             if change is not None:
                 change(model)
             for agent in model.agents:
-                own = getattr(agent, "llm", None)
-                people += own is not None or hasattr(agent, "memory")
-                if own is not None and not isinstance(own, ReasoningLLM):
-                    route_reasoning(agent, block=None)  # prompts stay as they are
+                people += hasattr(agent, "llm") or hasattr(agent, "memory")
             model.step()
             services.flush()
             progress(pilot.step)

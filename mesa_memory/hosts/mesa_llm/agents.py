@@ -4,8 +4,8 @@ Known are Mesa-LLM 0.3.2, and what its next version has in public: agents with `
 whose requests show no memory, and a ``generate`` that can ask a model not to think.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from mesa_memory.hosts import changed
@@ -25,7 +25,6 @@ except ImportError as error:
 
 __all__ = [
     "LLMAgent",
-    "LLMPlace",
     "Memory",
     "MemoryEntry",
     "ModuleLLM",
@@ -34,66 +33,10 @@ __all__ = [
     "surround_plans",
 ]
 
-#: providers that take ``think``
-_THINKERS = ("ollama", "ollama_chat")
 #: gives the prompt of an agent's request, with its memory
 type Shown = Callable[[Any, Any], Any]
 #: gives the context in which an agent plans
 type Around = Callable[[Any], AbstractContextManager[Any]]
-
-
-class LLMPlace:
-    """Takes the place of an agent's ``llm`` and delegates the rest to it.
-
-    Raises:
-        HostChanged: if Mesa-LLM makes messages in another way.
-    """
-
-    def __init__(self, inner: Any) -> None:
-        if not hasattr(inner, "_build_messages"):
-            raise changed(
-                "mesa-llm", "its ModuleLLM lacks _build_messages", UPGRADE_ADVICE
-            )
-        self._inner = inner
-        self.llm_model: str = inner.llm_model
-        self.api_base: str | None = inner.api_base
-        self.system_prompt: str | None = inner.system_prompt
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_inner" or name.startswith("__"):  # not there yet
-            raise AttributeError(name)
-        return getattr(self._inner, name)
-
-    @contextmanager
-    def _one_shot_completion(self) -> Iterator[None]:
-        """Switches Mesa-LLM's retries off for a request; already the case here."""
-        yield
-
-    def messages(self, prompt: Any, system: str) -> list[dict[str, str]]:
-        """A prompt as messages, as Mesa-LLM makes them.
-
-        Raises:
-            TypeError: if the prompt is neither text nor a list of texts.
-        """
-        return list(self._inner._build_messages(prompt, system))
-
-    def options(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The provider options for arguments that only some versions of ``generate`` have.
-
-        Raises:
-            HostChanged: if it is something unknown.
-        """
-        unknown = sorted(given.keys() - {"suppress_thinking"})
-        if unknown:
-            raise changed(
-                "mesa-llm",
-                f"it calls generate() with {', '.join(unknown)}",
-                UPGRADE_ADVICE,
-            )
-        thinker = self.llm_model.partition("/")[0] in _THINKERS
-        if given.get("suppress_thinking") and thinker:
-            return {"think": False, "drop_params": True}
-        return {}
 
 
 def show_memory_to_actions(agent: Any, shown: Shown) -> None:

@@ -8,8 +8,9 @@ the replacement is asked, in Mesa-LLM's way.
 import asyncio
 import inspect
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from mesa_memory.core.requests import LLMRequest, Reply
@@ -17,8 +18,11 @@ from mesa_memory.core.text import redaction
 from mesa_memory.core.text.replies import end_of
 from mesa_memory.hosts.litellm import finish_reason
 from mesa_memory.hosts.mesa_llm.agents import ModuleLLM
+from mesa_memory.llm.cost import pricing
+from mesa_memory.llm.cost.price import Price
 from mesa_memory.llm.doubles.policy import PROVIDER, enable
 from mesa_memory.llm.schemas import sent_schema
+from mesa_memory.llm.token_counts import TokenCounts
 from mesa_memory.tasks.consolidate import Summary
 
 _ORIGINAL = {name: getattr(ModuleLLM, name) for name in ("generate", "agenerate")}
@@ -86,6 +90,30 @@ class GenerateOverride(LLMOverride):
         return await asyncio.to_thread(self.complete, request)
 
 
+class AgentOverride:
+    """Asks what a user has put in the place of an agent's llm, as the agent asked it.
+
+    Args:
+        llm: an object with ``generate`` or ``agenerate``.
+        args, given: the arguments of the agent's call.
+    """
+
+    def __init__(self, llm: Any, args: tuple, given: Mapping[str, Any]) -> None:
+        self.llm, self._args, self._given = llm, args, given
+
+    def complete(self, request: LLMRequest) -> Reply:
+        """The answer of ``generate``; errors are those of the user's code."""
+        return _agents_reply(self.llm.generate(*self._args, **self._given))
+
+    async def acomplete(self, request: LLMRequest) -> Reply:
+        """The answer of ``agenerate``."""
+        return _agents_reply(await self.llm.agenerate(*self._args, **self._given))
+
+    def price(self, model: str | None) -> Price | None:
+        """The price of the model's tokens; None if unknown."""
+        return pricing.price(model) if model else None
+
+
 @contextmanager
 def _typed_faults(request: LLMRequest) -> Iterator[None]:
     """A provider's error as ours, so that an outage is not the end here either."""
@@ -115,3 +143,23 @@ def _reply(response: Any) -> Reply:
         finish=end_of(finish_reason(choice)),
         raw=response,
     )
+
+
+def _agents_reply(response: Any) -> Reply:
+    """The reply in a response, which the agent gets as it is, of whatever kind."""
+    try:
+        reply = _reply(response)
+    except (AttributeError, IndexError, TypeError):
+        return Reply(response if isinstance(response, str) else None, raw=response)
+    counts = TokenCounts.of(getattr(response, "usage", None))
+    return replace(
+        reply,
+        model=_text(getattr(response, "model", "")),
+        prompt_tokens=counts.prompt,
+        completion_tokens=counts.completion,
+        cached_tokens=counts.cached,
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

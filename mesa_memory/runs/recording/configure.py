@@ -16,6 +16,7 @@ from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.runs.recording.config import ON_FAILURE, Recording
+from mesa_memory.runtime import reasoning  # noqa: F401, stands between agents and LLMs
 from mesa_memory.runtime.queue import execution_of
 from mesa_memory.runtime.services import Services
 
@@ -35,6 +36,7 @@ UNCHANGED: Any = Unchanged()
 def configure(
     model: Any,
     *,
+    agents: bool = UNCHANGED,
     llm: LLM | AsyncLLM | str | None = UNCHANGED,
     offline: str | None = UNCHANGED,
     execution: str | None = UNCHANGED,
@@ -57,6 +59,10 @@ def configure(
 
     Args:
         model: the Mesa model.
+        agents: True (at first) sends what agents ask through ``agent.llm`` the same way
+            as the requests of memories: counted, capped, retried, recorded and
+            replayed. They are asked in the same words, of the model that each agent
+            names. False leaves the agents alone.
         llm: ``"offline"``, a model name for all memories (``"provider/model"``), or
             an object with ``complete`` or ``acomplete``. None (at first) asks each
             agent's model.
@@ -112,7 +118,7 @@ def configure(
     chosen |= _caching(cache, replicate) | _noting(outcomes)
     services = Services.of(model)
     sending = replace(services.settings, **settings)
-    chosen |= _replay(model, services, replay, on_miss)
+    chosen |= _replay(model, services, replay, on_miss) | _covering(services, agents)
     if record is not UNCHANGED:
         before, services.recorder = services.recorder, None
         if before is not None:
@@ -144,6 +150,15 @@ def _limits(max_pending_steps: Any, on_failure: Any) -> dict[str, Any]:
             "max_pending_steps", max_pending_steps
         )
     return chosen
+
+
+def _covering(services: Services, agents: Any) -> dict[str, Any]:
+    """Checks ``agents``; the first call covers them unless it says otherwise."""
+    if agents is UNCHANGED:
+        return {} if services.agents is not None else {"agents": True}
+    if not isinstance(agents, bool):
+        raise TypeError(f"agents must be True or False, got {agents!r:.80}")
+    return {"agents": agents}
 
 
 def _answering(llm: Any, offline: Any, embedder: Any) -> dict[str, Any]:

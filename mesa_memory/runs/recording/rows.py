@@ -2,9 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,13 @@ import numpy as np
 from mesa_memory.core import render
 from mesa_memory.core.fault_table import FailedAttempt
 from mesa_memory.core.records import DERIVED, MemoryRecord
-from mesa_memory.core.render import event_text
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import ChatRequest, LLMRequest
 from mesa_memory.core.snapshot import encode
-from mesa_memory.core.text.tool_calls import functions
 from mesa_memory.hosts.mesa_llm.names import own_name
 from mesa_memory.llm.doubles.replay import response_data
-from mesa_memory.retrieval import overlap
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.runs.recording.collector import Call, Changes, Recall
+from mesa_memory.runs.recording.decisions import decision, followed, replies_to, used_in
 from mesa_memory.runs.recording.vectors import row_of
 from mesa_memory.stores.base import Batch
 from mesa_memory.tasks import BY_RESEARCHER
@@ -144,8 +141,12 @@ def asking(request: LLMRequest) -> str:
     return "" if request.agent is None else str(request.agent)
 
 
-def call_row(call: Call) -> dict[str, Any]:
-    """A request to a language model, and its answer or error."""
+def call_row(call: Call, then: Sequence[str] = ()) -> dict[str, Any]:
+    """A request to a language model, and its answer or error.
+
+    Args:
+        then: ids of the records that followed from it; see ``decisions.followed``.
+    """
     request, reply = call.request, call.reply
     prompt = request.messages()
     row: dict[str, Any] = {
@@ -158,6 +159,7 @@ def call_row(call: Call) -> dict[str, Any]:
         "prompt_hash": _hash(request.model, prompt),
         "replayed": call.replayed,
         "cached": bool(reply and reply.cached),
+        "decision": decision(request, then),
     }
     if reply is None:
         failed = getattr(call.error, "failed", None)
@@ -170,7 +172,7 @@ def call_row(call: Call) -> dict[str, Any]:
     return row | {
         "given_up": (refusal and refusal.reason) or None,
         "reply": reply.text,
-        "raw": response_data(reply.raw) if request.purpose == "reasoning" else None,
+        "raw": response_data(reply.raw) if isinstance(request, ChatRequest) else None,
         "tokens_in": reply.prompt_tokens,
         "tokens_out": reply.completion_tokens,
         "tokens_cached": reply.cached_tokens,
@@ -187,70 +189,6 @@ def call_row(call: Call) -> dict[str, Any]:
 
 def _attempts(failed: Sequence[FailedAttempt]) -> list[dict[str, Any]] | None:
     return [attempt._asdict() for attempt in failed] or None
-
-
-# -- the records that a reply used ----------------------------------------------------
-
-#: of the requests with which an agent reasons, if they go through the package
-REASONING_PURPOSE = "reasoning"
-#: of the recalls that are read for such a request
-READ_PURPOSE = "prompt"
-#: as much of a line is compared
-LINE_CHARS = 2000
-
-
-def replies_to(recalls: Sequence[Recall], calls: Iterable[Call]) -> dict[int, str]:
-    """The replies after each recall, by its place among the recalls.
-
-    Replies belong to all that the agent read since those before. A recall after which
-    nothing was said, such as of an agent whose reasoning goes elsewhere, is not there.
-    """
-    read = [
-        (recall.place, number, None)
-        for number, recall in enumerate(recalls)
-        if recall.whose.get("purpose") == READ_PURPOSE
-    ]
-    said = [
-        (call.turn, len(recalls), call)
-        for call in calls
-        if call.request.purpose == REASONING_PURPOSE and call.reply is not None
-    ]
-    found: dict[int, list[str]] = {}
-    shown: dict[Any, list[int]] = {}  # numbers of what each agent has read last
-    answered: set[Any] = set()
-    for _, number, call in sorted(chain(read, said), key=lambda each: each[:2]):
-        if call is None:
-            agent = recalls[number].whose["agent"]
-            if agent in answered:
-                answered.discard(agent)
-                shown[agent] = []
-            shown.setdefault(agent, []).append(number)
-        else:
-            agent = call.request.agent
-            answered.add(agent)
-            for place in shown.get(agent, ()):
-                found.setdefault(place, []).append(_said(call))
-    return {place: "\n".join(texts) for place, texts in found.items()}
-
-
-def used_in(records: Sequence[MemoryRecord], reply: str) -> list[bool]:
-    """For each record, shown together with the others: did the reply use it?"""
-    return overlap.used([_line(record) for record in records], reply)
-
-
-def _said(call: Call) -> str:
-    """All that a reply says: its text, and the arguments of the tools that it calls."""
-    assert call.reply is not None
-    raw = response_data(call.reply.raw) if call.reply.raw is not None else None
-    arguments = (str(one.get("arguments") or "") for one in functions(raw))
-    return "\n".join([call.reply.text or "", *arguments])
-
-
-def _line(record: MemoryRecord) -> str:
-    return event_text(record.kind, record.content, LINE_CHARS)
-
-
-# -- a whole step ---------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -289,6 +227,7 @@ class StepBatch:
             changes.calls,
             key=lambda c: (str(c.request.agent), c.request.purpose, c.occurrence),
         )
+        then = followed(changes.opened, changes.calls)
         return Batch(
             step=step,
             opened=opened,
@@ -302,7 +241,11 @@ class StepBatch:
             staled=changes.staled,
             recalls=_recall_rows(changes),
             prompts=[row for _, row in sorted(changes.prompts, key=lambda c: c[0])],
-            calls=[call_row(call) for call in calls if not _is_probe(call)],
+            calls=[
+                call_row(call, then.get(call.turn, ()))
+                for call in calls
+                if not _is_probe(call)
+            ],
             probes=[call_row(call) for call in calls if _is_probe(call)],
             interventions=changes.interventions,
             answers=[
