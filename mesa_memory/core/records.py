@@ -8,6 +8,7 @@ table. Ids count up per agent, layer and kind: no clock, no random numbers.
 
 import itertools
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -126,11 +127,13 @@ class RecordBus:
     Attributes:
         observers: told of every record opened, graded and closed.
         orders: counts the numbers in the order.
+        made: how many records were made in this process, by kind.
     """
 
     def __init__(self) -> None:
         self.observers: list[Observer] = []
         self.orders = itertools.count(1)
+        self.made: Counter[str] = Counter()
 
     def next_order(self) -> int:
         """The next number in the order; from any thread."""
@@ -261,6 +264,7 @@ class RecordLog:
             self._evidence.add(record, filter(self._current.get, record.sources))
             if record.stale_since is not None:
                 self.stale[key] = record
+        self.bus.made[kind] += 1
         for observer in self.bus.observers:
             observer.opened(record)
         return record

@@ -151,6 +151,22 @@ def test_a_memory_that_finds_no_fact_says_so_once(caplog):
     assert "the offline rules of mesa-memory" in said[0]
 
 
+def test_one_memory_without_facts_does_not_say_so_where_others_find_some(caplog):
+    model = Square(n=2, rng=1)
+    configure(model, llm="offline")
+    first, second = model.agents
+    for agent in model.agents:
+        agent.memory = FactMemory(agent)
+    for day in range(15):
+        told = {"message": f"{FLOWERY} on day {day}.", "sender": 7}
+        first.memory.add_to_memory("message", told)
+        second.memory.add_to_memory("message", {"message": PLAIN, "sender": 7})
+        second.memory.process_step()
+        first.memory.process_step()
+        model.steps += 1
+    assert not [r for r in caplog.records if "no fact" in r.getMessage()]
+
+
 def test_a_memory_that_finds_facts_does_not_say_so(caplog):
     model = Square(n=3, rng=1)
     configure(model, llm="offline")

@@ -163,7 +163,9 @@ def test_a_setting_that_does_not_exist_is_told_the_one_that_does():
 
 
 def test_a_setting_like_no_other_is_told_all_there_are():
-    with pytest.raises(TypeError, match=r"no setting 'zzz'\. The settings are: llm, "):
+    with pytest.raises(
+        TypeError, match=r"no setting 'zzz'\. The settings are: agents, llm, "
+    ):
         configure(mesa.Model(rng=1), zzz=3)
 
 

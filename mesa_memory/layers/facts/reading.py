@@ -16,7 +16,7 @@ from mesa_memory.core.text.naming import name_key, with_name
 from mesa_memory.errors import ContentFiltered
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.facts.sources import checked_sources
-from mesa_memory.layers.facts.statement import FactStatement, bare
+from mesa_memory.layers.facts.statement import KIND, FactStatement, bare
 from mesa_memory.layers.facts.table import FactTable
 from mesa_memory.tasks import EXTRACT, JUDGE
 from mesa_memory.tasks.base import in_batches
@@ -204,13 +204,14 @@ class FactReader:
         return [self._statement(each, reading) for each in reading.found.candidates]
 
     def note_read(self, events: int) -> None:
-        """Counts events that were read; warns once if none of the first stated a fact."""
+        """Counts events that were read; warns once if no memory of the run has a fact."""
         self.events += events
-        if self.events >= MIN_EVENTS and not self.stated:
+        runtime, made = self.context.runtime, self.context.log.bus.made[KIND]
+        if self.events >= MIN_EVENTS and not (self.stated or made):
             whose = self.context.names(self.context.agent.unique_id)
             counts = f"{self.events} of {self.events}"
-            answered = self.context.runtime.answered_by(EXTRACT.purpose)
-            self.context.runtime.say_once(NOTHING_WARNING, whose, counts, answered)
+            answered = runtime.answered_by(EXTRACT.purpose)
+            runtime.say_once(NOTHING_WARNING, whose, counts, answered)
 
     def passes(self, statement: FactStatement) -> bool:
         """The write gate's verdict."""
