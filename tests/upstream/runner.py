@@ -20,6 +20,15 @@ SELECTED = (
     "tests/test_double_pre_post_step.py",
     "tests/test_integration",
 )
+#: what of them is about agents that ask a language model
+ASKING = (
+    "tests/test_reasoning",
+    "tests/test_tools",
+    "tests/test_llm_agent.py",
+    "tests/test_module_llm.py",
+    "tests/test_parallel_stepping.py",
+    "tests/test_integration",
+)
 #: as Mesa-LLM's own pyproject.toml has it
 INI = """[pytest]
 asyncio_mode = strict
@@ -89,21 +98,20 @@ def unpack(source: Path, target: Path) -> Path:
     return run
 
 
-def run(folder: Path) -> Result:
-    """Runs the selected tests in a process of their own."""
+def run(
+    folder: Path, plugin: str = "replace_classes", selected: tuple = SELECTED
+) -> Result:
+    """Runs the selected tests in a process of their own.
+
+    Args:
+        plugin: a module of this folder.
+    """
     report = folder / "report.json"
     process = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-c", "pytest.ini", "--rootdir", "."),
-            *(
-                "-p",
-                "pytest_asyncio.plugin",
-                "-p",
-                "replace_classes",
-                "-p",
-                "no:cacheprovider",
-            ),
-            *("-q", "-W", "ignore", *SELECTED),
+            *("-p", "pytest_asyncio.plugin", "-p", plugin, "-p", "no:cacheprovider"),
+            *("-q", "-W", "ignore", *selected),
         ],
         cwd=folder,
         env=_environment(report),
@@ -115,6 +123,7 @@ def run(folder: Path) -> Result:
     if not report.exists():
         raise RuntimeError(f"no report:\n{process.stdout[-2000:]}{process.stderr}")
     content = json.loads(report.read_text())
+    report.unlink()
     outcomes = {test: tuple(told) for test, told in content["outcomes"].items()}
     return Result(outcomes, content["strangers"], set(content["touching"]))
 

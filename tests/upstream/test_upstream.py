@@ -73,6 +73,14 @@ def test_the_only_exception_among_the_public_tests_wants_a_request_for_each_even
     assert "test_async_add_memory_entry" in next(iter(exceptions))
 
 
+def test_agents_of_a_configured_model_pass_the_same_tests_of_mesa_llm(folder):
+    plain = runner.run(folder, "report_outcomes", runner.ASKING)
+    covered = runner.run(folder, "cover_agents", runner.ASKING)
+    assert len(plain.outcomes) > 100
+    assert covered.outcomes == plain.outcomes
+    assert covered.touching, "agents asked through the services"
+
+
 def test_without_archive_and_download_the_reason_is_given(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "_pips", lambda: iter([["no-such-program"]]))
     monkeypatch.delenv("MESA_LLM_SDIST", raising=False)
