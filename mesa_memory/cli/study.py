@@ -71,7 +71,7 @@ def run(
 @file_argument
 @printed
 def status(file: str, limit: int | None, as_json: bool) -> None:
-    """Says how many runs are finished, missing and failed, and why."""
+    """Says how many runs are finished, missing and failed, and what memories made."""
     output = Output(as_json, limit)
     with one_line_errors(2):
         found = read_study(file)

@@ -1,6 +1,7 @@
 """Counts of the records that the memories of a run made, recalled and showed."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import func, select
@@ -10,6 +11,8 @@ from mesa_memory.core.render import NOTHING_RECENT
 from mesa_memory.stores.schema import calls, prompts, recalls, records
 from mesa_memory.stores.sql import Store
 
+#: rows that are read from the store at once
+ROWS_AT_ONCE = 500
 #: in a prompt, what is not a line of memory: a heading, a remark, and empty sections
 _FRAME = re.compile(
     rf"|(?!- ).*:|\(.*\)|{re.escape(NOTHING_RECENT)}|(?:None|Nothing)[a-z ]* yet\."
@@ -46,12 +49,14 @@ def record_checks(store: Store, run: int) -> dict[str, int]:
 def requests(store: Store, run: int) -> list[Any]:
     """Purpose, model, error and reason of giving up of each request to a model."""
     c = calls.c
-    return _rows(store, run, c.purpose, c.model, c.error, c.given_up)
+    return list(_rows(store, run, c.purpose, c.model, c.error, c.given_up))
 
 
-def _rows(store: Store, run: int, *columns: Any, **only: Any) -> list[Any]:
+def _rows(store: Store, run: int, *columns: Any, **only: Any) -> Iterator[Any]:
+    """Rows of a run, some at a time: prompts and recalls may be large."""
+    wanted = select(*columns).filter_by(run=run, **only)
     with store.reading() as on:
-        return list(on.execute(select(*columns).filter_by(run=run, **only)).tuples())
+        yield from on.execute(wanted.execution_options(yield_per=ROWS_AT_ONCE)).tuples()
 
 
 def _lines(text: str) -> int:
