@@ -1,6 +1,9 @@
 """The methods text counts every request, and names the one that answered it."""
 
 import os
+import re
+import sqlite3
+from functools import partial
 
 import mesa
 import pytest
@@ -8,13 +11,14 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
+    EpisodicMemory,
     LongTermMemory,
     configure,
     open_run,
     register_policy,
     route_reasoning,
 )
-from mesa_memory.experiments import Study
+from mesa_memory.experiments import Question, Questionnaire, Study
 from mesa_memory.experiments.studies.methods import facts_of_run, methods
 from tests.support.behaviours import Behaviour, always
 from tests.support.choosers import Choice, chance_server
@@ -66,8 +70,7 @@ def test_requests_count_whether_or_not_they_are_recorded(file, server, record):
     run(made)
     assert len(server.log) == 8
     text = made.methods()
-    assert "Requests were answered by openai/test (8 calls)" in text
-    assert "By purpose: reasoning (8)." in text
+    assert "openai/test answered 8 requests (reasoning 8)." in text
     assert "Altogether 8 calls used" in text and "No language model" not in text
 
 
@@ -87,13 +90,12 @@ def test_a_policy_is_not_credited_with_the_answers_of_the_rules(file, record):
     made = study(file, None, Thoughts, {}, record=record, seeds=[1])
     run(made)
     text = made.methods()
-    assert "the policy offline/mine (4 calls)" in text
-    assert "the offline rules of mesa-memory (" in text
+    assert "The policy offline/mine answered 4 requests (reasoning 4)." in text
+    assert "The offline rules of mesa-memory answered" in text
     if record:
         with open_run(file, "Thoughts/seed=1") as recorded:
-            assert "the policy offline/mine (4 calls)" in methods(
-                facts_of_run(recorded)
-            )
+            said = methods(facts_of_run(recorded))
+            assert "The policy offline/mine answered 4 requests" in said
 
 
 def test_attempts_of_unrecorded_runs_that_failed_were_paid(file, server):
@@ -105,7 +107,8 @@ def test_attempts_of_unrecorded_runs_that_failed_were_paid(file, server):
     server.behave = always(None)
     assert run(made).finished
     assert (
-        "openai/test (7 calls)" in made.methods() and "1 calls failed" in made.methods()
+        "openai/test answered 7 requests" in made.methods()
+        and "1 calls failed" in made.methods()
     )
     assert made.status().calls == 4
 
@@ -114,3 +117,91 @@ def test_a_study_without_requests_says_so(file, server):
     made = study(file, server, factors={"base": [server.base], "asks": [0]})
     run(made)
     assert "No language model was asked." in made.methods()
+
+
+class Asked(mesa.Model):
+    """Villagers with a policy, whose memories ask the offline rules."""
+
+    def __init__(self, memory=LongTermMemory, n=3, rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline", outcomes=("mood",))
+        for _ in range(n):
+            agent = Thinker(
+                self, CoTReasoning, register_policy("mine", lambda _: "stay")
+            )
+            agent.mood, agent.memory = "glad", memory(agent)
+
+    def step(self):
+        self.agents.do("think")
+
+
+def size(model):
+    return len(model.agents)
+
+
+def test_each_number_and_name_in_a_methods_text_is_in_the_store(file):
+    levels = {"long": LongTermMemory, "small": partial(EpisodicMemory, max_capacity=20)}
+    survey = Questionnaire([Question("mood", "How are you?", "text")], every=2)
+    made = Study(
+        Asked, {"memory": levels}, seeds=[5, 8, 11], steps=4, store=file,
+        measures={"size": size}, outcomes={"end": size}, questionnaires=survey,
+    )  # fmt: skip
+    run(made)
+    with sqlite3.connect(file) as store:
+        texts = [made.methods()]
+        of_study = expected(store, "1=1")
+        of_study += [
+            "was run 6 times for 4 steps, varying memory (long, small).",
+            "The seeds were 5, 8 and 11.",
+            "There small is EpisodicMemory(max_capacity=20).",
+            "Measured after each step: size.", "Measured at the end of each run: end.",
+        ]  # fmt: skip
+        facts = [of_study]
+        for number in (1, 6):
+            with open_run(file, number) as recorded:
+                texts.append(methods(facts_of_run(recorded)))
+            (name,) = store.execute(
+                f"SELECT seed FROM runs WHERE id={number}"
+            ).fetchone()
+            found = expected(store, f"run={number}")
+            found += [
+                "was run once for 4 steps with 3 agents.", f"The seeds were {name}.",
+                "(3 agents)", "Measured after each step: end and size.",
+                "Recorded of each agent after each step: mood.",
+            ]  # fmt: skip
+            facts.append(found)
+    for text, found in zip(texts, facts, strict=True):
+        rest = text
+        for sentence in found:
+            assert sentence in rest, f"{sentence!r} is not in:\n{rest}"
+            rest = rest.replace(sentence, "", 1)
+        rest = rest[: rest.index("The runs were made with")]
+        rest = re.sub(r"The other parameters were .*?\.(?= |\n|$)", "", rest)
+        assert not re.findall(r"\d+", rest), rest
+
+
+def expected(store, which):
+    """The sentences about requests, tokens and answers, counted in the tables."""
+    (calls, tokens_in, tokens_out) = store.execute(
+        f"SELECT count(*), sum(tokens_in), sum(tokens_out) FROM calls WHERE {which}"
+    ).fetchone()
+    used = f"{tokens_in:,} tokens in prompts and {tokens_out:,} tokens in replies"
+    found = [f"Altogether {calls:,} calls used {used}, at 0.0000 US dollars."]
+    names = {"offline": "The offline rules of mesa-memory"}
+    names["offline/mine"] = "The policy offline/mine"
+    models = store.execute(f"SELECT DISTINCT model FROM calls WHERE {which}").fetchall()
+    for (model,) in models:
+        by = store.execute(
+            "SELECT purpose, count(*) FROM calls WHERE model=? AND "
+            f"{which} GROUP BY purpose ORDER BY purpose",
+            [model],
+        ).fetchall()
+        told = [f"{purpose} {number}" for purpose, number in by]
+        listed = " and ".join([", ".join(told[:-1]), told[-1]] if told[1:] else told)
+        total = sum(number for _, number in by)
+        found.append(f"{names[model]} answered {total:,} requests ({listed}).")
+    (answers, unusable) = store.execute(
+        f"SELECT count(*), count(error) FROM responses WHERE {which}"
+    ).fetchone()
+    assert answers and not unusable
+    return [*found, f"Agents were asked mood, with {answers:,} answers."]

@@ -136,6 +136,16 @@ class Design:
         return list(found.values())
 
     @property
+    def settings(self) -> dict[str, str]:
+        """What each label stands for that says too little, such as that of a partial."""
+        return {
+            str(labels[name]): described(value)
+            for values, labels in self.arms
+            for name, value in values.items()
+            if isinstance(labels.get(name), str) and isinstance(value, partial)
+        }
+
+    @property
     def changing(self) -> frozenset[str]:
         """The factors of which a level begins in the middle of a run."""
         return frozenset(
@@ -236,6 +246,21 @@ def label_of(name: str, value: Any) -> Any:
             f"{{{name!r}: {{'a name': {type(value).__name__}(…), …}}}}"
         )
     return label
+
+
+def described(value: "partial[Any]") -> str:
+    """A partial as the call that it makes, such as ``EpisodicMemory(max_capacity=20)``."""
+    function = getattr(value.func, "__name__", type(value.func).__name__)
+    given = [*map(_said, value.args)]
+    given += [f"{name}={_said(item)}" for name, item in value.keywords.items()]
+    return f"{function}({', '.join(given)})"
+
+
+def _said(item: Any) -> str:
+    label = encode(item)
+    if any(mark_of(part) == OBJECT for _, part in inside(label)):
+        return getattr(item, "__name__", type(item).__name__)
+    return repr(readable(label))
 
 
 def add_names(

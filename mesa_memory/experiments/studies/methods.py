@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import mesa_memory.runs.measured as measured
 from mesa_memory.core.arguments import readable
 from mesa_memory.core.render import one_line, shorten
 from mesa_memory.llm.doubles.offline import answerer
@@ -54,6 +55,10 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
         "forked": studies.forked(row.id),
         "unfinished": {name: n for name, n in states.items() if name != FINISHED},
         "forecast": (row.design.get("forecast") or {}).get("cost"),
+        "settings": row.design.get("settings") or {},
+        "measures": row.design.get("measures") or [],
+        "outcomes": row.design.get("outcomes") or [],
+        **_said(row.design.get("questions") or [], studies.rows("responses", row.id)),
         "versions": row.fingerprint.get("versions", {}),
         "drift": drift,
         **_parameters([readable(dict(case.parameters)) for case in cases]),
@@ -67,7 +72,7 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
     Args:
         weights: how its recalls were ranked, in words.
     """
-    agents = run.agents(as_records=True)
+    agents, said = run.agents(as_records=True), measured.responses(run)
     spent = []
     by = ("model", "purpose", "tier", "replayed", "cached")
     for row in run.cost(by, as_records=True):
@@ -88,10 +93,21 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
         ),
         "weights": list(weights),
         "forecast": None,
+        "settings": {},
+        "measures": measured.measures(run),
+        "outcomes": [],
+        "attributes": measured.attributes(run),
+        **_said(list(dict.fromkeys(row["question"] for row in said)), said),
         "versions": run.versions,
         **_parameters([run.parameters]),
         **_spent(spent),
     }
+
+
+def _said(questions: Sequence[str], answers: Sequence[Mapping]) -> dict[str, Any]:
+    """The questions of questionnaires, and how many answers could be used."""
+    unusable = sum(row["error"] is not None for row in answers)
+    return {"questions": list(questions), "answers": len(answers), "unusable": unusable}
 
 
 def _parameters(given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -107,17 +123,19 @@ def _parameters(given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _spent(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Calls by model, purpose and tier, and the sums."""
-    models, purposes, tiers, not_sent = (Counter[str]() for _ in range(4))
+    """Calls by model and purpose, the tiers, and the sums."""
+    models, tiers, not_sent = (Counter[str]() for _ in range(3))
+    purposes: dict[str, Counter[str]] = {}
     for row in rows:
         name = answerer(str(row["model"] or ""))
         models[name] += row["calls"]
-        purposes[str(row["purpose"] or "")] += row["calls"]
+        of_model = purposes.setdefault(name, Counter())
+        of_model[str(row["purpose"] or "")] += row["calls"]
         tiers[str(row["tier"] or "")] += row["calls"]
         not_sent[name] += row["not_sent"]
     return {
         "models": +models,
-        "purposes": +purposes,
+        "purposes": {name: +found for name, found in purposes.items()},
         "tiers": [tier for tier in +tiers if tier],
         "not_sent": +not_sent,
         "used": {name: sum(row[name] or 0 for row in rows) for name in _SUMS},

@@ -306,6 +306,12 @@ class Study:
         return {
             "measures": sorted(self.measures),
             "outcomes": sorted(self.outcomes),
+            "questions": [
+                question.name
+                for questionnaire in self.questionnaires
+                for question in questionnaire.questions
+            ],
+            "settings": self.design.settings,
             "steps": self.steps,
             "record": self.record,
         }

@@ -1,0 +1,34 @@
+"""What was measured in a run besides its memories, and what its agents were asked."""
+
+from typing import Any
+
+from sqlalchemy import select
+
+import mesa_memory.stores.schema as schema
+from mesa_memory.runs.recorded import RecordedRun
+
+#: begins the kinds of ``scenes`` with an attribute of the agents
+_ATTRIBUTE = "outcomes/"
+
+
+def measures(run: RecordedRun) -> list[str]:
+    """The names of the measures, sorted."""
+    table = schema.measures
+    rows = run.rows(select(table.c.measured).where(run.mine(table)))
+    return sorted({name for (measured,) in rows for name in measured})
+
+
+def attributes(run: RecordedRun) -> list[str]:
+    """The names of the agents' attributes that were recorded, sorted."""
+    table = schema.scenes
+    kinds = run.rows(select(table.c.kind).where(run.mine(table)).distinct())
+    named = [kind for (kind,) in kinds if kind.startswith(_ATTRIBUTE)]
+    return sorted(kind.removeprefix(_ATTRIBUTE) for kind in named)
+
+
+def responses(run: RecordedRun) -> list[dict[str, Any]]:
+    """The answers to questionnaires: question, value and error of each, by step."""
+    table = schema.responses
+    columns = (table.c.step, table.c.agent, table.c.question, table.c.value)
+    wanted = select(*columns, table.c.error).where(run.mine(table))
+    return run.records(wanted.order_by(table.c.step, table.c.agent, table.c.question))
