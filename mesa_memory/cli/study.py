@@ -194,7 +194,8 @@ def _tell(output: Output, found: "Study", status: Any) -> None:
         columns = {n: n for n in ("case", "parameters", "seed", "error")}
         output.table("failed", "Failed", columns, status.failed)
     if checks := status.checks:
-        headings = {name: name.replace("_", " ") for name in checks[0]}
+        names = [name for name in checks[0] if name != "parameters"]
+        headings = {name: name.replace("_", " ") for name in names}
         output.table("checks", "Manipulation checks", headings, checks)
     if status.warnings:
         output.text("warnings", "Warnings", "\n".join(status.warnings))

@@ -90,6 +90,7 @@ def test_the_status_has_one_row_for_each_arm_in_which_runs_are_added_up(file):
     run(study)
     short, fact = study.status().checks
     assert short["parameters"] == {"memory": "short_term", "llm": "offline"}
+    assert short["arm"] == "memory='short_term'"
     assert (short["runs"], short["events_remembered"]) == (2, 48)
     runs = study.results().runs.query("memory == 'fact'")
     assert {name: fact[name] for name in CHECKS} == {

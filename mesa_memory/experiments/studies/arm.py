@@ -23,17 +23,9 @@ MEMORY, RECORD, SCENARIO = "memory", "record", "scenario"
 SEEDS = ("seed", "rng")
 #: what ``configure`` takes in the place of a model that does not
 SERVICES = frozenset(
-    {
-        "llm",
-        "offline",
-        "execution",
-        "max_pending_steps",
-        "on_failure",
-        "embedder",
-        "cache",
-    }
+    {"llm", "offline", "execution", "max_pending_steps", "on_failure", "embedder", "cache"}
     | {item.name for item in fields(LLMSettings)}
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from mesa_memory.llm.cost.ledger import Ledger
 from mesa_memory.llm.doubles.offline import advice, answerer
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.runs.checks import record_checks, requests
+from mesa_memory.runs.compare import differing_parameters
 from mesa_memory.stores.sql import Store
 from mesa_memory.stores.studies import CaseRow
 from mesa_memory.tasks import (
@@ -88,8 +89,9 @@ def _answers(thoughts: Iterable[tuple[str, str, int, int]]) -> dict[str, Any]:
 def arm_checks(cases: Iterable[CaseRow]) -> list[dict[str, Any]]:
     """The checks of each arm, in order, added up over its runs that have ended.
 
-    Each row has ``parameters``, the number of ``runs`` and ``CHECKS``; without a
-    check in one of the runs, None.
+    Each row has ``arm``, the parameters that differ between arms as a text, all its
+    ``parameters``, the number of ``runs`` and ``CHECKS``; a check that one of the runs
+    lacks is None.
     """
     arms: dict[str, dict[str, Any]] = {}
     for case in cases:
@@ -97,21 +99,26 @@ def arm_checks(cases: Iterable[CaseRow]) -> list[dict[str, Any]]:
         if checks is None:
             continue
         given = readable(dict(case.parameters))
-        arm = arms.setdefault(repr(given), {"parameters": given, "runs": 0})
+        arm = arms.setdefault(repr(given), {"arm": "", "parameters": given, "runs": 0})
         arm["runs"] += 1
         for name in CHECKS:
             before, value = arm.get(name, 0), checks.get(name)
             arm[name] = None if None in (before, value) else before + value
         arm["makers"] = [*dict.fromkeys([*arm.get("makers", ()), *checks["makers"]])]
+    for arm, levels in zip(
+        arms.values(), differing_parameters([a["parameters"] for a in arms.values()])
+    ):
+        told = levels or arm["parameters"]
+        arm["arm"] = ", ".join(f"{name}={value!r}" for name, value in told.items())
     return list(arms.values())
 
 
 def arm_warnings(cases: Iterable[CaseRow]) -> list[str]:
     """A text for each arm whose memories have made nothing of many events."""
     return [
-        f"{', '.join(f'{n}={v!r}' for n, v in arm['parameters'].items())}: the memories "
-        f"made nothing of {arm['events_remembered']} events, in {arm['thoughts_asked']} "
-        f"requests to {' and '.join(arm['makers'])}." + advice(*arm["makers"])
+        f"{arm['arm'] or 'all runs'}: the memories made nothing of "
+        f"{arm['events_remembered']} events, in {arm['thoughts_asked']} requests to "
+        f"{' and '.join(arm['makers'])}.{advice(*arm['makers'])}"
         for arm in arm_checks(cases)
         if arm["makers"] and arm["records_made"] == 0
         if arm["events_remembered"] >= MIN_EVENTS

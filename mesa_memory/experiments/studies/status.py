@@ -82,7 +82,8 @@ class Status:
     def checks(self) -> list[dict[str, Any]]:
         """Manipulation checks of each arm, added up over the runs that have ended.
 
-        Each has ``parameters``, the number of ``runs``, and the checks by name; see
+        Each has ``arm``, the parameters that differ between arms as a text, all its
+        ``parameters``, the number of ``runs``, and the checks by name; see
         ``Results.runs``.
         """
         hidden = "makers"
