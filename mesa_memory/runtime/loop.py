@@ -29,9 +29,12 @@ class BackgroundLoop:
     def submit(self, work: Coroutine[Any, Any, Any]) -> Future:
         """Starts ``work`` in the loop; it runs in the caller's context."""
         future = asyncio.run_coroutine_threadsafe(work, self._running())
-        self._futures.add(future)  # the loop itself holds tasks weakly
-        future.add_done_callback(self._futures.discard)
+        self._hold(future)
         return future
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """``submit``, without a result; costs half as much."""
+        self._running().call_soon_threadsafe(self._begin, work)
 
     def start(self) -> None:
         """Makes sure that the loop runs: at interpreter exit it could not be started."""
@@ -43,7 +46,15 @@ class BackgroundLoop:
         self._loop: asyncio.AbstractEventLoop | None = None
         #: the loop's own thread, which must not wait for the loop
         self.thread: threading.Thread | None = None
-        self._futures: set[Future] = set()
+        self._held: set[Future | asyncio.Future] = set()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self._hold(asyncio.ensure_future(work))
+
+    def _hold(self, future: Future | asyncio.Future) -> None:
+        """Holds running work, as the loop itself does so weakly."""
+        self._held.add(future)
+        future.add_done_callback(self._held.discard)
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:

@@ -128,7 +128,7 @@ class CommitQueue:
                 performer.release()
             return True
         self._runner = None
-        context.run(background.submit, self._continue(flow, performer, effect))
+        context.run(background.spawn, self._continue(flow, performer, effect))
         return False
 
     def _first(self, flow: Flow[None]) -> Any:

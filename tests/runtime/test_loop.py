@@ -24,24 +24,26 @@ def loop():
 
 def test_work_of_many_threads_is_all_begun_each_in_its_own_context(loop):
     threads, each = 8, 200
-    done, all_done = [], Future()
+    for start in (loop.submit, loop.spawn):
+        done, all_done = [], Future()
 
-    async def work(number):
-        await asyncio.sleep(0)
-        done.append((WHO.get(), number))
-        if len(done) == threads * each:
-            all_done.set_result(None)
+        async def work(number, done=done, all_done=all_done):
+            await asyncio.sleep(0)
+            done.append((WHO.get(), number))
+            if len(done) == threads * each:
+                all_done.set_result(None)
 
-    def put(who):
-        WHO.set(who)
-        for number in range(each):
-            loop.submit(work(number))
+        def put(who, start=start, work=work):
+            WHO.set(who)
+            for number in range(each):
+                start(work(number))
 
-    with ThreadPoolExecutor(threads) as pool:
-        for ended in [pool.submit(copy_context().run, put, n) for n in range(threads)]:
-            ended.result(HUNG)
-    all_done.result(HUNG)
-    assert sorted(done) == [(w, n) for w in range(threads) for n in range(each)]
+        with ThreadPoolExecutor(threads) as pool:
+            runs = [pool.submit(copy_context().run, put, n) for n in range(threads)]
+            for ended in runs:
+                ended.result(HUNG)
+        all_done.result(HUNG)
+        assert sorted(done) == [(w, n) for w in range(threads) for n in range(each)]
 
 
 def test_a_child_process_forgets_work_that_has_not_begun(loop):
