@@ -164,19 +164,24 @@ _SEQUENCES = (list, tuple, deque)
 _PLAIN = (bool, int, float, str, set)
 
 
-class StateWatch:
-    """The undeclared attributes of a memory and its layers before they work.
+def watched(things: Iterable[Any]) -> list[Any]:
+    """Those of a memory and its layers whose undeclared attributes are watched.
 
     Classes of this package are not watched, and neither is a user's class that has its
     own ``snapshot`` or ``restore``, which choose their state.
+    """
+    return [each for each in things if _is_watched(type(each))]
+
+
+class StateWatch:
+    """The undeclared attributes of a memory and its layers before they work.
 
     Args:
-        things: the memory and its layers.
+        things: as ``watched`` gives them.
     """
 
     def __init__(self, things: Iterable[Any]) -> None:
-        watched = [each for each in things if _is_watched(type(each))]
-        self._before = [(each, _undeclared(each)) for each in watched]
+        self._before = [(each, _undeclared(each)) for each in things]
 
     def check(self, known: set[str]) -> None:
         """Compares the attributes with those before.

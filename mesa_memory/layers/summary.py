@@ -218,7 +218,10 @@ class RunningSummary(Layer):
 
     def _fitting(self, entries: Sequence[Any], room: int) -> list[Any]:
         """The oldest that have room, in characters; at least one."""
-        sizes = accumulate(sum(self.window.line_lengths(entry)) for entry in entries)
+        window = self.window
+        if len(entries) == 1 or sum(map(window.chars, entries)) <= room:
+            return list(entries)  # as nearly always
+        sizes = accumulate(sum(window.line_lengths(entry)) for entry in entries)
         return list(entries)[: max(1, sum(size <= room for size in sizes))]
 
     def _kept(self) -> str:

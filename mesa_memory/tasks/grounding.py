@@ -38,11 +38,12 @@ def check_summary(text: str, inputs: Inputs) -> None:
     Raises:
         Unusable: worded for the model that wrote it.
     """
-    said = _said(inputs)
-    few = len(_shared(Terms.of(text), Terms.of("\n".join(said)))) <= 1
     if is_json(text):
         raise Unusable("the text is JSON; write plain text")
-    if few and speaks_to_user(text):
+    if not speaks_to_user(text):
+        return
+    events = Terms.of("\n".join(_said(inputs)))
+    if len(_shared(Terms.of(text), events)) <= 1:
         raise Unusable("the text does not summarize the events; tell what they say")
 
 
@@ -87,13 +88,14 @@ def _tells_one(new: Terms, events: Sequence[Terms]) -> bool:
     if not any(told):
         return bool(others)
     well = sum(n >= min(2, len(event)) for n, event in zip(told, others, strict=True))
+    if 2 * well >= len(others):
+        return False
     rest = [event for event in events if event is not best]
     common = set().union(*(e.words | e.names | e.numbers for e in rest))
     shared = set().union(*(_shared(new, event) for event in events))
     own = len(shared - common)
     share = ONE_SHARE if len(others) > 1 else ONE_SHARE_OF_TWO
-    almost = own >= ONE_TERMS and own >= share * len(shared)
-    return almost and 2 * well < len(others)
+    return own >= ONE_TERMS and own >= share * len(shared)
 
 
 def _shared(new: Terms, source: Terms) -> set[Any]:

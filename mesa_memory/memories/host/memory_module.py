@@ -11,6 +11,7 @@ import copy
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, Self
 
 from mesa_memory.core.inbox import Commit, Inbox
@@ -24,7 +25,7 @@ from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.agents import LLMAgent
 from mesa_memory.layers.base import Layer, with_unique_names
 from mesa_memory.layers.context import LayerContext, settle
-from mesa_memory.layers.declared_state import StateWatch
+from mesa_memory.layers.declared_state import StateWatch, watched
 from mesa_memory.layers.entry import Entry
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.layer_names import new_layer
@@ -119,7 +120,7 @@ class MemoryModule(MemoryReads):
     def __getstate__(self) -> dict[str, Any]:
         """The state without objects of this process; waits for unfinished work."""
         self._settle_all()
-        process = ("_work", "_lock", "_exclusive")
+        process = ("_work", "_lock", "_exclusive", "_watched")
         state = {k: v for k, v in vars(self).items() if k not in process}
         return state | {"_batches": self._work.unfinished()}
 
@@ -297,13 +298,22 @@ class MemoryModule(MemoryReads):
         """One batch, as of the time when it was committed."""
         context = self.layer_context
         settle(context, commit)
-        watch = StateWatch((self, *self.layers))
+        watch = self._watch()
         for step, events in commit.groups:
             for layer in self.layers:
                 layer.admit(step, events)
         yield from self.remember()
         context.close_dropped()
-        watch.check(context.undeclared)
+        if watch:
+            watch.check(context.undeclared)
+
+    @cached_property
+    def _watched(self) -> list[Any]:
+        return watched((self, *self.layers))  # mostly none
+
+    def _watch(self) -> StateWatch | None:
+        """The attributes before some work; None if nothing is watched."""
+        return StateWatch(self._watched) if self._watched else None
 
     def _turn(self, pre_step: bool, services: Services) -> None:
         """The agent's step begins or ends."""
@@ -311,18 +321,18 @@ class MemoryModule(MemoryReads):
         # The user's clock is read first: whoever adds an event never waits for it.
         now, stands = context.now, not pre_step and not clock(self.agent.model)
         with self._exclusive:
-            watch = StateWatch((self, *self.layers))
+            watch = self._watch()
             if pre_step:
                 self.step_begins(now, context.inbox.freeze(now))
+            else:
+                self.step_ends(now)
+                self._work.max_failures = services.failures_allowed
+                groups = context.inbox.take(now)
+                self._work.put(Commit(now, groups, context.log.bus.next_order()))
+                if stands:  # nobody moves the clock: the agent's steps count
+                    context.lived += 1
+            if watch:  # the step's events are in the queue
                 watch.check(context.undeclared)
-                return
-            self.step_ends(now)
-            self._work.max_failures = services.failures_allowed
-            groups = context.inbox.take(now)
-            self._work.put(Commit(now, groups, context.log.bus.next_order()))
-            if stands:  # nobody moves the clock: the agent's steps count
-                context.lived += 1
-            watch.check(context.undeclared)  # the step's events are in the queue
 
     def _commit_finished(self, now: float) -> None:
         """Commits earlier steps of an agent whose step hooks are not called."""

@@ -6,7 +6,7 @@ Names are compared by their sound in Latin letters, so that Анна is Anna.
 import re
 from collections import Counter
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from itertools import chain
@@ -165,16 +165,13 @@ class Terms:
     @classmethod
     def of(cls, text: str) -> "Terms":
         """The terms of a text, without the numbers that count its lines."""
-        return _terms(" ".join(_COUNTERS.sub(" ", text).split()))
+        return _terms(text)
 
     def without(self, other: "Terms") -> "Terms":
         """The terms that ``other`` does not have."""
-        return replace(
-            self,
-            words=self.words - other.words,
-            names=self.names - other.names,
-            numbers=self.numbers - other.numbers,
-        )
+        own = self.words - other.words, self.names - other.names
+        numbers = self.numbers - other.numbers
+        return Terms(*own, numbers, self.tokens, self.sound, self.language)
 
     def shared(self, source: "Terms") -> tuple[set[str], set[str]]:
         """The names, and the words and numbers, that come from ``source``."""
@@ -187,7 +184,7 @@ class Terms:
 
 @lru_cache(maxsize=1024)
 def _terms(text: str) -> Terms:
-    """The terms of a text on one line."""
+    text = " ".join(_COUNTERS.sub(" ", text).split())
     text = _INSIDE.sub("", text)
     tokens = _tokens(text)
     language = _language(tokens)
