@@ -24,6 +24,8 @@ MAX_DEPTH = 12
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _ATOMS = frozenset({float, bool, type(None)})
+#: a dict is one, and is told sooner without asking
+_MAPPINGS = (dict, Mapping)
 #: Python refuses to write longer integers as text
 _LONG = 10**4000
 _ADDRESS = re.compile(r"(?: object)? at 0x[0-9a-fA-F]+")
@@ -102,7 +104,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         return [plain(item, depth) for item in value]
     if kind is tuple:
         return tuple([plain(item, depth) for item in value])
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return {_key(key): plain(item, depth) for key, item in value.items()}
     return _other(value, depth)
 
@@ -160,7 +162,7 @@ def _base(value: Any) -> Any:
 
 def _key(key: Any) -> str | int | float | bool | None:
     if isinstance(key, str):
-        return storable(_base(key))
+        return storable(str.__str__(key))
     told = plain(key)
     if told is None or isinstance(told, bool | int | str):
         return told
@@ -274,12 +276,14 @@ def tokens_of(chars: int) -> int:
 
 def value_text(value: Any) -> str:
     """Any plain value on one line, compact, without quotes."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, int | float):
+        return one_line(str(value))
     if isinstance(value, list | tuple):
         # A tuple that was stored comes back as a list; prompts must not tell them apart.
         return "[" + ", ".join(map(value_text, value)) + "]"
-    if is_mapping(value):
-        return "{" + pairs(value) + "}"
-    return one_line(value if isinstance(value, str) else str(value))
+    return "{" + pairs(value) + "}" if is_mapping(value) else one_line(str(value))
 
 
 def pairs(mapping: Mapping, without: Set[Any] = frozenset()) -> str:
@@ -304,4 +308,4 @@ def rest_of(mapping: Mapping, said: Set[Any]) -> str:
 
 def is_mapping(value: Any) -> TypeGuard[Mapping]:
     """True for a mapping."""
-    return isinstance(value, Mapping)
+    return isinstance(value, _MAPPINGS)

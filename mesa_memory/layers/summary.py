@@ -29,6 +29,8 @@ SUMMARY_SHOWN = 8000
 
 #: says how many of the oldest entries of a window go into the summary now
 type Due = Callable[[Window], int]
+#: see ``summary_of``
+type TextAndDoubt = tuple[str | None, str]
 
 
 def held_entries(window: Window) -> int:
@@ -264,7 +266,7 @@ def summary_of(
     inputs_of: Callable[[Sequence[MemoryRecord]], dict[str, Any]],
     again: bool = False,
     kept: str = "",
-) -> Flow[tuple[str | None, str]]:
+) -> Flow[TextAndDoubt]:
     """The text of a summary of events on one line, and why it is doubtful.
 
     Args:
@@ -280,20 +282,21 @@ def summary_of(
     Raises:
         LLMError: without a usable reply.
     """
-
-    def ask(shown: list[MemoryRecord]) -> Flow[tuple[str | None, str]]:
-        return _checked_summary(context, task, inputs_of(shown), again, kept)
-
-    return (yield from ask_about(context, events, ask)) or (None, "")
+    found = yield from ask_about(
+        context,
+        events,
+        lambda shown: _checked_summary(context, task, inputs_of(shown), again, kept),
+    )
+    return found or (None, "")
 
 
 def _checked_summary(
     context: LayerContext, task: Task, inputs: dict[str, Any], again: bool, kept: str
-) -> Flow[tuple[str | None, str]]:
+) -> Flow[TextAndDoubt]:
     """The reply to one request of ``summary_of``, and its doubt."""
     doubtful: list[tuple[str, str]] = []
 
-    def proved(reply: Any) -> tuple[str | None, str]:
+    def proved(reply: Any) -> TextAndDoubt:
         # Code in the place of ``memory.llm`` is the user's own.
         own = context.runtime.replaced() is not None
         unchecked = own and hasattr(reply, "summary")

@@ -3,7 +3,7 @@
 An unknown cost is None, never zero: a sum with an unknown part is unknown.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from mesa_memory.core.render import count_tokens
@@ -67,7 +67,7 @@ class Usage:
         )
 
 
-NOTHING, ONE_CALL = Usage(), Usage(calls=1, attempts=1)
+NOTHING = Usage()
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def forecast(
     """
     prompt, reply = request.tokens, max_tokens or 0
     cost = None if price is None else _highest_cost(price, prompt, reply, tier)
-    return replace(ONE_CALL, prompt_tokens=prompt, completion_tokens=reply, cost=cost)
+    return Usage(1, 1, prompt, reply, cost)
 
 
 def open_reply(price: Price | None, max_tokens: int | None, tier: str = "") -> Usage:
@@ -157,15 +157,10 @@ def usage_of(request: LLMRequest, reply: Reply, price: Price | None = None) -> U
     cached, cost = reply.cached_tokens or 0, reply.cost
     if cost is None and price is not None:
         cost = price.cost(prompt, completion, cached, reply.tier)
-    return replace(
-        ONE_CALL,
-        attempts=reply.attempts,
-        failed_attempts=len(reply.failed),
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        cost=cost,
-        latency=reply.latency,
+    return Usage(
+        *(1, reply.attempts, prompt, completion, cost, reply.latency),
         cached_tokens=cached,
+        failed_attempts=len(reply.failed),
     )
 
 

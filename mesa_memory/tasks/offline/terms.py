@@ -204,7 +204,7 @@ def _terms(text: str) -> Terms:
         numbers=numbers | {str(int(numeric(n))) for n in _HAN_NUMBERS if n in text},
         tokens={word.sound for word in known.values()},
         sound=" ".join(known[run].sound for run in runs),
-        language=(language, _is_mostly_latin(tokens)),
+        language=(language, text.isascii() or _is_mostly_latin(tokens)),
     )
 
 
