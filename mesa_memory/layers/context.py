@@ -347,13 +347,16 @@ class LayerContext:
         limit = self.event_chars
         return render.event_text(event.kind, event.content, limit, self.names)
 
+    def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
+        """The system text of a task; a user's class may have written it."""
+        return storable(self.runtime.system_for(task, inputs))
+
     def request_for(self, task: Any, /, **inputs: Any) -> LLMRequest:
         """The request that ``ask`` sends."""
         model, api_base = self.runtime.target()
         return task.request(
             inputs,
-            # A user's class may have written it.
-            system=storable(self.runtime.system_for(task, inputs)),
+            system=self.system_for(task, inputs),
             agent=self.agent.unique_id,
             step=self.now,
             model=model,

@@ -191,9 +191,7 @@ class Connection:
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         """The vectors of texts, blocking."""
-        context = self.memory.layer_context
-        agent, now = context.agent.unique_id, context.now
-        return self.services.embed(EmbedRequest(tuple(texts), agent, now))
+        return self.services.embed(texts)
 
     def note_embedded(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
         """Records got their embeddings."""
@@ -271,7 +269,7 @@ class EffectHandler:
             return self._share(effect)
         self._effects += 1
         if isinstance(effect, EmbedRequest):
-            return self._services.embed(effect)
+            return self._services.embed(effect.texts)
         if isinstance(effect, Gather):
             return self._gather(effect)
         if isinstance(effect, AwaitShared):
@@ -287,7 +285,7 @@ class EffectHandler:
             return self._share(effect)
         self._effects += 1
         if isinstance(effect, EmbedRequest):
-            return await self._services.aembed(effect)
+            return await self._services.aembed(effect.texts)
         if isinstance(effect, Gather):
             flows = [branch.drive(flow) for branch, flow in self._branches(effect)]
             return _outcomes(await asyncio.gather(*flows, return_exceptions=True))

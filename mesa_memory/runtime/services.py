@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from mesa_memory.core.at_fork import at_fork
-from mesa_memory.core.embedding import Embedded, EmbedRequest
+from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.records import Observer, RecordBus
 from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
 from mesa_memory.core.text.redaction import logger as logger_of
@@ -183,15 +183,15 @@ class Services:
         """True if embedding takes no time worth leaving the thread for."""
         return bool(getattr(self.embedder, "local", False))
 
-    def embed(self, request: EmbedRequest) -> Embedded:
-        """The vectors of a request's texts, blocking; from any thread."""
-        return Embedded(self._vectors_of(request.texts), self.embedder.name)
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """The vectors of texts, blocking; from any thread."""
+        return Embedded(self._vectors_of(texts), self.embedder.name)
 
-    async def aembed(self, request: EmbedRequest) -> Embedded:
+    async def aembed(self, texts: tuple[str, ...]) -> Embedded:
         """``embed``, in the background loop, together with texts of other agents."""
         if self.embeds_here:
-            return self.embed(request)
-        vectors = await self._batcher.add(request.texts, self._vectors_of)
+            return self.embed(texts)
+        vectors = await self._batcher.add(texts, self._vectors_of)
         return Embedded(vectors, self.embedder.name)
 
     def _vectors_of(self, texts: Sequence[str]) -> Any:

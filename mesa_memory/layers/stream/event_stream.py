@@ -10,7 +10,7 @@ from mesa_memory.core.records import EVICTED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.errors import BadReply, ContentFiltered, LLMError
+from mesa_memory.errors import BadReply, LLMError
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.entry import (
     Entry,
@@ -22,9 +22,9 @@ from mesa_memory.layers.entry import (
     restored,
 )
 from mesa_memory.layers.eviction import surplus_places
-from mesa_memory.layers.filtering import ask_about, askable
+from mesa_memory.layers.filtering import ask_about
 from mesa_memory.layers.lines import Line, of_entries
-from mesa_memory.layers.stream.grading import Graded, Grader
+from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.stream.reflecting import KIND, Reflector
@@ -231,33 +231,26 @@ class EventStream(Layer):
             LLMError: if a request failed, except for an unusable reply.
         """
         fresh = self.ungraded()
-        if not askable(self.context, fresh):
+        if not fresh:
             return
-        found = yield from ask_about(self.context, fresh, self._ask_grades)
-        if found is None:  # a content filter refuses all of them
+        grade, newest = self.grader.grade, self.newest
+        graded = yield from ask_about(
+            self.context, fresh, lambda events: grade(events, newest, self._tries)
+        )
+        if graded is None:  # a content filter refuses all of them
             self._tries.clear()
             return
-        events, graded = found
-        for place, grade in sorted(graded.grades.items()):
-            self.context.grade(events[place], grade)
+        events, problem = graded.events, graded.problem
+        for place, importance in sorted(graded.grades.items()):
+            self.context.grade(events[place], importance)
             self._count(events[place])
         for entry in self._fresh:
             _show_grade(entry)
         limit = self.context.runtime.failures_allowed
-        problem = graded.problem
         if problem and (limit == 1 or not isinstance(problem, BadReply)):
             raise problem
         self._asked += sum(event.id not in self._tries for event in events)
         self._wait_for_grades(events, limit, problem)
-
-    def _ask_grades(
-        self, events: list[MemoryRecord]
-    ) -> Flow[tuple[list[MemoryRecord], Graded]]:
-        """The events, and the outcome of grading them."""
-        graded = yield from self.grader.grade(events, self.newest, self._tries)
-        if isinstance(graded.problem, ContentFiltered):
-            raise graded.problem
-        return events, graded
 
     def _wait_for_grades(
         self, events: Sequence[MemoryRecord], limit: int, problem: LLMError | None

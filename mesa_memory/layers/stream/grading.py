@@ -23,15 +23,9 @@ from mesa_memory.core import importance as grading
 from mesa_memory.core.content import words
 from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import DERIVED, MemoryRecord
-from mesa_memory.core.requests import (
-    AcquireShared,
-    AwaitShared,
-    Flow,
-    LLMRequest,
-    PublishShared,
-)
+from mesa_memory.core.requests import AcquireShared, AwaitShared, Flow, PublishShared
 from mesa_memory.core.text.replies import Unusable
-from mesa_memory.errors import BadReply, LLMError, PromptTooLong
+from mesa_memory.errors import BadReply, ContentFiltered, LLMError, PromptTooLong
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.tasks import GRADE
 from mesa_memory.tasks.base import in_batches
@@ -47,8 +41,8 @@ MAX_FAILURES, MAX_FAILURES_UNABLE = 12, 2
 #: replies in a row that do not keep to the schema before lines are asked for
 MAX_MISFITS = 2
 
-#: makes the request for the events at these places, in lines if True
-type Request = Callable[[list[int], bool], LLMRequest]
+#: gives the inputs of a request for the events at these places, in lines if True
+type Inputs = Callable[[list[int], bool], dict[str, Any]]
 
 
 @dataclass
@@ -56,10 +50,12 @@ class Graded:
     """The result of grading some events.
 
     Attributes:
+        events: as given.
         grades: by place; events that are not in it are not graded yet.
         problem: why some are ungraded: the last ``BadReply``, or the final error.
     """
 
+    events: Sequence[MemoryRecord]
     grades: dict[int, float] = field(default_factory=dict)
     problem: LLMError | None = None
 
@@ -107,11 +103,14 @@ class Grader:
             newest: takes a number; gives that many newest graded events as lines, oldest
                 first.
             tried: ids of events that got no grade before.
+
+        Raises:
+            ContentFiltered: if a provider's filter refuses an event.
         """
         rate, top = self.importance, self.top
         if callable(rate):
             rated = [grading.valid(rate(e), "importance()", top) for e in events]
-            return Graded(dict(enumerate(rated)))
+            return Graded(events, dict(enumerate(rated)))
         lines = [self.context.line(e) for e in events]
         if rate == "offline":
             known = words(" ".join(newest(KNOWN_EVENTS)))
@@ -119,31 +118,32 @@ class Grader:
                 offline_grade(event.kind, line, known, top)
                 for event, line in zip(events, lines, strict=True)
             ]
-            return Graded(dict(enumerate(rated)))
+            return Graded(events, dict(enumerate(rated)))
         kinds = [event.kind for event in events]
         context = newest(self.shown)
 
-        def request(places: list[int], in_lines: bool) -> LLMRequest:
+        def inputs(places: list[int], in_lines: bool) -> dict[str, Any]:
             asked: dict[str, Any] = {"in_lines": True} if in_lines else {}
             chosen = [(kinds[p], lines[p]) for p in places]
-            asked |= {"events": chosen, "top": top, "context": context}
-            return self.context.request_for(GRADE, **asked)
+            return asked | {"events": chosen, "top": top, "context": context}
 
         hard = {place for place, event in enumerate(events) if event.id in tried}
-        asking = _Asking(lines, request, hard, self)
+        asking = _Asking(lines, inputs, hard, self, Graded(events))
         # Own conclusions come when their reply comes; shared, it would depend on that
         # whose request the others wait for.
         if self.shown or any(event.origin == DERIVED for event in events):
             yield from asking.grade(list(asking.first.values()))
         else:
-            one = request([0], False)
-            scope = f"{one.model}|{one.api_base}|{one.system}"
-            yield from _graded_once(asking, scope)
-        found = asking.outcome.grades
+            model, api_base = self.context.runtime.target()
+            system = self.context.system_for(GRADE, inputs([0], False))
+            yield from _graded_once(asking, f"{model}|{api_base}|{system}")
+        found, problem = asking.outcome.grades, asking.outcome.problem
+        if isinstance(problem, ContentFiltered):
+            raise problem
         for place, line in enumerate(lines):
             if (first := asking.first[line]) in found:
                 found[place] = found[first]
-        if isinstance(asking.outcome.problem, BadReply | None):
+        if isinstance(problem, BadReply | None):
             self.unable = not found
         return asking.outcome
 
@@ -158,19 +158,25 @@ class _Asking:
 
     Args:
         lines: one event each.
-        request: makes the request for the lines at these places.
+        inputs: gives the inputs of a request for the lines at these places.
         hard: places of events that got no grade before.
         grader: knows how the model has replied.
+        outcome: is filled.
 
     Attributes:
         first: place of the first event with a line.
     """
 
     def __init__(
-        self, lines: Sequence[str], request: Request, hard: set[int], grader: Grader
+        self,
+        lines: Sequence[str],
+        inputs: Inputs,
+        hard: set[int],
+        grader: Grader,
+        outcome: Graded,
     ) -> None:
-        self.lines, self.request, self.hard = lines, request, hard
-        self.grader, self.outcome = grader, Graded()
+        self.lines, self.inputs, self.hard = lines, inputs, hard
+        self.grader, self.outcome = grader, outcome
         self.first: dict[str, int] = {}
         for place, line in enumerate(lines):
             self.first.setdefault(line, place)
@@ -277,7 +283,9 @@ class _Asking:
                 raise Unusable(f"no grade for the events 1 to {len(piece)} was in it")
             return mine
 
-        return (yield from GRADE.ask(self.request(asked, in_lines), known, False))
+        inputs = self.inputs(asked, in_lines)
+        request = self.grader.context.request_for(GRADE, **inputs)
+        return (yield from GRADE.ask(request, known, False))
 
 
 def _graded_once(asking: _Asking, scope: str) -> Flow[None]:
