@@ -11,7 +11,6 @@ import copy
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from typing import Any, Self
 
 from mesa_memory.core.inbox import Commit, Inbox
@@ -73,6 +72,7 @@ class MemoryModule(MemoryReads):
     layer = "memory"
     own_task: Task | None = None
     _awaited = False  # True in a step that began by ``aprocess_step``
+    _watched: Sequence[Any] = ()  # mostly none
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """Makes the working parts, so that an unfinished object is already sound."""
@@ -113,6 +113,7 @@ class MemoryModule(MemoryReads):
         self.layers = with_unique_names(layers, context)
         for layer in self.layers:
             layer.join(context)
+        self._watched = watched((self, *self.layers))
         self._connection.own_model(llm_model, api_base)
 
     # -- copies -----------------------------------------------------------------------
@@ -120,7 +121,7 @@ class MemoryModule(MemoryReads):
     def __getstate__(self) -> dict[str, Any]:
         """The state without objects of this process; waits for unfinished work."""
         self._settle_all()
-        process = ("_work", "_lock", "_exclusive", "_watched")
+        process = ("_work", "_lock", "_exclusive")
         state = {k: v for k, v in vars(self).items() if k not in process}
         return state | {"_batches": self._work.unfinished()}
 
@@ -306,10 +307,6 @@ class MemoryModule(MemoryReads):
         context.close_dropped()
         if watch:
             watch.check(context.undeclared)
-
-    @cached_property
-    def _watched(self) -> list[Any]:
-        return watched((self, *self.layers))  # mostly none
 
     def _watch(self) -> StateWatch | None:
         """The attributes before some work; None if nothing is watched."""
