@@ -23,12 +23,6 @@ from mesa_memory.cli.console import opened, plain_console, run_argument
     help="Whose memory is shown in full.  [default: the six with most to tell]",
 )
 @click.option("--about", metavar="TEXT", default="", help="Show how this text spreads.")
-@click.option(
-    "--unlike",
-    metavar="TEXT",
-    default="",
-    help="Leave out memories that are more like this text than like --about.",
-)
 @click.option("--title", metavar="TEXT", help="Heading of the report.")
 @click.option(
     "--megabytes",
@@ -43,7 +37,6 @@ def report(
     out: Path,
     agents: str | None,
     about: str,
-    unlike: str,
     title: str | None,
     megabytes: float,
     overwrite: bool,
@@ -58,15 +51,12 @@ def report(
     with opened(run) as found:
         from mesa_memory.viz.report import write_report
 
-        if unlike and not about:
-            raise ValueError("--unlike needs --about, the text whose spread is shown")
         names = None if agents is None else _split(agents)
         written = write_report(
             found,
             out,
             names,
             about=about,
-            unlike=unlike,
             title=title,
             largest=int(megabytes * 1_000_000),
             overwrite=overwrite,

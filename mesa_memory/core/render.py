@@ -11,15 +11,18 @@ from mesa_memory.core.content import (
     value_text,
 )
 from mesa_memory.core.events import ROUTINE_KINDS, event_text, message_text
+from mesa_memory.core.records import DERIVED
 
 __all__ = (
     "BLOCK_STEPS", "NONE_YET", "NOTHING_RECENT", "NOTHING_REMEMBERED", "NOTHING_YET", "beyond", "count_tokens",
-    "event_text", "folded", "message_text", "newest", "one_line", "section", "shorten",
-    "step_text", "times", "tokens_of", "value_text",
+    "event_text", "folded", "message_text", "newest", "one_line", "record_text", "section",
+    "shorten", "step_text", "times", "tokens_of", "value_text",
 )  # fmt: skip
 
 #: how many steps leave the recent steps of a laid-out request at a time
 BLOCK_STEPS = 5
+#: longest text of an event in a record, for readers; the content is kept whole
+RECORD_CHARS = 2000
 #: what an empty short-term section says (Mesa-LLM's words)
 NOTHING_RECENT = "No recent memory."
 #: what other sections say as long as they are empty
@@ -30,6 +33,13 @@ NOTHING_REMEMBERED = "Nothing remembered yet."
 def step_text(step: Any, lines: Iterable[str]) -> str:
     """A step's heading and its events, one line each."""
     return "\n- ".join([f"Step {value_text(step)}:", *lines])
+
+
+def record_text(kind: str, origin: str, content: Any) -> str:
+    """The text of a record for a researcher; agents are ``Agent 4``, also with a name."""
+    if origin == DERIVED and isinstance(content, dict) and "text" in content:
+        return str(content["text"])
+    return event_text(kind, content, RECORD_CHARS)
 
 
 def folded(

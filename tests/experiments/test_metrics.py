@@ -95,7 +95,7 @@ def test_what_has_just_come_is_pending():
     assert metrics.holders(WELL)(place) == 1
 
 
-def test_holders_are_found_by_words_by_a_pattern_and_by_a_function():
+def test_holders_are_found_by_a_text_by_a_pattern_and_by_a_function():
     place = Place(ShortTermMemory)
     place.day((0, WELL), (1, "They poison our wells!"), (2, "The well is deep"))
     assert metrics.holders(WELL)(place) == 2
@@ -312,7 +312,7 @@ def test_wrong_arguments_are_refused():
     cases = [
         (lambda: metrics.size_of(""), "layer must be a name"),
         (lambda: metrics.holders(3), "fact must be a text, a pattern"),
-        (lambda: metrics.holders("the of"), "must have words"),
+        (lambda: metrics.holders("?!"), "must have words"),
         (lambda: metrics.retention(-1), "age must be a number of steps"),
         (lambda: metrics.false_memories("no"), "truth must be a function"),
         (lambda: metrics.calls_for(), "name at least one purpose"),

@@ -19,7 +19,6 @@ from tests.support.recorded_town import RecordedTown
 
 ATTACK = "</script><img src=x onerror=alert(1)>{{1+1}}<!--\u2028"
 RUMOUR = "the town well is poisoned"
-DENIAL = "the town well was tested, its water is safe"
 
 
 @pytest.fixture(scope="module")
@@ -127,16 +126,18 @@ def test_what_spreads_becomes_a_curve_and_tells_a_rumour_from_its_denial(
     rumour, tmp_path
 ):
     with open_run(rumour) as run:
-        written = write_report(
-            run, tmp_path / "report.html", about=RUMOUR, unlike=DENIAL
-        )
-    _, data = read(written.path)
+        written = write_report(run, tmp_path / "report.html", about=RUMOUR)
+    text, data = read(written.path)
     held, denied = data["measures"][:2]
-    assert (held["classes"], denied["classes"]) == ([RUMOUR], [DENIAL])
+    assert held["classes"] == [RUMOUR]
+    assert denied["classes"] == [f"denial of: {RUMOUR}"]
     ((_, holders),), ((_, deniers),) = held["lines"], denied["lines"]
     # The correction comes on day 10.
     assert max(holders) > 1 and max(deniers[:9]) == 0 < max(deniers)
     assert [sum(map(bool, row)) for row in held["agents"]] == holders
+    table = text.partition('<table id="counted">')[2].partition("</table>")[0]
+    assert "News of day #: the town well is a danger, it is poisoned" in table
+    assert f'<td class="number">{holders[-1]}</td>' in table and "tested" not in table
 
 
 def test_agents_stand_where_the_model_has_them_with_what_it_says_of_them(
@@ -209,8 +210,9 @@ def test_the_command_writes_a_report_and_says_how_large(town, tmp_path):
     assert re.search(r"Wrote .*report\.html \(0\.\d MB\)", done.output)
     again = CliRunner().invoke(main, ["report", town, "-o", target])
     assert again.exit_code == 2 and "exists" in again.output
-    lonely = CliRunner().invoke(main, ["report", town, "--unlike", "no"])
-    assert lonely.exit_code == 2 and "--about" in lonely.output
+    wordless = ["report", town, "--about", "?!", "-o", target, "--overwrite"]
+    refused = CliRunner().invoke(main, wordless)
+    assert refused.exit_code == 2 and "must have words, got '?!'" in refused.output
 
 
 # -- in a browser ---------------------------------------------------------------------
@@ -235,8 +237,7 @@ class Page(Window):
 
 @pytest.mark.slow
 def test_a_report_plays_from_the_disk_without_a_network(chromium, rumour, tmp_path):
-    given = {"about": RUMOUR, "unlike": DENIAL}
-    with Page(chromium, rumour, tmp_path / "report.html", **given) as window:
+    with Page(chromium, rumour, tmp_path / "report.html", about=RUMOUR) as window:
         page = window.page
         assert page.locator("#town circle").count() == 8
         assert window.text("#now") == "1 of 12"

@@ -1,15 +1,16 @@
 """Who remembers something like a text: data, then in a browser."""
 
-import numpy as np
+import re
+
 import pytest
 
-from mesa_memory import Services
+from mesa_memory.core.text.clauses import sentences
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR, SAYINGS
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.runs import open_run
+from mesa_memory.runs.claims import Verdict, claim
 from mesa_memory.viz.data import leads
 from mesa_memory.viz.data.spread import spread
-from mesa_memory.viz.data.spread.corpus import corpus, sentences
 from mesa_memory.viz.data.spread.spread import Criteria
 from tests.support.browser import Window, browser
 from tests.support.dashboards import dashboard
@@ -37,27 +38,29 @@ def test_holding_is_what_the_states_of_all_agents_say(run):
     found = spread.found(run, TEXT)
     least = 0.7
     held = spread.holding(found, Criteria(least))
-    alike = dict(zip(found.corpus.texts, found.similarity))
     for row, agent in enumerate(held.agents):
         for column, step in enumerate(held.steps):
             records = run.state(agent, step, as_records=True)
-            count = sum(alike[r["text"]] >= least for r in records if r["text"])
+            said = [claim(TEXT).judge(sentences(r["text"])) for r in records]
+            count = sum(any(each.counts(least) for each in one) for one in said)
             assert held.counts[row, column] == count
     assert held.counts.any()
     assert not held.counts.all()
 
 
 def test_a_text_that_is_remembered_word_for_word_is_most_similar(run):
-    best = spread.nearest(spread.found(run, TEXT))[0]
-    assert best["text"] == "On day # I sold # fish."
-    assert best["counts"]
-    assert best["first"] == 1
-    assert best["agents"] > 1
+    best, *others = spread.listed(spread.found(run, TEXT), 3)
+    assert (best["text"], best["similarity"]) == (TEXT, 1)
+    assert best["counts"] and best["first"] == 3
+    assert best["ever"] >= best["agents"] > 1
+    # Numbers that the text does not have are all one sentence.
+    reasons = {row["text"]: row["verdict"] for row in others}
+    assert reasons["On day # I sold # fish."] == Verdict.OTHER
 
 
 def test_a_summary_is_found_by_the_sentence_that_is_about_it(run):
     found = spread.found(run, TEXT)
-    summaries = spread.nearest(found, Criteria(kind="summary"))
+    summaries = spread.listed(found, STEPS, Criteria(kind="summary"))
     assert summaries[0]["counts"]
     texts = [
         row["text"] for row in spread.holders(found, STEPS, Criteria(kind="summary"))
@@ -70,7 +73,7 @@ def test_nobody_holds_what_nobody_was_told(run):
     held = spread.holding(found)
     assert held.holders == [0] * STEPS
     assert spread.holders(found, 5) == []
-    assert spread.nearest(found)[0]["counts"] is False
+    assert not any(row["counts"] for row in spread.listed(found, 5))
 
 
 def test_holders_of_a_step_are_those_of_the_map(run):
@@ -94,28 +97,6 @@ def test_agents_in_order_of_first_holding_come_earlier_or_equal(run):
     assert first == sorted(first)
 
 
-def test_reading_on_gives_what_reading_anew_gives(tmp_path):
-    path = str(tmp_path / "growing.sqlite")
-    town = RecordedTown(path, n=4)
-    town.step()
-    recorder = Services.of(town).recorder
-    known = None
-    with open_run(path) as run:
-        for _ in range(6):
-            town.step()
-            recorder.sync()
-            known = corpus(run, known)
-        anew = corpus(run)
-    recorder.close()
-    assert known.steps == anew.steps
-    assert known.texts == anew.texts
-    assert np.array_equal(known.lives["seq"], anew.lives["seq"])
-    ends = known.lives["valid_to"], anew.lives["valid_to"]
-    assert np.array_equal(*ends, equal_nan=True)
-    assert not np.isnan(ends[0]).all()
-    assert np.array_equal(known.vectors, anew.vectors)
-
-
 @pytest.mark.parametrize(
     ("memory", "looked_for", "know"),
     [
@@ -132,27 +113,28 @@ def test_who_holds_a_rumour_is_told_from_who_holds_its_denial(
     play(town, 25)
     known = town.datacollector.model_vars
     with open_run(file) as run:
-        rumour = spread.found(run, looked_for, unlike=SAYINGS[CORRECTION])
-        denial = spread.found(run, SAYINGS[CORRECTION], unlike=looked_for)
+        rumour = spread.found(run, looked_for)
+        correction = spread.found(run, SAYINGS[CORRECTION])
         assert leads.widest_words(run) == f"News of day 10: {SAYINGS[CORRECTION]}."
     holders = spread.holding(rumour).holders
     assert holders == known["knows_rumour"][1:]
     assert holders[-1] == know
-    assert spread.holding(denial).holders == known["knows_correction"][1:]
+    assert spread.holding(correction).holders == known["knows_correction"][1:]
+    denied = spread.holding(rumour, verdict=Verdict.DENIES).holders
+    assert denied == known["knows_correction"][1:]
 
 
 def test_a_group_that_is_ticked_counts_and_another_does_not(run):
     found = spread.found(run, TEXT)
-    rows = spread.nearest(found)
-    counting = next(row for row in rows if row["counts"])
+    rows = spread.listed(found, STEPS)
     other = next(row for row in rows if not row["counts"])
     only = {r["key"]: False for r in rows if r["counts"]} | {other["key"]: True}
     ticked = Criteria(marks=spread.written(only))
     assert ticked.ticks == only
-    now = {row["key"]: row["counts"] for row in spread.nearest(found, ticked)}
-    assert now[other["key"]]
-    assert not now[counting["key"]]
-    assert max(spread.holding(found, ticked).reached) == other["agents"]
+    first, *rest = spread.listed(found, STEPS, ticked)
+    assert first["key"] == other["key"] and first["counts"]
+    assert not any(row["counts"] for row in rest)
+    assert max(spread.holding(found, ticked).reached) == other["ever"]
     assert Criteria(marks="nonsense+12,-zz").ticks == {}
 
 
@@ -168,28 +150,27 @@ def test_the_view_shows_who_holds_a_text_and_follows_step_and_slider(file):
         dashboard(file) as address,
         Window(chromium, address) as window,
     ):
-        window.open("?view=spread&step=1", see="text=Type a sentence")
+        window.open("?view=spread&step=3", see="text=Type a sentence")
         box = window.page.get_by_label("Text in all memories")
         box.fill(TEXT)
         box.press("Enter")
         window.until(
-            lambda: "of 7 (" in window.text() and "Holders at step 1" in window.text()
+            lambda: "of 7 (" in window.text() and "Holders at step 3" in window.text()
         )
         assert "text=On+day+3" in window.query()
         window.page.keyboard.press("Tab")
         window.page.get_by_label("Step forward").click()
-        window.until(lambda: "Holders at step 2" in window.text())
+        window.until(lambda: "Holders at step 4" in window.text())
         slider = window.page.get_by_role("slider").filter(has_text="").last
         slider.focus()
         slider.press("ArrowLeft")
         window.until(lambda: "spread_least=0.59" in window.query())
         assert window.page.locator(".mm-chart canvas").count()
+        assert re.search(r"Sentences counted: [1-9]", window.text())
         window.page.get_by_text("☑").first.click()
         window.until(lambda: "spread_ticks=-" in window.query())
-        other = window.page.get_by_label("But not like this", exact=False)
-        other.fill("I sold no fish.")
-        other.press("Enter")
-        window.until(lambda: "unlike=I+sold+no+fish." in window.query())
+        window.until(lambda: "taken out" in window.text())
+        assert "other names or numbers" in window.text()
         with window.page.expect_download() as download:
             window.page.get_by_text("CSV").last.click()
         assert download.value.suggested_filename == "spread-texts.csv"

@@ -60,7 +60,7 @@ def test_cost_is_summed_and_a_text_is_looked_for_in_each_run(runs):
     table = runs[0].run.cost((), as_records=True)
     assert calls[DAYS] == table[0]["calls"]
     assert calls.is_monotonic_increasing
-    held = runs[2].of(data.holders, "the town well is poisoned", "")
+    held = runs[2].of(data.holders, "the town well is poisoned")
     assert list(held.index) == [1, 2, 3, 4]
     assert held[1] >= 1
 

@@ -45,6 +45,11 @@ def folded(text: str) -> str:
     return text.lower() if plain else _folded(text)
 
 
+def plainly_spelled(text: str) -> str:
+    """``text`` with one form of each letter, sign and width; its case stays."""
+    return unicodedata.normalize("NFKC", _WIDTHLESS.sub("", text.translate(_SIGNS)))
+
+
 @lru_cache(maxsize=10_000)
 def _folded(text: str) -> str:
     text = _WIDTHLESS.sub("", text.translate(_SIGNS))

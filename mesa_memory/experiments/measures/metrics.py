@@ -19,6 +19,8 @@ import pandas as pd
 from scipy.spatial.distance import pdist
 
 from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.render import record_text
+from mesa_memory.core.text.clauses import sentences
 from mesa_memory.experiments.measures.holdings import HeldRecord, holdings, minds, texts
 from mesa_memory.experiments.measures.survival import FORGETTING_REASONS, forgetting
 from mesa_memory.hosts.mesa.model import clock
@@ -27,6 +29,7 @@ from mesa_memory.layers.facts.statement import FactStatement, bare, is_fact
 from mesa_memory.layers.impressions import KIND as IMPRESSION
 from mesa_memory.llm.cost.usage import Usage
 from mesa_memory.retrieval.bm25 import terms
+from mesa_memory.runs.claims import claim
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import BY_RESEARCHER
 from mesa_memory.tasks.offline.attributes import canonical
@@ -116,49 +119,56 @@ def holders(fact: Fact) -> Measure:
     """The number of agents who remember a fact; 0 to the number of agents.
 
     Args:
-        fact: a text: one record must have all of its words, in any form, function words
-            aside. Who says the contrary in the same words holds it, too; to tell them
-            apart, give a pattern (``re.compile``), or a function that is given the text of
-            a record and says if the fact is in it.
+        fact: a text: one sentence of a record must state it, with its names and numbers,
+            in these words or words of like meaning, and not deny it; the same rule as in
+            the dashboard and in reports, see the guide to metrics. Or a pattern
+            (``re.compile``), or a function that is given the text of a record and says if
+            the fact is in it.
 
     Raises:
         ValueError: for a text without words; TypeError: for anything else.
     """
-    return partial(_holders, _says(fact))
+    _checked_fact(fact)
+    return partial(_holders, fact)
 
 
 def who_holds(model: Any, fact: Fact) -> list[Any]:
     """The unique ids of the agents who remember a fact, in order; see ``holders``."""
-    says = _says(fact)
-    found = texts(model)
-    return [agent for agent, said in found.items() if any(map(says, said))]
+    _checked_fact(fact)
+    if isinstance(fact, str):
+        return _who_states(model, fact)
+    says = partial(_matches, fact) if isinstance(fact, re.Pattern) else fact
+    return [agent for agent, said in texts(model).items() if any(map(says, said))]
 
 
-def _holders(says: Callable[[str], bool], model: Any) -> int:
-    return len(who_holds(model, says))
+def _who_states(model: Any, fact: str) -> list[Any]:
+    """The agents with a record whose text, as a run records it, states a fact."""
+    said: dict[Any, set[str]] = {agent.unique_id: set() for agent, _, _ in minds(model)}
+    for held in holdings(model):
+        record = held.record
+        text = record_text(record.kind, record.origin, record.content)
+        said[held.agent].update(sentences(text))
+    every = sorted(set().union(*said.values()))
+    judged = zip(every, claim(fact).judge(every))
+    stating = {sentence for sentence, judgement in judged if judgement.counts()}
+    return [agent for agent, own in said.items() if not own.isdisjoint(stating)]
 
 
-def _says(fact: Any) -> Callable[[str], bool]:
-    if isinstance(fact, re.Pattern):
-        return partial(_matches, fact)
-    if callable(fact):
-        return fact
-    if not isinstance(fact, str):
+def _holders(fact: Fact, model: Any) -> int:
+    return len(who_holds(model, fact))
+
+
+def _checked_fact(fact: Any) -> None:
+    if isinstance(fact, str):
+        claim(fact)
+    elif not (isinstance(fact, re.Pattern) or callable(fact)):
         raise TypeError(
             f"fact must be a text, a pattern or a function of a text, got {fact!r}"
         )
-    wanted = frozenset(terms(fact))
-    if not wanted:
-        raise ValueError(f"fact must have words that say something, got {fact!r}")
-    return partial(_has_words, wanted)
 
 
 def _matches(pattern: re.Pattern[str], text: str) -> bool:
     return pattern.search(text) is not None
-
-
-def _has_words(wanted: frozenset[str], text: str) -> bool:
-    return wanted.issubset(terms(text))
 
 
 def agreement(model: Any) -> float:

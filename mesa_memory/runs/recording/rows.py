@@ -22,8 +22,6 @@ from mesa_memory.runs.recording.vectors import row_of
 from mesa_memory.stores.base import Batch
 from mesa_memory.tasks import BY_RESEARCHER
 
-#: longest text of a record, for readers; the content is kept whole
-TEXT_CHARS = 2000
 #: digits of a score; further ones depend on the number of rows that numpy multiplies
 SCORE_DIGITS = 6
 
@@ -77,7 +75,7 @@ def text_of(record: MemoryRecord) -> str | None:
     content = record.content
     if isinstance(content, dict):
         if record.kind == "message" and "message" in content:
-            return render.event_text("message", content, TEXT_CHARS)
+            return render.event_text("message", content, render.RECORD_CHARS)
         if record.origin == DERIVED and "text" in content:
             return str(content["text"])
     return None

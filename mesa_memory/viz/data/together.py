@@ -57,9 +57,9 @@ def spent(run: Run, measure: str) -> pd.Series:
     return pd.Series(sums, found.steps).dropna()
 
 
-def holders(run: Run, text: str, unlike: str) -> pd.Series:
-    """Number of holders of a memory like a text at each step; see ``data.spread``."""
-    held = spread.holding(spread.found(run, text, unlike))
+def holders(run: Run, text: str) -> pd.Series:
+    """Number of holders of a memory that states a text at each step; see ``runs.claims``."""
+    held = spread.holding(spread.found(run, text))
     return pd.Series(held.holders, held.steps)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.runs import Run
+from mesa_memory.runs.claims import Verdict
 from mesa_memory.viz.data.activity import MEASURES, Activity, activity
 from mesa_memory.viz.data.agent import Past, past
 from mesa_memory.viz.data.recall import RecordedRecall, recalls, understood
@@ -49,6 +50,7 @@ class Contents:
         names: names of the agents that have one.
         messages: of each step.
         measures: each with its meaning.
+        sentences: that were counted for the text; see ``spread.listed``.
         people: those whose memory is shown.
     """
 
@@ -56,28 +58,25 @@ class Contents:
     names: dict[Any, str]
     messages: list[list[SpokenMessage]]
     measures: list[tuple[Colouring, str]]
+    sentences: list[dict[str, Any]]
     people: list[Person]
 
 
 def contents(
-    run: Run, agents: Sequence[Any] | None = None, about: str = "", unlike: str = ""
+    run: Run, agents: Sequence[Any] | None = None, about: str = ""
 ) -> Contents:
     """Reads a run.
 
     Args:
         agents: unique ids or names of those whose memory is shown; None takes the first
             who held the text, then the most active ones.
-        about, unlike: see ``write_report``.
+        about: see ``write_report``.
 
     Raises:
-        ValueError: for an unknown agent; lists some that exist.
+        ValueError: for an unknown agent; lists some that exist. For a text without words.
     """
     counted, seen = activity(run), scene(run)
-    texts = (about.strip(), unlike.strip())
-    found = spread.compared(run, *texts) if texts[0] else ()
-    held = [spread.holding(one) for one in found if one]
-    meaning = "agents that remember something like this text"
-    measures = [(of_text(one, text), meaning) for one, text in zip(held, texts)]
+    held, measures, sentences = _spread(run, about.strip())
     measures += [
         (of_outcome(seen, name), "an outcome of the model's agents")
         for name in seen.outcomes
@@ -89,13 +88,32 @@ def contents(
     ]
     memories = {row["agent"]: row["memory"] for row in run.agents(as_records=True)}
     if agents is None:
-        chosen = _most_active(counted, held[0] if held else None)
+        chosen = _most_active(counted, held)
     else:
         known = run.unique_ids
         chosen = list(dict.fromkeys(known[run.name_of(agent)] for agent in agents))
     people = [_person(run, agent, str(memories.get(agent, ""))) for agent in chosen]
     messages = said(run, 0, len(run.steps))
-    return Contents(seen, run.names, messages, measures, people)
+    return Contents(seen, run.names, messages, measures, sentences, people)
+
+
+def _spread(
+    run: Run, text: str
+) -> tuple[
+    spread.HoldingCounts | None, list[tuple[Colouring, str]], list[dict[str, Any]]
+]:
+    """The holders of a text, the curves of it and of its denial, and its sentences."""
+    if not text:
+        return None, [], []
+    found = spread.found(run, text)
+    held = spread.holding(found)
+    denied = spread.holding(found, verdict=Verdict.DENIES)
+    measures = [(of_text(held, text), "agents that remember a sentence that states it")]
+    if denied.counts.any():
+        meaning = "agents that remember a sentence that denies it"
+        measures.append((of_text(denied, f"denial of: {text}"), meaning))
+    rows = spread.listed(found, run.steps[-1])
+    return held, measures, [row for row in rows if row["counts"]]
 
 
 def _most_active(counted: Activity, held: spread.HoldingCounts | None) -> list[Any]:

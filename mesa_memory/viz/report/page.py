@@ -42,7 +42,6 @@ def write_report(
     agents: Sequence[Any] | None = None,
     *,
     about: str = "",
-    unlike: str = "",
     title: str | None = None,
     largest: int = MAX_BYTES,
     overwrite: bool = False,
@@ -59,17 +58,16 @@ def write_report(
         path: of the file; its folder must exist.
         agents: unique ids or names of those whose memory is shown in full; None takes
             those with most to tell, at most 6.
-        about: a text; its spread becomes a curve and the colour of the agents.
-        unlike: another text, such as the denial of a rumour. Memories that are more
-            similar to it than to ``about`` do not count.
+        about: a text; its spread becomes a curve and the colour of the agents, and the
+            sentences that were counted are listed. Denials have a curve of their own.
         title: None takes the run's name, or the name of the model's class.
         largest: bytes. What would make the file larger is left out, and the file says
             so.
         overwrite: replace a file that exists.
 
     Raises:
-        ValueError: for an unknown agent, without a finished step, or if the smallest
-            report is larger than allowed.
+        ValueError: for an unknown agent, a text without words, without a finished step,
+            or if the smallest report is larger than allowed.
         FileExistsError: if there is such a file, and ``overwrite`` is False.
     """
     target = Path(path)
@@ -81,7 +79,7 @@ def write_report(
         raise ValueError(
             f"run {run.id} has not finished a step yet; write the report after the first one"
         )
-    found = contents(run, agents, about, unlike)
+    found = contents(run, agents, about)
     given = {
         "run": run,
         "title": one_line(title or run.name or run.model.rpartition(".")[2]),
@@ -90,6 +88,8 @@ def write_report(
         "cost": _cost(run),
         "methods": scrub(methods(facts_of_run(run, _weights(found.people)))),
         "about": about.strip(),
+        "counted": scrub_data(found.sentences),
+        "last": run.steps[-1],
         "made_with": __version__,
     }
     text, notes = _fitting(found, given, largest)

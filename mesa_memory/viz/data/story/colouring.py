@@ -80,9 +80,9 @@ def of_measure(activity: Activity, measure: str) -> Colouring:
 
 
 def of_text(held: HoldingCounts, text: str) -> Colouring:
-    """By whether an agent held a memory like a text."""
+    """By whether an agent held a memory that states a text, or its denial."""
     values = np.where(held.counts > 0, 0, np.nan).astype(np.float32)
-    return Colouring("a memory like the text", held.agents, values, (text,))
+    return Colouring("a memory of the text", held.agents, values, (text,))
 
 
 def nothing(agents: list[Any], steps: int) -> Colouring:

@@ -6,6 +6,7 @@ import pandas as pd
 import solara
 
 import mesa_memory.viz.views.curves as curves
+from mesa_memory.runs.claims import has_words
 from mesa_memory.viz.background import use_work
 from mesa_memory.viz.data import together as data
 from mesa_memory.viz.data.story.frames import plain
@@ -45,7 +46,7 @@ def Together(focus: Focus) -> Any:
             Choose("Curves show", key, choices, setter, wide=True)
             if key == TEXT:
                 TextBox(selection)
-        if key == TEXT and not selection.choice.text.strip():
+        if key == TEXT and not has_words(selection.choice.text):
             AskForText(focus)
             return
         Drawn(focus, runs, key, choices[key], stamps)
@@ -63,13 +64,8 @@ def Drawn(
     """The chart; the numbers are read in the background."""
     selection = focus.selection
     text = selection.choice.text.strip() if key == TEXT else ""
-    unlike = selection.option("unlike", "").strip() if key == TEXT else ""
     found = use_work(
-        lambda: _read(runs, key, text, unlike),
-        (key, text, unlike),
-        stamps,
-        False,
-        "Reading all runs …",
+        lambda: _read(runs, key, text), (key, text), stamps, False, "Reading all runs …"
     )
     if found is None:
         return
@@ -90,10 +86,10 @@ def Drawn(
     )
 
 
-def _read(runs: list[Source], key: str, text: str, unlike: str) -> list[data.Band]:
+def _read(runs: list[Source], key: str, text: str) -> list[data.Band]:
     def values(one: Source) -> pd.Series:
         if key == TEXT:
-            return one.of(data.holders, text, unlike)
+            return one.of(data.holders, text)
         if key in data.SPENT:
             return one.of(data.spent, key)
         named = one.of(data.collected)

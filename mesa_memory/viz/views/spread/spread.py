@@ -1,4 +1,4 @@
-"""Spread: the holders of memories like a text, by step and agent."""
+"""Spread: the holders of memories that state a text, by step and agent."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,6 +8,7 @@ import solara
 
 import mesa_memory.viz.views.curves as curves
 from mesa_memory.core.content import brief
+from mesa_memory.runs.claims import Verdict, has_words
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data import leads
 from mesa_memory.viz.data.spread import spread as data
@@ -31,37 +32,28 @@ BUTTON_CHARS = 60
 #: the options of the address that have the least similarity and the ticks
 LEAST, TICKS = "spread_least", "spread_ticks"
 SIMILARITIES = [f"{n / 100:g}" for n in range(101)]
-NOT_MEANT = (
-    "A sentence that is more similar to the second text than to the first does not "
-    "count: a denial, for example, has most of the words of the rumour that it denies."
+RULE = (
+    "A sentence counts if it has the text's names and numbers and says the same in these "
+    "or like words. Denials, questions and sentences about others do not count; denials "
+    "have their own curve."
 )
 
 
 @solara.component
 def SpreadView(focus: Focus) -> Any:
-    """A text, and the agents that remember something like it."""
-    selection = focus.selection
-    text, unlike = selection.choice.text.strip(), selection.option("unlike", "").strip()
+    """A text, and the agents that remember a sentence that states it."""
+    text = focus.selection.choice.text.strip()
     with solara.Column(gap="0px"):
         with Section(
             "Text to follow", hint="a sentence, as an agent might remember it"
         ):
-            with solara.Div(classes=["mm-row"]):
-                TextBox(selection)
-                if text:
-                    SearchBox(
-                        "But not like this",
-                        unlike,
-                        lambda value: selection.set_option(
-                            "unlike", value.strip() or None
-                        ),
-                    )
-            if text:
-                solara.v.Html(tag="span", class_="mm-hint", children=[NOT_MEANT])
+            TextBox(focus.selection)
+            if has_words(text):
+                solara.v.Html(tag="span", class_="mm-hint", children=[RULE])
             else:
                 AskForText(focus)
-        if text:
-            Spread(focus, text, unlike)
+        if has_words(text):
+            Spread(focus, text)
 
 
 @solara.component
@@ -80,8 +72,8 @@ def AskForText(focus: Focus) -> Any:
     words = focus.source.of(leads.widest_words)
     Empty(
         "Type a sentence above and press Enter, such as a rumour or a piece of news. "
-        "Texts with a like meaning and like words are found in all memories, at all "
-        "steps.",
+        "Sentences that state it in these or like words are found in all memories, at "
+        "all steps.",
         "mdi-map-search-outline",
         button=f"Look for “{brief(words, BUTTON_CHARS)}”" if words else "",
         on_click=lambda: focus.selection.choose(text=words),
@@ -89,21 +81,21 @@ def AskForText(focus: Focus) -> Any:
 
 
 @solara.component
-def Spread(focus: Focus, text: str, unlike: str) -> Any:
+def Spread(focus: Focus, text: str) -> Any:
     """The spread of one text, as soon as all texts are read."""
     says = "Reading all texts of the run; this takes long only the first time …"
-    answer = use_answer(focus.source, data.compared, text, unlike, says=says)
-    if answer is None:
+    found = use_answer(focus.source, data.found, text, says=says)
+    if found is None:
         return
-    step = nearest(answer[0].corpus.steps, focus.step)
-    if not answer[0].corpus.texts or step is None:
+    step = nearest(found.corpus.steps, focus.step)
+    if not found.corpus.texts or step is None:
         NoMemories()
         return
-    Holding(replace(focus, step=step), *answer)
+    Holding(replace(focus, step=step), found)
 
 
 @solara.component
-def Holding(focus: Focus, found: data.Found, other: data.Found | None) -> Any:
+def Holding(focus: Focus, found: data.Found) -> Any:
     """The holders, and the sentences that count."""
     selection = focus.selection
     kinds = [ALL, *sorted(set(found.corpus.lives["kind"]))]
@@ -113,18 +105,21 @@ def Holding(focus: Focus, found: data.Found, other: data.Found | None) -> Any:
         None if kind == ALL else kind,
         selection.option(TICKS, ""),
     )
-    held = solara.use_memo(lambda: data.holding(found, criteria), [id(found), criteria])
-    against = solara.use_memo(
-        lambda: other and data.holding(other, replace(criteria, marks="")),
-        [id(other), criteria],
+    seen = [id(found), criteria]
+    held = solara.use_memo(lambda: data.holding(found, criteria), seen)
+    denied = solara.use_memo(
+        lambda: data.holding(found, criteria, Verdict.DENIES), seen
+    )
+    rows = solara.use_memo(
+        lambda: data.listed(found, focus.step, criteria), [*seen, focus.step]
     )
     values = solara.use_memo(
         lambda: held.counts[held.order].astype(np.float32), [id(held)]
     )
     with (
         Section(
-            "Sentences that count",
-            hint="half the similarity is the meaning, half the words in common",
+            "What counts",
+            hint="the similarity is the share of the words, and of their meaning",
         ),
         solara.Div(classes=["mm-row"]),
     ):
@@ -134,7 +129,9 @@ def Holding(focus: Focus, found: data.Found, other: data.Found | None) -> Any:
         )  # fmt: skip
         choices = {name: name for name in kinds} | {ALL: "all kinds"}
         Choose("Kind of record", kind, choices, selection.setter("spread_kind"))
-    Diffusion(focus, held, against, criteria.least)
+    with solara.Div(classes=["mm-columns"]):
+        Diffusion(focus, held, denied, criteria.least)
+        Counted(focus, [row for row in rows if row["counts"]], criteria)
     with solara.Div(classes=["mm-columns"]):
         with Section("Holders by step", hint="first holders at the top"):
             curves.StepMap(
@@ -146,19 +143,16 @@ def Holding(focus: Focus, found: data.Found, other: data.Found | None) -> Any:
                 file="spread-map",
             )
         Holders(focus, found, criteria)
-    Sentences(focus, found, criteria)
+    Others(focus, [row for row in rows if not row["counts"]], criteria)
 
 
 @solara.component
 def Diffusion(
-    focus: Focus,
-    held: data.HoldingCounts,
-    against: data.HoldingCounts | None,
-    least: float,
+    focus: Focus, held: data.HoldingCounts, denied: data.HoldingCounts, least: float
 ) -> Any:
-    """The number of holders, and of those of the other text, step by step."""
+    """The number of holders, and of those of a denial, step by step."""
     selection = focus.selection
-    option = solara.use_memo(lambda: _lines(held, against), [id(held), id(against)])
+    option = solara.use_memo(lambda: _lines(held, denied), [id(held), id(denied)])
     total, place = len(held.agents), held.steps.index(focus.step)
     now, ever = held.holders[place], held.reached[place]
     with Section("Diffusion", hint="agents that hold such a memory, by step"):
@@ -191,15 +185,13 @@ def Diffusion(
         )
 
 
-def _lines(
-    held: data.HoldingCounts, against: data.HoldingCounts | None
-) -> dict[str, Any]:
+def _lines(held: data.HoldingCounts, denied: data.HoldingCounts) -> dict[str, Any]:
     lines = [
         curves.line(0, "hold it", held.holders, shade=0.25),
         curves.line(1, "ever held it", held.reached),
     ]
-    if against:
-        lines.append(curves.line(2, "hold the other text", against.holders))
+    if denied.counts.any():
+        lines.append(curves.line(2, "hold a denial", denied.holders))
     return curves.over_steps(held.steps, "agents", lines)
 
 
@@ -228,19 +220,11 @@ def Holders(focus: Focus, found: data.Found, criteria: data.Criteria) -> Any:
 
 
 @solara.component
-def Sentences(focus: Focus, found: data.Found, criteria: data.Criteria) -> Any:
-    """The nearest sentences, with boxes to tick."""
-    rows = solara.use_memo(lambda: data.nearest(found, criteria), [id(found), criteria])
-
-    def turn(row: dict[str, Any]) -> None:
-        changed = {key: on for key, on in criteria.ticks.items() if key != row["key"]}
-        if (row["similarity"] >= criteria.least) == row["counts"]:
-            changed[row["key"]] = not row["counts"]
-        focus.selection.set_option(TICKS, data.written(changed) or None)
-
+def Counted(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria) -> Any:
+    """The different sentences that count, each with the number of its holders."""
     with Section(
-        "Nearest sentences",
-        hint="of all speakers and steps; a click lets one count, or not",
+        f"Sentences counted: {len(rows)}",
+        hint="# stands for any number; a click takes a sentence out",
     ):
         if criteria.marks:
             solara.Button(
@@ -251,15 +235,52 @@ def Sentences(focus: Focus, found: data.Found, criteria: data.Criteria) -> Any:
             )
         Table(
             {
-                "counts": lambda row: "☑" if row["counts"] else "☐",
+                "counts": lambda _: "☑",
+                "sentence": "text",
+                f"agents at step {number(focus.step)}": "agents",
+                "agents ever": "ever",
+                "first step": "first",
                 "similarity": "similarity",
-                "text": "text",
-                "agents": "agents",
+            },
+            rows,
+            file="spread-counted",
+            page=5,
+            on_pick=lambda row: turn(focus.selection, criteria, row),
+            empty="No sentence counts.",
+        )
+
+
+@solara.component
+def Others(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria) -> Any:
+    """The nearest sentences that do not count, with the reason."""
+    with Section(
+        "Near sentences not counted",
+        hint="of all speakers and steps; a click lets one count",
+    ):
+        Table(
+            {
+                "counts": lambda _: "☐",
+                "similarity": "similarity",
+                "sentence": "text",
+                "reason": lambda row: _reason(row, criteria),
+                "agents ever": "ever",
                 "first step": "first",
             },
             rows,
-            marked=lambda row: row["counts"],
-            mark="counts",
             file="spread-texts",
-            on_pick=turn,
+            on_pick=lambda row: turn(focus.selection, criteria, row),
         )
+
+
+def _reason(row: dict[str, Any], criteria: data.Criteria) -> str:
+    if row["key"] in criteria.ticks:
+        return "taken out"
+    return "less similar" if row["verdict"] == Verdict.STATES else row["verdict"]
+
+
+def turn(selection: Selection, criteria: data.Criteria, row: dict[str, Any]) -> None:
+    """Lets a sentence count that does not, or the other way round."""
+    changed = {key: on for key, on in criteria.ticks.items() if key != row["key"]}
+    if row["key"] not in criteria.ticks:
+        changed[row["key"]] = not row["counts"]
+    selection.set_option(TICKS, data.written(changed) or None)

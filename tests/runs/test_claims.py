@@ -1,0 +1,188 @@
+"""Which sentences state a text: one rule for the dashboard, reports and metrics."""
+
+import re
+
+import pytest
+
+from mesa_memory import Services, STLTMemory, metrics, open_run
+from mesa_memory.core.text.clauses import clauses, is_question, sentences
+from mesa_memory.runs.claims import Verdict, claim, has_words
+from mesa_memory.viz.data import together
+from mesa_memory.viz.data.spread import spread
+from mesa_memory.viz.report import write_report
+from mesa_memory.viz.report.contents import contents
+from tests.support.playing import ended, lived, play
+from tests.support.recorded_town import RecordedTown
+from tests.support.stated import CHEATER, GOSSIP, KNOW, PAIRS, TABLE, Village
+
+#: a villager for each pair hears its sentence from agent 1, 2 or 3
+HEARD = [[(n, n % 3 + 1, said) for n, (_, said, _) in enumerate(PAIRS, 1)]]
+
+
+def expected(sought):
+    """The villagers who heard a sentence of the table that states the text."""
+    return {
+        n for n, (text, _, counts) in enumerate(PAIRS, 1) if text == sought and counts
+    }
+
+
+def asked(sought):
+    """The villagers who heard a sentence that the table compares with the text."""
+    return {n for n, (text, _, _) in enumerate(PAIRS, 1) if text == sought}
+
+
+@pytest.fixture(scope="module")
+def village(tmp_path_factory):
+    """The villagers who heard the table, and their run."""
+    file = str(tmp_path_factory.mktemp("claims") / "village.sqlite")
+    people = play(Village(len(PAIRS), HEARD, file), 1)
+    with open_run(file) as run:
+        yield people, run
+
+
+def test_metrics_count_the_pairs_as_the_table_says(village):
+    people, _ = village
+    assert len(PAIRS) >= 60
+    for sought in TABLE:
+        held = set(metrics.who_holds(people, sought))
+        assert held & asked(sought) == expected(sought), sought
+
+
+def test_the_spread_view_counts_the_pairs_as_the_table_says(village):
+    people, run = village
+    for sought in TABLE:
+        found = spread.found(run, sought)
+        held = [row["agent"] for row in spread.holders(found, 1)]
+        assert held == metrics.who_holds(people, sought)
+        assert set(held) & asked(sought) == expected(sought), sought
+
+
+def test_a_report_counts_the_pairs_as_the_table_says(village):
+    people, run = village
+    for sought in TABLE:
+        read = contents(run, agents=[1], about=sought)
+        colouring, _ = read.measures[0]
+        held = {n for n, value in enumerate(colouring.values[:, 0], 1) if value == 0}
+        assert held == set(metrics.who_holds(people, sought))
+        assert held & asked(sought) == expected(sought), sought
+        # Each of the sentences has one villager, but for those that are the same.
+        assert len(held) == sum(row["agents"] for row in read.sentences)
+
+
+def test_gossip_is_counted_alike_by_spread_report_comparison_and_metrics(tmp_path):
+    file = str(tmp_path / "gossip.sqlite")
+    village = Village(20, GOSSIP, file)
+    holders = metrics.holders(CHEATER)
+    assert [holders(lived(village, 1)) for _ in GOSSIP] == KNOW
+    ended(village)
+    with open_run(file) as run:
+        found = spread.found(run, CHEATER)
+        assert spread.holding(found).holders == KNOW
+        assert list(together.holders(run, CHEATER)) == KNOW
+        listed = spread.listed(found, 3)
+        written = write_report(run, tmp_path / "report.html", about=CHEATER)
+        curves = contents(run, about=CHEATER).measures
+    (held, _), (denied, _) = curves[:2]
+    assert [values.tolist() for _, values in held.curves()] == [KNOW]
+    # Half of those who heard something else heard a denial.
+    assert all(values[-1] > 0 for _, values in denied.curves())
+    counted = {row["text"]: row["agents"] for row in listed if row["counts"]}
+    assert set(counted) == {
+        CHEATER,
+        "Everybody says that Agent 1 cheats",
+        "Agents # and 1 cheat",
+    }
+    assert sum(counted.values()) == KNOW[-1]
+    reasons = {row["text"]: row["verdict"] for row in listed if not row["counts"]}
+    assert reasons["Agent # is a cheater"] == Verdict.OTHER
+    assert reasons["Agent 1 is not a cheater"] == Verdict.DENIES
+    page = written.path.read_text(encoding="utf-8")
+    table = re.search(r'<table id="counted">.*?</table>', page, re.DOTALL)[0]
+    rows = re.findall(r"<tr><td>(.*?)</td><td class=\"number\">(\d+)</td>", table)
+    assert {text: int(number) for text, number in rows} == counted
+
+
+def test_spread_and_metrics_agree_in_every_kind_of_memory(tmp_path):
+    file = str(tmp_path / "town.sqlite")
+    sought = ("On day 3 I sold 3 fish", "I sold fish", "I went 2", "mood ok")
+    town, told = RecordedTown(file, n=8), {text: [] for text in sought}
+    for _ in range(6):
+        lived(town, 1)
+        Services.of(town).flush()
+        for text in sought:
+            told[text].append(metrics.who_holds(town, text))
+    ended(town)
+    with open_run(file) as run:
+        for text in sought:
+            found = spread.found(run, text)
+            held = [
+                [row["agent"] for row in spread.holders(found, step)]
+                for step in run.steps
+            ]
+            assert held == told[text], text
+            assert any(held)
+
+
+def test_denials_are_told_in_several_languages():
+    texts = [
+        ("The bridge is safe", "The bridge isn't safe", "Nobody says the bridge is safe"),
+        ("El puente es seguro", "El puente no es seguro", "Es falso que el puente es seguro"),
+        ("Die Brücke ist sicher", "Die Brücke ist nicht sicher", "Die Brücke ist unsicher, nicht sicher"),
+        ("Le pont est sûr", "Le pont n'est pas sûr", "Le pont est sûr, mais c'est faux"),
+        ("Il ponte è sicuro", "Il ponte non è sicuro", "È falso che il ponte è sicuro"),
+        ("De brug is veilig", "De brug is niet veilig", "De brug is nooit veilig"),
+        ("那口井有毒", "那口井没有毒", "那口井不是有毒"),
+        ("井戸に毒がある", "井戸に毒がない", "井戸に毒がありません"),
+    ]  # fmt: skip
+    for text, *denials in texts:
+        same, *others = claim(text).judge([text, *denials])
+        assert same.counts(), text
+        assert [each.verdict for each in others] == [Verdict.DENIES] * 2, text
+        for denial in denials:
+            denied = claim(denial).judge([denial, text])
+            assert [each.verdict for each in denied] == [
+                Verdict.STATES,
+                Verdict.DENIES,
+            ], denial
+
+
+def test_clauses_are_affirmed_denied_or_left_open():
+    told = {
+        "I do not think that it rains": [True, True],
+        "It is not false": [False],
+        "Not only Ann came, but Bob came": [False, False],
+        "If it rains, we stay": [False, False],
+        "Agent 1, Agent 2 and Agent 3 came": [False],
+    }
+    for sentence, denied in told.items():
+        assert [each.denied for each in clauses(sentence)] == denied, sentence
+    assert [each.open for each in clauses("I ask whether it rains")] == [False, True]
+    assert is_question("Does it rain?") and not is_question("It rains, doesn't it?")
+    assert sentences("One. Two!\nThree") == ["One.", "Two!", "Three"]
+
+
+def test_a_judgement_depends_on_text_and_sentence_alone():
+    said = [sentence for _, sentence, _ in PAIRS]
+    together_ = claim.__wrapped__(CHEATER).judge(said)
+    one_by_one = claim.__wrapped__(CHEATER)
+    assert [one_by_one.judge([each])[0] for each in reversed(said)] == together_[::-1]
+
+
+def test_a_text_without_words_is_refused():
+    for text in ("", "  ", "?!", "Agent 3 says: "):
+        assert has_words(text) is (text.startswith("Agent"))
+    for text in ("", "?!"):
+        with pytest.raises(ValueError, match="must have words, got"):
+            claim(text)
+    assert claim("it was him").judge(["It was him."])[0].counts()
+
+
+def test_a_summary_is_read_by_its_sentences():
+    days = [[(n, 3 - n, f"On day {day} it rained") for n in (1, 2)] for day in range(5)]
+    told = [(1, 2, CHEATER), (2, 1, "Agent 5 is a cheater")]
+    village = Village(2, [told, *days])
+    for person in village.people:
+        person.memory = STLTMemory(person, 1, 1)
+    lived(village, 1 + len(days))
+    assert metrics.size_of("summary")(village) > 0
+    assert metrics.who_holds(village, CHEATER) == [1]
