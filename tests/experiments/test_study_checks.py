@@ -7,6 +7,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import FactMemory, ScriptedLLM, configure, open_run, register_policy
+from mesa_memory.errors import LLMUnavailable
 from mesa_memory.experiments import Study
 from tests.support.study_results import run
 
@@ -112,6 +113,15 @@ def test_who_answered_is_told_apart_and_so_is_what_could_not_be_used(file):
     # Each is sent back once, and then it is given up.
     assert fact["thoughts_given_up"] == fact["thoughts_asked"] / 2 > 0
     assert fact["records_made"] == 0
+
+
+def test_a_request_without_an_answer_is_given_up(file):
+    llm = ScriptedLLM(rules={"extract": LLMUnavailable("no answer", purpose="extract")})
+    study = square(file, {"memory": "fact", "llm": {"silent": llm}}, seeds=[1], steps=3)
+    run(study)
+    (row,) = study.results().runs.to_dict("records")
+    assert row["thoughts_asked"] == row["thoughts_given_up"] > 0
+    assert row["thoughts_by_model"] == row["thoughts_by_rules"] == 0
 
 
 def test_without_a_record_there_are_the_numbers_of_the_ledger(file):
