@@ -150,6 +150,8 @@ def test_clauses_are_affirmed_denied_or_left_open():
     told = {
         "I do not think that it rains": [True, True],
         "It is not false": [False],
+        "It wasn't Ann who came": [True, True],
+        "I do not know Ann, who came": [True, False],
         "Not only Ann came, but Bob came": [False, False],
         "If it rains, we stay": [False, False],
         "Agent 1, Agent 2 and Agent 3 came": [False],

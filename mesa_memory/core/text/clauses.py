@@ -34,6 +34,7 @@ def _words(table: str) -> re.Pattern[str]:
 
 _NOT, _FALSE, _TRUE = _words("not"), _words("false"), _words("true")
 _HARMLESS, _OPEN, _THAT = _words("harmless"), _words("open"), _words("that")
+_WHO, _IT = _words("who"), _words("it")
 #: negations that are parts of words, and of scripts without spaces
 _NOT_INSIDE = re.compile(_any_of("not_inside"), re.IGNORECASE)
 _CUT = re.compile(
@@ -42,6 +43,8 @@ _CUT = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 _JOINED = re.compile(rf"(?:{_any_of('and')})\b|[\d#]", re.IGNORECASE)
+#: longest part of a list of names
+MAX_LISTED_CHARS = 60
 #: a part of a list of names: "Agent 5" of "Agent 5, Agent 3 and Agent 1"
 _LISTED = re.compile(r"(?:\w+\s+){0,2}\w*[\dA-Z#]\w*")
 #: after a statement: a question about it that expects a yes
@@ -85,18 +88,23 @@ def is_question(sentence: str) -> bool:
 def clauses(sentence: str) -> list[Clause]:
     """The clauses of a sentence, in order; at least one.
 
-    A clause after "that" is denied if the one before it is: "I do not think that …".
+    A clause after "that" is denied if the one before it is: "I do not think that …", "It
+    was not Agent 1 who …".
     """
     found: list[Clause] = []
     for text in _parts(plainly_spelled(_TAG.sub("", sentence))):
         said = _HARMLESS.sub(" ", text)
         false = _FALSE.search(said) is not None
-        denied = (_denies(said) != false) != bool(
-            found and _THAT.match(text) and found[-1].denied
-        )
+        brought = bool(found) and _is_brought(text, found[-1].text)
+        denied = (_denies(said) != false) != (brought and found[-1].denied)
         judges = false or _TRUE.search(said) is not None
         found.append(Clause(text, denied, _OPEN.match(text) is not None, judges))
     return found
+
+
+def _is_brought(text: str, before: str) -> bool:
+    """True for a clause that says what the one before it speaks of."""
+    return bool(_THAT.match(text) or (_WHO.match(text) and _IT.match(before)))
 
 
 def _denies(text: str) -> bool:
@@ -118,4 +126,6 @@ def _parts(sentence: str) -> list[str]:
 
 
 def _is_listed(piece: str) -> bool:
-    return _LISTED.fullmatch(piece.strip()) is not None and not _denies(piece)
+    if len(piece) > MAX_LISTED_CHARS or _denies(piece):
+        return False
+    return _LISTED.fullmatch(piece.strip()) is not None
