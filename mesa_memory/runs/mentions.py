@@ -1,7 +1,7 @@
 """The words, names and numbers of a sentence, in order."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -90,16 +90,16 @@ def tokens(sentence: str) -> tuple[Token, ...]:
     return tuple(each for word in found for each in _read(word, shouted))
 
 
-def _read(word: str, shouted: bool) -> Iterator[Token]:
+@lru_cache(maxsize=50_000)
+def _read(word: str, shouted: bool) -> tuple[Token, ...]:
     if word[-1].isdecimal() or word == ANY_NUMBER:
-        yield Token(word, word, _digits(word) or ANY_NUMBER, False)
-    elif _RUN.match(word):
-        for n in range(max(1, len(word) - 1)):
-            yield Token(word[n : n + 2], word[n : n + 2], "", False)
-    else:
-        plain = anyascii(folded(word))
-        number = _NUMBERS.get(plain, "")
-        yield Token(plain, stem(plain), number, word[0].isupper() and not shouted)
+        return (Token(word, word, _digits(word) or ANY_NUMBER, False),)
+    if _RUN.match(word):
+        pairs = [word[n : n + 2] for n in range(max(1, len(word) - 1))]
+        return tuple(Token(pair, pair, "", False) for pair in pairs)
+    plain = anyascii(folded(word))
+    capital = word[0].isupper() and not shouted
+    return (Token(plain, stem(plain), _NUMBERS.get(plain, ""), capital),)
 
 
 def _digits(number: str) -> str:
