@@ -3,10 +3,13 @@
 import pickle
 import subprocess
 import sys
+import threading
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
+from mesa_memory.errors import NotPicklable
 from mesa_memory.experiments import Processes, Study
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import Street, remembered
@@ -73,6 +76,11 @@ def test_dask_writes_into_postgresql_what_one_process_writes_into_a_file(
         assert study.run(client.get_executor(), progress=False).finished
         # Once more: nothing is left to make.
         assert study.run(client.get_executor(), progress=False).finished
+        locked = street(
+            study.location, measures={"m": partial(print, threading.Lock())}
+        )
+        with pytest.raises(NotPicklable, match="the measure 'm' cannot be sent"):
+            locked.run(client.get_executor(), progress=False)
     assert csv(study) == serial
 
 

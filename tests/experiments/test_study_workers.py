@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import Future, ProcessPoolExecutor
 
 import pytest
 from pydantic import create_model
@@ -197,21 +197,81 @@ def _listen():
 
 
 LOCAL = create_model("Local", answer=(str, ...))
-PARTS = {
-    "agents": {"questionnaires": Questionnaire(Question("q", "?"), agents=lambda a: True)},
-    "question 'q'": {"questionnaires": Questionnaire(Question("q", "?", "json", schema=LOCAL))},
-    "n": {"factors": {"n": {"two": lambda: 2}}, "outcomes": {"n": "steps"}},
-    "lock": {"measures": {"lock": functools.partial(print, threading.Lock())}},
-}  # fmt: skip
+LOCK = threading.Lock()
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_each_part_that_cannot_be_sent_is_named_before_a_worker_starts(file, name):
-    given = {"factors": {}} | PARTS[name]
-    study = Study(Street, given.pop("factors"), steps=1, store=file, **given)
-    with pytest.raises(NotPicklable, match=name) as stopped:
-        run(study, Processes(1))
-    assert name in stopped.value.name
+def locked(lock, model):
+    """With a lock nobody can send it, not even by value."""
+
+
+#: what only pickle cannot send, and what cloudpickle cannot, either
+BY_VALUE = {
+    "the question 'q'": {
+        "questionnaires": Questionnaire(Question("q", "?", "json", schema=LOCAL))
+    },
+    "the factor 'n'": {"factors": {"n": {"two": lambda: 2}}},
+    "the outcome 'o'": {"outcomes": {"o": lambda model: 1}},
+}
+NEVER = {
+    "the agents": {
+        "questionnaires": Questionnaire(
+            Question("q", "?"), agents=functools.partial(locked, LOCK)
+        )
+    },
+    "the factor 'n'": {"factors": {"n": {"two": LOCK}}},
+    "the factor 'memory'": {
+        "factors": {"memory": {"mine": functools.partial(locked, LOCK)}}
+    },
+    "the factor 'llm'": {"factors": {"llm": {"mine": functools.partial(locked, LOCK)}}},
+    "the measure 'm'": {"measures": {"m": functools.partial(locked, LOCK)}},
+    "the outcome 'o'": {"outcomes": {"o": functools.partial(locked, LOCK)}},
+    "the model": {"model": functools.partial(Street, n=LOCK)},
+}
+
+
+def test_each_part_that_cannot_be_sent_is_named_before_a_worker_starts(file):
+    def begin():
+        raise AssertionError("a run was sent")
+
+    local = [(Processes(1), {**NEVER, **BY_VALUE}), (ProcessPoolExecutor(1), BY_VALUE)]
+    for executor, parts in [*local, (Elsewhere(begin), NEVER)]:
+        for name, given in parts.items():
+            given = {"model": Street, "factors": {"n": 1}, "name": name} | given
+            study = Study(given.pop("model"), given.pop("factors"), steps=1, store=file,
+                          **given)  # fmt: skip
+            with pytest.raises(
+                NotPicklable, match=r"study\.run\('serial'\)"
+            ) as stopped:
+                run(study, executor)
+            assert name in stopped.value.name and name in str(stopped.value)
+
+
+GUARDED = """
+import mesa
+from mesa_memory.experiments import Study
+
+class Town(mesa.Model):
+    def __init__(self, rng=None):
+        super().__init__(rng=rng)
+
+if __name__ == "__main__":
+    def informed(model):
+        return 1
+
+    study = Study(Town, seeds=range(4), steps=1, store="s.sqlite", outcomes={"n": informed})
+    study.run(1, progress=False)
+"""
+
+
+@pytest.mark.slow
+def test_a_function_that_workers_do_not_have_is_told_by_the_first_one(tmp_path):
+    (tmp_path / "study.py").write_text(GUARDED)
+    command = [sys.executable, "study.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    last = done.stderr.strip().splitlines()[-1]
+    assert "NotPicklable: a worker cannot load the run 'Town/seed=0'" in last
+    assert "attribute 'informed'" in last and "if __name__ == '__main__'" in last
+    assert done.stderr.count("Traceback") == 1, done.stderr
 
 
 NOTEBOOK = """
@@ -232,15 +292,19 @@ class Town(mesa.Model):
     def step(self):
         self.agents.do("step")
 
-study = Study(Town, {"n": [1, 2]}, seeds=[1], steps=3, store=FILE, outcomes={"walked": "walked"})
+def mean(model):
+    return model.walked / len(model.agents)
+
+study = Study(Town, {"n": [1, 2]}, seeds=[1], steps=3, store=FILE,
+              outcomes={"walked": "walked", "mean": mean, "twice": lambda model: 2 * model.walked})
 study.run(Processes(1), progress=False)
-print(study.results().runs["walked"].tolist())
+print(study.results().runs[["walked", "mean", "twice"]].values.tolist())
 """
 
 
 @pytest.mark.slow
-def test_a_model_class_of_a_notebook_is_sent_to_the_workers(file):
+def test_what_a_notebook_defines_is_sent_to_the_workers(file):
     code = NOTEBOOK.replace("FILE", repr(str(file)))
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.stdout.strip() == "[3, 6]", done.stderr
+    assert done.stdout.strip() == "[[3.0, 3.0, 6.0], [6.0, 3.0, 12.0]]", done.stderr

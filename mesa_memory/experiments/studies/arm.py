@@ -1,12 +1,9 @@
 """Makes the model of a case: its arguments, memories and services."""
 
 import inspect
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
-
-import cloudpickle
 
 from mesa_memory.core.arguments import encode
 from mesa_memory.experiments.changes import ChangeAfter, give_memory
@@ -83,21 +80,10 @@ class Arm:
     @property
     def parts(self) -> list[tuple[str, Any]]:
         """All that the user has given for it, with names."""
-        model = None if _only_here(self.model) else self.model
-        given = [("the model", model), ("the memory", self.memory)]
-        given += [*self.arguments.items(), *self.services.items()]
-        return given + [(each.label, each.change) for each in self.changes]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """A model class that workers cannot import is sent by value."""
-        if not _only_here(self.model):
-            return vars(self)
-        return vars(self) | {"model": cloudpickle.dumps(self.model)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if isinstance(state["model"], bytes):
-            state["model"] = cloudpickle.loads(state["model"])
-        vars(self).update(state)
+        named = {MEMORY: self.memory, **self.arguments, **self.services}
+        factors = [(f"the factor {name!r}", value) for name, value in named.items()]
+        changes = [(f"the change {each.label!r}", each.change) for each in self.changes]
+        return [("the model", self.model), *factors, *changes]
 
     def make(self, record: Any = None, after: float = 0) -> Any:
         """A new model.
@@ -184,12 +170,3 @@ def _no_argument(model: Any, name: str, own: list[str]) -> str:
 
 def _name(model: Any) -> str:
     return getattr(model, "__qualname__", repr(model))
-
-
-def _only_here(model: Callable[..., Any]) -> bool:
-    """True for a class of a notebook, or of another program that cannot be imported."""
-    if not isinstance(model, type) or model.__module__ != "__main__":
-        return False
-    main = sys.modules["__main__"]
-    importable = hasattr(main, "__file__")
-    return not importable or getattr(main, model.__name__, None) is not model

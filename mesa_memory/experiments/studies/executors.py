@@ -1,22 +1,33 @@
 """Makes the cases of a study: in processes of this machine, or any executor."""
 
-import pickle
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
 
-from mesa_memory.errors import NotPicklable
+import cloudpickle
+
 from mesa_memory.experiments.studies.futures import outcomes_of
+from mesa_memory.experiments.studies.packing import Dumps, local_dumps, run_packed
 from mesa_memory.experiments.studies.processes import Processes
-from mesa_memory.experiments.studies.worker import Job, JobOutcome, run_apart, run_job
+from mesa_memory.experiments.studies.worker import (
+    Job,
+    JobOutcome,
+    Part,
+    parts_of_jobs,
+    run_job,
+)
 
 SERIAL = "serial"
 
 
 class Serial:
     """One run after the other, in this process."""
+
+    def dumps(self, parts: Sequence[Part]) -> Dumps | None:
+        """Pickles jobs of these parts for the workers; None if they are not sent."""
+        return None
 
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
         """Makes all jobs; gives each outcome as it comes."""
@@ -34,10 +45,26 @@ class Futures:
     def __init__(self, executor: Any) -> None:
         self.executor = executor
 
+    def dumps(self, parts: Sequence[Part]) -> Dumps | None:
+        """See ``Serial``."""
+        if isinstance(self.executor, ThreadPoolExecutor):
+            return None
+        if isinstance(self.executor, ProcessPoolExecutor):
+            return local_dumps(parts)
+        if any(k.__module__.startswith("mpi4py.") for k in type(self.executor).__mro__):
+            from mpi4py import MPI
+
+            return (
+                MPI.pickle.dumps
+            )  # a program may have put something else in its place
+        return cloudpickle.dumps  # as Dask does
+
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
         """See ``Serial``."""
-        if not isinstance(self.executor, ThreadPoolExecutor):
-            return outcomes_of(self.executor, run_apart, jobs)
+        if dumps := self.dumps(parts_of_jobs(jobs)):
+            return outcomes_of(
+                self.executor, lambda job: (run_packed, job.run_name, dumps(job)), jobs
+            )
         stop = threading.Event()  # only what runs in this process can be told to stop
 
         def end(under_way: Any) -> None:
@@ -45,7 +72,7 @@ class Futures:
             wait(under_way)
 
         make = partial(run_job, stopping=stop.is_set)
-        return outcomes_of(self.executor, make, jobs, end)
+        return outcomes_of(self.executor, lambda job: (make, job), jobs, end)
 
 
 def workers_of(executor: Any) -> Any:
@@ -73,41 +100,3 @@ def workers_of(executor: Any) -> Any:
         "'serial', Processes(…), or an executor such as "
         f"distributed.Client(…).get_executor(), got {executor!r}"
     )
-
-
-def check_picklable(workers: Any, jobs: Sequence[Job]) -> None:
-    """Raises if the jobs cannot be sent to other processes.
-
-    Raises:
-        NotPicklable: names the part.
-    """
-    packed = _packing(workers)
-    if packed is None:
-        return
-    parts = {id(value): (name, value) for job in jobs for name, value in job.parts}
-    for name, value in [*parts.values(), *(("the run", job) for job in jobs[:1])]:
-        _check(name, value, packed)
-
-
-def _packing(workers: Any) -> Callable[[Any], bytes] | None:
-    """Packs a job for workers in other processes; None if they take any object."""
-    executor = workers.executor if isinstance(workers, Futures) else None
-    if isinstance(workers, Processes) or isinstance(executor, ProcessPoolExecutor):
-        return pickle.dumps
-    if any(kind.__module__.startswith("mpi4py.") for kind in type(executor).__mro__):
-        from mpi4py import MPI
-
-        return MPI.pickle.dumps  # a program may have put something else in its place
-    return None  # Dask sends more than pickle can; threads need not send
-
-
-def _check(name: str, value: Any, packed: Callable[[Any], bytes]) -> None:
-    try:
-        packed(value)
-    except Exception as error:  # an object's own way to be pickled may do anything
-        raise NotPicklable(
-            f"{name} ({value!r:.80}) cannot be sent to a worker process: {error}. Use a "
-            "function or class that stands at the top of a module, not a lambda or one "
-            "inside a function; or run it in this process: study.run('serial').",
-            name=name,
-        ) from error

@@ -139,7 +139,7 @@ def _code(
     """
     texts: dict[str, str] = {}
     installed: dict[str, str] = {}
-    for name in sorted(set(filter(None, map(_module_of, objects)))):
+    for name in sorted(set(filter(None, map(module_of, objects)))):
         file = _file_of(name)
         if file is None:
             continue
@@ -158,7 +158,8 @@ def _short(file: Path, base: Path) -> str:
     return (path if len(path.parts) > 1 else base.name / path).as_posix()
 
 
-def _module_of(thing: Any) -> str | None:
+def module_of(thing: Any) -> str | None:
+    """The module of a function, a class or the class of an object; None if built in."""
     while isinstance(thing, partial):
         thing = thing.func
     if not (inspect.isclass(thing) or inspect.isroutine(thing)):

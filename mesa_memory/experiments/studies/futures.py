@@ -5,6 +5,7 @@ from concurrent.futures import FIRST_COMPLETED, wait
 from itertools import islice
 from typing import Any
 
+from mesa_memory.errors import NotPicklable
 from mesa_memory.experiments.studies.worker import LOST_WORKER, Job, JobOutcome
 
 #: jobs that an executor has at a time
@@ -13,24 +14,24 @@ MAX_QUEUED_JOBS = 1000
 
 def outcomes_of(
     executor: Any,
-    make: Callable[[Job], JobOutcome],
+    call: Callable[[Job], tuple],
     jobs: Sequence[Job],
     end: Callable[[Any], None] = lambda under_way: None,
-    raised: type[BaseException] | tuple[()] = (),
+    raised: type[Exception] = NotPicklable,
 ) -> Iterator[JobOutcome]:
     """Makes all jobs; gives each outcome as it comes.
 
     Args:
         executor: its ``submit`` gives futures of ``concurrent.futures``.
-        make: makes one job, in a worker.
+        call: gives the function that makes a job in a worker, and its arguments.
         end: called at the end, with the futures of jobs that have not finished.
-        raised: errors of ``make`` that end the study. After others, its worker counts
+        raised: errors in a worker that end the study. After others, the worker counts
             as dead.
     """
     waiting, under_way = iter(jobs), {}
     try:
         for job in islice(waiting, MAX_QUEUED_JOBS):
-            under_way[executor.submit(make, job)] = job
+            under_way[executor.submit(*call(job))] = job
         while under_way:
             ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
             for future in ended:
@@ -39,7 +40,7 @@ def outcomes_of(
                     future.result()
                 yield _outcome(future, job)
             for job in islice(waiting, len(ended)):
-                under_way[executor.submit(make, job)] = job
+                under_way[executor.submit(*call(job))] = job
     finally:
         for future in under_way:
             future.cancel()

@@ -8,6 +8,7 @@ from typing import Any
 
 from mesa_memory.errors import (
     BudgetExceeded,
+    NotPicklable,
     StoreUnavailable,
     StudyChanged,
     WorkerLost,
@@ -68,7 +69,8 @@ def make(
         current: the fingerprint of the study's code as it is now.
 
     Raises:
-        BudgetExceeded, StoreUnavailable, StudyChanged, WorkerLost: see ``Study.run``.
+        BudgetExceeded, NotPicklable, StoreUnavailable, StudyChanged, WorkerLost: see
+            ``Study.run``.
     """
     left = {job.number: job for job in jobs}
     try:
@@ -85,7 +87,7 @@ def make(
                     del left[job.number]
             if busy:  # another process makes them now, or a worker of it was killed
                 time.sleep(BUSY_S)
-    except WorkerLost as error:
+    except (WorkerLost, NotPicklable) as error:
         _check_code(jobs[0], current, error)
         raise
     except KeyboardInterrupt:  # without the frames of all that waited

@@ -18,13 +18,15 @@ from queue import SimpleQueue
 from typing import Any
 
 from mesa_memory.core.validate import checked_int
-from mesa_memory.errors import WorkerLost
+from mesa_memory.errors import NotPicklable, WorkerLost
 from mesa_memory.experiments.studies.futures import outcomes_of
+from mesa_memory.experiments.studies.packing import Dumps, local_dumps, run_packed
 from mesa_memory.experiments.studies.worker import (
     LOST_WORKER,
     Job,
     JobOutcome,
-    run_apart,
+    Part,
+    parts_of_jobs,
     steps_done,
 )
 from mesa_memory.stores.studies import STOPPED
@@ -53,13 +55,19 @@ class Processes:
         if self.workers is not None:
             checked_int("workers", self.workers)
 
+    def dumps(self, parts: Sequence[Part]) -> Dumps:
+        """Pickles jobs of these parts for the workers."""
+        return local_dumps(parts)
+
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
         """Makes all jobs; gives each outcome as it comes.
 
         Raises:
             WorkerLost: if several workers in a row end before they could begin.
+            NotPicklable: if a worker cannot load a job.
         """
-        workers = [_Worker() for _ in jobs[: self.workers or _processors()]]
+        dumps = self.dumps(parts_of_jobs(jobs))
+        workers = [_Worker(dumps) for _ in jobs[: self.workers or _processors()]]
         idle: SimpleQueue[_Worker] = SimpleQueue()
         for worker in workers:
             idle.put(worker)
@@ -83,7 +91,9 @@ class Processes:
         resource_tracker.ensure_running()  # its own start would unblock the signal
         try:
             with ThreadPoolExecutor(len(workers), initializer=_block_sigint) as threads:
-                yield from outcomes_of(threads, make, jobs, end, Exception)
+                yield from outcomes_of(
+                    threads, lambda job: (make, job), jobs, end, Exception
+                )
         finally:
             for worker in workers:
                 worker.end()
@@ -107,7 +117,8 @@ class _Worker:
     One thread calls ``make``. Another one may call ``stop`` and ``kill`` meanwhile.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, dumps: Dumps) -> None:
+        self.dumps = dumps
         self.process: Any = None
         self.connection: Any = None
         self.ready = self.stopped = False
@@ -122,8 +133,11 @@ class _Worker:
             if self.stopped:
                 return JobOutcome(job.number, STOPPED)
             try:
-                self.connection.send(job)
-                return self.connection.recv()
+                self.connection.send((job.run_name, self.dumps(job)))
+                answer = self.connection.recv()
+                if isinstance(answer, NotPicklable):
+                    raise answer
+                return answer
             except (EOFError, OSError):
                 code = self.end()
             done = steps_done(job)
@@ -187,9 +201,13 @@ def serve(connection: Connection) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     with suppress(EOFError, ConnectionError):  # the study has died
         connection.send(READY)
-        while (job := connection.recv()) != STOP:
+        while (sent := connection.recv()) != STOP:
             # A message that comes before the answer can only be STOP.
-            connection.send(run_apart(job, connection.poll))
+            try:
+                answer: Any = run_packed(sent[0], sent[1], connection.poll)
+            except NotPicklable as error:
+                answer = error
+            connection.send(answer)
 
 
 def _not_ready(code: int, number: int) -> str:

@@ -11,16 +11,12 @@ from mesa_memory.core.arguments import encode, full_name
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import StoreUnavailable, StudyChanged, StudyError
-from mesa_memory.experiments.measures.questionnaires import (
-    Questionnaire,
-    checked,
-    parts_of,
-)
+from mesa_memory.experiments.measures.questionnaires import Questionnaire, checked
 from mesa_memory.experiments.measures.watch import Measure, check_measures
 from mesa_memory.experiments.studies import fingerprint as fingerprints
 from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.design import Case, Design, add_names
-from mesa_memory.experiments.studies.executors import check_picklable, workers_of
+from mesa_memory.experiments.studies.executors import workers_of
 from mesa_memory.experiments.studies.forks import (
     Checkpoints,
     Fork,
@@ -28,9 +24,10 @@ from mesa_memory.experiments.studies.forks import (
     forks,
 )
 from mesa_memory.experiments.studies.making import Progress, make
+from mesa_memory.experiments.studies.packing import check_picklable
 from mesa_memory.experiments.studies.results import Results
 from mesa_memory.experiments.studies.status import Status
-from mesa_memory.experiments.studies.worker import Job
+from mesa_memory.experiments.studies.worker import Job, named_parts
 from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.stores.open import is_postgres, open_store, sqlite_path
 from mesa_memory.stores.studies import WAITING, CaseRow, Studies, StudyRow
@@ -101,7 +98,12 @@ class Study:
         self.name = getattr(model, "__name__", "study") if name is None else name
         self.record = record
         self._forecast: dict[str, Any] | None = None
-        self._arms()
+        self._arms = {c.key: (c, Arm.of(model, c)) for c in self.design.cases}
+        arms = [arm for _, arm in self._arms.values()]
+        check_changes(arms, self.steps, record)
+        self._parts = named_parts(
+            arms, self.measures, self.outcomes, self.questionnaires
+        )
 
     def run(
         self,
@@ -133,13 +135,15 @@ class Study:
                 recorded is kept, and ``run`` with another budget goes on from there.
             StudyChanged: if they differ, and that was not accepted; or if code changed
                 while the study ran.
-            NotPicklable: if a part cannot be sent to the workers.
+            NotPicklable: if a part cannot be sent to the workers, before they start; or
+                if one cannot load it.
             WorkerLost: if workers do not start, several times in a row.
             StoreError: if the store cannot be used.
         """
         workers = workers_of(executor)
         if budget is not None and not isinstance(budget, Budget):
             raise TypeError(f"budget must be a Budget(cost=…) or None, got {budget!r}")
+        check_picklable(workers.dumps(self._parts), self._parts)
         with closing(open_store(self.location)) as store:
             studies = Studies(store)
             row, print_ = self._entered(studies, accept_drift)
@@ -149,7 +153,6 @@ class Study:
                 n: v for n, v in print_.items() if not accept_drift or n == "code"
             }
             jobs = self._jobs(studies, row, print_, budget, compared)
-            check_picklable(workers, jobs)
             spent = Status(self.name, tuple(studies.cases(row.id))).cost
             bar = Progress(len(jobs), spent, progress)
             with closing(bar.bar):
@@ -231,9 +234,6 @@ class Study:
     @property
     def fingerprint(self) -> fingerprints.Fingerprint:
         """Hashes of code, prompts, configuration and versions; see ``fingerprint``."""
-        parts = [part for _, arm in self._arms().values() for part in arm.parts]
-        objects = [value for _, value in [*parts, *parts_of(self.questionnaires)]]
-        objects += [*self.measures.values(), *self.outcomes.values()]
         configuration = {
             "measures": sorted(self.measures),
             "outcomes": sorted(self.outcomes),
@@ -242,17 +242,10 @@ class Study:
         if self.questionnaires:
             asked = [each.description for each in self.questionnaires]
             configuration["questionnaires"] = asked
+        objects = [value for _, value in self._parts]
         return fingerprints.fingerprint(objects, configuration)
 
     # -- what is behind it ------------------------------------------------------------
-
-    def _arms(self) -> dict[str, tuple[Any, Arm]]:
-        """Each case with its model's arguments, by key; raises if one is unusable."""
-        arms = {
-            case.key: (case, Arm.of(self.model, case)) for case in self.design.cases
-        }
-        check_changes([arm for _, arm in arms.values()], self.steps, self.record)
-        return arms
 
     def _forks(self, rows: list[CaseRow], checkpoints: Checkpoints) -> dict[str, Fork]:
         """The cases that begin as a copy of another one, by key."""
@@ -324,7 +317,7 @@ class Study:
         budget: Budget | None,
         compared: fingerprints.Fingerprint,
     ) -> list[Job]:
-        arms, made_with = self._arms(), fingerprints.digest(print_)
+        arms, made_with = self._arms, fingerprints.digest(print_)
         cases = studies.cases(row.id)
         begun = self._forks(cases, studies.checkpoints(row.id))
         return [

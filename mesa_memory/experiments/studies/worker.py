@@ -4,7 +4,7 @@ What it writes depends on the case alone, not on who makes it, where and when.
 """
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +35,9 @@ from mesa_memory.stores.spending import Spending
 from mesa_memory.stores.studies import FAILED, FINISHED, STOPPED, CaseRow, Studies
 
 logger = logger_of(__name__)
+
+#: a thing that a user has given, after its name
+type Part = tuple[str, Any]
 
 #: states of an outcome besides those of a case
 BUSY, LOST, LOST_WORKER, CHANGED = "busy", "lost", "lost worker", "changed"
@@ -80,10 +83,11 @@ class Job:
     forkable: bool = False
 
     @property
-    def parts(self) -> list[tuple[str, Any]]:
+    def parts(self) -> list[Part]:
         """All that the user has given for the run, with names."""
-        measured = [*self.measures.items(), *self.outcomes.items()]
-        return [*self.arm.parts, *measured, *parts_of(self.questionnaires)]
+        return named_parts(
+            [self.arm], self.measures, self.outcomes, self.questionnaires
+        )
 
     @property
     def info(self) -> RunInfo:
@@ -95,6 +99,24 @@ class Job:
             versions=versions(),
             name=self.run_name,
         )
+
+
+def named_parts(
+    arms: Iterable[Arm],
+    measures: Mapping[str, Measure],
+    outcomes: Mapping[str, Measure],
+    questionnaires: Iterable[Questionnaire],
+) -> list[Part]:
+    """All that the user has given for runs, with names."""
+    parts = [part for arm in arms for part in arm.parts]
+    parts += [(f"the measure {name!r}", each) for name, each in measures.items()]
+    parts += [(f"the outcome {name!r}", each) for name, each in outcomes.items()]
+    return parts + parts_of(questionnaires)
+
+
+def parts_of_jobs(jobs: Iterable[Job]) -> list[Part]:
+    """The parts of several jobs."""
+    return [part for job in jobs for part in job.parts]
 
 
 @dataclass(frozen=True)
