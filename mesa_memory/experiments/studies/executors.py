@@ -1,7 +1,7 @@
 """Makes the cases of a study: in processes of this machine, or any executor."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
@@ -29,8 +29,15 @@ class Serial:
         """Pickles jobs of these parts for the workers; None if they are not sent."""
         return None
 
-    def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
-        """Makes all jobs; gives each outcome as it comes."""
+    def outcomes(
+        self, jobs: Sequence[Job], stage: Callable[[str], None]
+    ) -> Iterator[JobOutcome]:
+        """Makes all jobs; gives each outcome as it comes.
+
+        Args:
+            stage: is told what the workers do, in a few words.
+        """
+        stage("running")
         for job in jobs:
             yield run_job(job)
 
@@ -59,8 +66,11 @@ class Futures:
             )  # a program may have put something else in its place
         return cloudpickle.dumps  # as Dask does
 
-    def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
+    def outcomes(
+        self, jobs: Sequence[Job], stage: Callable[[str], None]
+    ) -> Iterator[JobOutcome]:
         """See ``Serial``."""
+        stage(f"sent to {type(self.executor).__name__}")
         if dumps := self.dumps(parts_of_jobs(jobs)):
             return outcomes_of(
                 self.executor, lambda job: (run_packed, job.run_name, dumps(job)), jobs

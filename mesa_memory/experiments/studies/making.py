@@ -30,19 +30,30 @@ INTERRUPTED = "the study was interrupted; study.run() continues it"
 
 
 class Progress:
-    """A tqdm bar on stderr with the number of runs that have ended, and their cost.
+    """A tqdm bar on stderr with the number of runs that have ended, and their cost."""
 
-    Args:
-        total: number of runs to make.
-        spent: dollars that the study has cost before; None is unknown.
-    """
-
-    def __init__(self, total: int, spent: float | None, shown: bool) -> None:
+    def __init__(self, shown: bool) -> None:
         from tqdm.auto import tqdm
 
-        self.cost, self.calls, self.failed = spent, 0, 0
-        quiet = not shown or not total
-        self.bar: Any = tqdm(total=total, disable=quiet, unit="run", file=sys.stderr)
+        self.cost: float | None = 0.0
+        self.calls = self.failed = 0
+        given = {"desc": "preparing", "unit": "run", "file": sys.stderr}
+        self.bar: Any = tqdm(total=0, disable=not shown, **given)
+
+    def begin(self, total: int, spent: float | None) -> None:
+        """The runs begin.
+
+        Args:
+            total: number of runs to make.
+            spent: dollars that the study has cost before; None is unknown.
+        """
+        self.cost = spent
+        self.bar.leave = total > 0
+        self.bar.reset(total)
+
+    def stage(self, text: str) -> None:
+        """Shows what the workers do."""
+        self.bar.set_description(text)
 
     def add(self, outcome: JobOutcome) -> None:
         """A run has ended."""
@@ -103,7 +114,7 @@ def _make(
 ) -> set[int]:
     """The numbers of the jobs that another process is making."""
     busy = set()
-    with closing(workers.outcomes(ready)) as outcomes:
+    with closing(workers.outcomes(ready, bar.stage)) as outcomes:
         for outcome in outcomes:
             if outcome.state == BUSY:
                 busy.add(outcome.number)

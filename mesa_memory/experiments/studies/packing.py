@@ -13,7 +13,7 @@ import cloudpickle
 
 from mesa_memory.errors import NotPicklable
 from mesa_memory.experiments.studies.fingerprint import module_of
-from mesa_memory.experiments.studies.worker import JobOutcome, Part, run_apart
+from mesa_memory.experiments.studies.worker import Job, JobOutcome, Part, run_apart
 
 type Dumps = Callable[[Any], bytes]
 
@@ -57,10 +57,13 @@ def check_picklable(dumps: Dumps | None, parts: Iterable[Part]) -> None:
             ) from error
 
 
-def run_packed(
-    run: str, packed: bytes, stopping: Callable[[], bool] = lambda: False
-) -> JobOutcome:
-    """``run_apart`` for a pickled job.
+def run_packed(run: str, packed: bytes) -> JobOutcome:
+    """``run_apart`` for a job as ``unpacked`` takes it."""
+    return run_apart(unpacked(run, packed))
+
+
+def unpacked(run: str, packed: bytes) -> Job:
+    """A job from its bytes.
 
     Args:
         run: name of the run.
@@ -69,14 +72,13 @@ def run_packed(
         NotPicklable: if this process cannot load the job.
     """
     try:
-        job = cloudpickle.loads(packed)
+        return cloudpickle.loads(packed)
     except Exception as error:  # an object's own way to be loaded may do anything
         raise NotPicklable(
             f"a worker cannot load the run {run!r}: {type(error).__name__}: {error}. "
             f"{REMEDY}",
             name=run,
         ) from error
-    return run_apart(job, stopping)
 
 
 def _only_here(value: Any) -> bool:

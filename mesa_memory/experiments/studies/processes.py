@@ -7,7 +7,7 @@ with. They are started by ``spawn``: no worker has threads or locks of this proc
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,18 +20,19 @@ from typing import Any
 from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import NotPicklable, WorkerLost
 from mesa_memory.experiments.studies.futures import outcomes_of
-from mesa_memory.experiments.studies.packing import Dumps, local_dumps, run_packed
+from mesa_memory.experiments.studies.packing import Dumps, local_dumps, unpacked
 from mesa_memory.experiments.studies.worker import (
     LOST_WORKER,
     Job,
     JobOutcome,
     Part,
     parts_of_jobs,
+    run_apart,
     steps_done,
 )
 from mesa_memory.stores.studies import STOPPED
 
-#: message of a worker that has loaded what it needs, and to a worker that is to end
+#: message of a worker that has loaded the program or its job, and to one that is to end
 READY, STOP = b"ready", b"stop"
 #: deaths of its workers without a further step, after which a case counts as failed
 MAX_WORKER_DEATHS = 3
@@ -39,6 +40,8 @@ MAX_WORKER_DEATHS = 3
 MAX_FAILED_STARTS = 3
 #: seconds that workers have to end their step after an interrupt
 GRACE_S = 60.0
+#: seconds that a worker has to end its process
+EXIT_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -59,15 +62,25 @@ class Processes:
         """Pickles jobs of these parts for the workers."""
         return local_dumps(parts)
 
-    def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
+    def outcomes(
+        self, jobs: Sequence[Job], stage: Callable[[str], None]
+    ) -> Iterator[JobOutcome]:
         """Makes all jobs; gives each outcome as it comes.
+
+        Args:
+            stage: is told what the workers do, in a few words.
 
         Raises:
             WorkerLost: if several workers in a row end before they could begin.
             NotPicklable: if a worker cannot load a job.
         """
+
+        def started() -> None:
+            stage(f"{sum(each.began for each in workers)} of {number} workers")
+
         dumps = self.dumps(parts_of_jobs(jobs))
-        workers = [_Worker(dumps) for _ in jobs[: self.workers or _processors()]]
+        number = len(jobs[: self.workers or _processors()])
+        workers = [_Worker(dumps, started) for _ in range(number)]
         idle: SimpleQueue[_Worker] = SimpleQueue()
         for worker in workers:
             idle.put(worker)
@@ -88,6 +101,7 @@ class Processes:
                 for worker in workers:
                     worker.kill()
 
+        stage(f"starting {number} worker{'s' * (number > 1)}")
         resource_tracker.ensure_running()  # its own start would unblock the signal
         try:
             with ThreadPoolExecutor(len(workers), initializer=_block_sigint) as threads:
@@ -117,33 +131,43 @@ class _Worker:
     One thread calls ``make``. Another one may call ``stop`` and ``kill`` meanwhile.
     """
 
-    def __init__(self, dumps: Dumps) -> None:
-        self.dumps = dumps
+    def __init__(self, dumps: Dumps, on_start: Callable[[], None]) -> None:
+        self.dumps, self.on_start = dumps, on_start
         self.process: Any = None
         self.connection: Any = None
         self.ready = self.stopped = False
-        self.began = False  # it was ready at least once
+        self.loading = False  # its job
+        self.began = False  # it has loaded a job at least once
 
     def make(self, job: Job) -> JobOutcome:
         """Makes a job; if the process dies, another one goes on with it."""
         deaths, reached = 0, -1.0
         while deaths < MAX_WORKER_DEATHS:
-            if not self.ready:
+            if not self.ready and not self.stopped:
                 self._start()
             if self.stopped:
                 return JobOutcome(job.number, STOPPED)
             try:
-                self.connection.send((job.run_name, self.dumps(job)))
-                answer = self.connection.recv()
-                if isinstance(answer, NotPicklable):
-                    raise answer
-                return answer
+                return self._answer(job)
             except (EOFError, OSError):
                 code = self.end()
             done = steps_done(job)
             deaths = 1 if done > reached else deaths + 1
             reached = max(reached, done)
         return JobOutcome(job.number, LOST_WORKER, _killed(code))
+
+    def _answer(self, job: Job) -> JobOutcome:
+        """Sends a job, and waits for its outcome."""
+        self.loading = True
+        self.connection.send((job.run_name, self.dumps(job)))
+        loaded = self.connection.recv()
+        self.loading = False
+        if isinstance(loaded, NotPicklable):
+            raise loaded
+        if not self.began:
+            self.began = True
+            self.on_start()
+        return self.connection.recv()
 
     def _start(self) -> None:
         """Starts the process, and waits until it has loaded the program.
@@ -160,7 +184,7 @@ class _Worker:
             theirs.close()
             try:
                 self.connection.recv()
-                self.ready = self.began = True
+                self.ready = True
                 return
             except (EOFError, OSError):
                 code = self.end()
@@ -169,9 +193,9 @@ class _Worker:
                 raise WorkerLost(_not_ready(code, number))
 
     def stop(self) -> None:
-        """Ends a busy process after its step, another one at once."""
+        """Ends a busy process after its step, one that loads something at once."""
         self.stopped = True
-        if self.ready:
+        if self.ready and not self.loading:
             with suppress(OSError):  # it has died
                 self.connection.send(STOP)
         else:
@@ -184,10 +208,15 @@ class _Worker:
 
     def end(self) -> int:
         """Ends the process, if there is one; its exit code, negative for a signal."""
-        process, self.process, self.ready = self.process, None, False
+        process, self.process, self.ready, self.loading = (
+            self.process,
+            None,
+            False,
+            False,
+        )
         if process is None:
             return 0
-        process.join(1.0)
+        process.join(EXIT_S)
         process.kill()
         process.join()
         self.connection.close()
@@ -202,12 +231,14 @@ def serve(connection: Connection) -> None:
     with suppress(EOFError, ConnectionError):  # the study has died
         connection.send(READY)
         while (sent := connection.recv()) != STOP:
-            # A message that comes before the answer can only be STOP.
             try:
-                answer: Any = run_packed(sent[0], sent[1], connection.poll)
+                job = unpacked(*sent)
             except NotPicklable as error:
-                answer = error
-            connection.send(answer)
+                connection.send(error)
+                continue
+            connection.send(READY)
+            # A message that comes before the answer can only be STOP.
+            connection.send(run_apart(job, connection.poll))
 
 
 def _not_ready(code: int, number: int) -> str:

@@ -144,7 +144,8 @@ class Study:
         if budget is not None and not isinstance(budget, Budget):
             raise TypeError(f"budget must be a Budget(cost=…) or None, got {budget!r}")
         check_picklable(workers.dumps(self._parts), self._parts)
-        with closing(open_store(self.location)) as store:
+        bar = Progress(progress)
+        with closing(bar.bar), closing(open_store(self.location)) as store:
             studies = Studies(store)
             row, print_ = self._entered(studies, accept_drift)
             studies.free_reserved(row.id)
@@ -154,9 +155,8 @@ class Study:
             }
             jobs = self._jobs(studies, row, print_, budget, compared)
             spent = Status(self.name, tuple(studies.cases(row.id))).cost
-            bar = Progress(len(jobs), spent, progress)
-            with closing(bar.bar):
-                make(studies, workers, jobs, bar, lambda: self.fingerprint)
+            bar.begin(len(jobs), spent)
+            make(studies, workers, jobs, bar, lambda: self.fingerprint)
             status = self._status(studies, self._row(studies))
         if status.failed or status.warnings:
             logger.warning("%s", status)
