@@ -9,15 +9,9 @@ from typing import Any
 import cloudpickle
 
 from mesa_memory.experiments.studies.futures import outcomes_of
-from mesa_memory.experiments.studies.packing import Dumps, local_dumps, run_packed
+from mesa_memory.experiments.studies.packing import Dumps, Part, local_dumps, unpacked
 from mesa_memory.experiments.studies.processes import Processes
-from mesa_memory.experiments.studies.worker import (
-    Job,
-    JobOutcome,
-    Part,
-    parts_of_jobs,
-    run_job,
-)
+from mesa_memory.experiments.studies.worker import Job, JobOutcome, run_apart, run_job
 
 SERIAL = "serial"
 
@@ -71,7 +65,7 @@ class Futures:
     ) -> Iterator[JobOutcome]:
         """See ``Serial``."""
         stage(f"sent to {type(self.executor).__name__}")
-        if dumps := self.dumps(parts_of_jobs(jobs)):
+        if dumps := self.dumps([part for job in jobs for part in job.parts]):
             return outcomes_of(
                 self.executor, lambda job: (run_packed, job.run_name, dumps(job)), jobs
             )
@@ -110,3 +104,8 @@ def workers_of(executor: Any) -> Any:
         "'serial', Processes(…), or an executor such as "
         f"distributed.Client(…).get_executor(), got {executor!r}"
     )
+
+
+def run_packed(run: str, packed: bytes) -> JobOutcome:
+    """``run_apart`` for a job as ``unpacked`` takes it."""
+    return run_apart(unpacked(run, packed))

@@ -6,16 +6,20 @@ first worker that tries.
 
 import pickle
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import cloudpickle
 
 from mesa_memory.errors import NotPicklable
+from mesa_memory.experiments.measures.questionnaires import Questionnaire, parts_of
+from mesa_memory.experiments.measures.watch import Measure
+from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.fingerprint import module_of
-from mesa_memory.experiments.studies.worker import Job, JobOutcome, Part, run_apart
 
 type Dumps = Callable[[Any], bytes]
+#: a thing that a user has given, after its name
+type Part = tuple[str, Any]
 
 REMEDY = (
     "Expected is plain data, or a function or class at the top of a module that "
@@ -23,6 +27,19 @@ REMEDY = (
     "'__main__', and without locks, open files or connections. Move it there, or run "
     "in this process: study.run('serial')."
 )
+
+
+def named_parts(
+    arms: Iterable[Arm],
+    measures: Mapping[str, Measure],
+    outcomes: Mapping[str, Measure],
+    questionnaires: Iterable[Questionnaire],
+) -> list[Part]:
+    """All that the user has given for runs, with names."""
+    parts = [part for arm in arms for part in arm.parts]
+    parts += [(f"the measure {name!r}", each) for name, each in measures.items()]
+    parts += [(f"the outcome {name!r}", each) for name, each in outcomes.items()]
+    return parts + parts_of(questionnaires)
 
 
 def local_dumps(parts: Iterable[Part]) -> Dumps:
@@ -57,12 +74,7 @@ def check_picklable(dumps: Dumps | None, parts: Iterable[Part]) -> None:
             ) from error
 
 
-def run_packed(run: str, packed: bytes) -> JobOutcome:
-    """``run_apart`` for a job as ``unpacked`` takes it."""
-    return run_apart(unpacked(run, packed))
-
-
-def unpacked(run: str, packed: bytes) -> Job:
+def unpacked(run: str, packed: bytes) -> Any:
     """A job from its bytes.
 
     Args:

@@ -20,13 +20,11 @@ from typing import Any
 from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import NotPicklable, WorkerLost
 from mesa_memory.experiments.studies.futures import outcomes_of
-from mesa_memory.experiments.studies.packing import Dumps, local_dumps, unpacked
+from mesa_memory.experiments.studies.packing import Dumps, Part, local_dumps, unpacked
 from mesa_memory.experiments.studies.worker import (
     LOST_WORKER,
     Job,
     JobOutcome,
-    Part,
-    parts_of_jobs,
     run_apart,
     steps_done,
 )
@@ -78,7 +76,7 @@ class Processes:
         def started() -> None:
             stage(f"{sum(each.began for each in workers)} of {number} workers")
 
-        dumps = self.dumps(parts_of_jobs(jobs))
+        dumps = self.dumps([part for job in jobs for part in job.parts])
         number = len(jobs[: self.workers or _processors()])
         workers = [_Worker(dumps, started) for _ in range(number)]
         idle: SimpleQueue[_Worker] = SimpleQueue()

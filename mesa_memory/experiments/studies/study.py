@@ -24,10 +24,10 @@ from mesa_memory.experiments.studies.forks import (
     forks,
 )
 from mesa_memory.experiments.studies.making import Progress, make
-from mesa_memory.experiments.studies.packing import check_picklable
+from mesa_memory.experiments.studies.packing import check_picklable, named_parts
 from mesa_memory.experiments.studies.results import Results
 from mesa_memory.experiments.studies.status import Status
-from mesa_memory.experiments.studies.worker import Job, named_parts
+from mesa_memory.experiments.studies.worker import Job
 from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.stores.open import is_postgres, open_store, sqlite_path
 from mesa_memory.stores.studies import WAITING, CaseRow, Studies, StudyRow

@@ -4,7 +4,7 @@ What it writes depends on the case alone, not on who makes it, where and when.
 """
 
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,17 +13,14 @@ from typing import Any
 from mesa_memory.core.arguments import encode, full_name
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import BudgetExceeded, MesaMemoryError, RunInUse, StoreError
-from mesa_memory.experiments.measures.questionnaires import (
-    Questionnaire,
-    parts_of,
-    responses,
-)
+from mesa_memory.experiments.measures.questionnaires import Questionnaire, responses
 from mesa_memory.experiments.measures.watch import Measure, Watch
 from mesa_memory.experiments.studies.account import StudyAccount
 from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.checks import counted_checks, recorded_checks
 from mesa_memory.experiments.studies.fingerprint import changed_code
 from mesa_memory.experiments.studies.forks import Fork, take_over
+from mesa_memory.experiments.studies.packing import Part, named_parts
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.llm.cost.usage import Budget, Usage
 from mesa_memory.runs.recording.config import Recording, versions
@@ -35,9 +32,6 @@ from mesa_memory.stores.spending import Spending
 from mesa_memory.stores.studies import FAILED, FINISHED, STOPPED, CaseRow, Studies
 
 logger = logger_of(__name__)
-
-#: a thing that a user has given, after its name
-type Part = tuple[str, Any]
 
 #: states of an outcome besides those of a case
 BUSY, LOST, LOST_WORKER, CHANGED = "busy", "lost", "lost worker", "changed"
@@ -99,24 +93,6 @@ class Job:
             versions=versions(),
             name=self.run_name,
         )
-
-
-def named_parts(
-    arms: Iterable[Arm],
-    measures: Mapping[str, Measure],
-    outcomes: Mapping[str, Measure],
-    questionnaires: Iterable[Questionnaire],
-) -> list[Part]:
-    """All that the user has given for runs, with names."""
-    parts = [part for arm in arms for part in arm.parts]
-    parts += [(f"the measure {name!r}", each) for name, each in measures.items()]
-    parts += [(f"the outcome {name!r}", each) for name, each in outcomes.items()]
-    return parts + parts_of(questionnaires)
-
-
-def parts_of_jobs(jobs: Iterable[Job]) -> list[Part]:
-    """The parts of several jobs."""
-    return [part for job in jobs for part in job.parts]
 
 
 @dataclass(frozen=True)
