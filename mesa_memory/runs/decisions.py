@@ -1,13 +1,18 @@
 """The decisions of agents: what each was asked, what it knew, what it said and did."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import select
 
 import mesa_memory.stores.schema as schema
+from mesa_memory.core.events import Naming, by_id, event_text
+from mesa_memory.core.records import DERIVED
 from mesa_memory.core.text.tool_calls import functions
-from mesa_memory.runs.recalls import prompts, recalls, texts
+from mesa_memory.retrieval import overlap
+from mesa_memory.runs.recalls import columns_of, prompts, recalls
 from mesa_memory.runs.recorded import RecordedRun, in_order
 from mesa_memory.runs.table import Table, table
 
@@ -15,7 +20,30 @@ COLUMNS = (
     "seq", "step", "agent", "purpose", "model", "system", "question", "memory", "recalled",
     "answer", "tools", "tool_calls", "followed", "error", "replayed",
 )  # fmt: skip
-_calls = schema.calls
+#: longest text of an event, in characters
+EVENT_CHARS = 1000
+#: the beginning of a line by which it is found in a request: prompts cut long ones later
+FOUND_CHARS = 120
+type Row = dict[str, Any]
+_calls, _records = schema.calls, schema.records
+
+
+@dataclass(frozen=True)
+class _Event:
+    """A record that was recalled or followed.
+
+    Attributes:
+        text: as its agent was shown it.
+        derived: whether the memory itself made it; then a prompt may word it differently.
+        results: (name, response) of the tools that were called.
+    """
+
+    text: str
+    derived: bool
+    results: list[tuple[Any, Any]]
+
+
+type _Events = Mapping[str, _Event]
 
 
 def decisions(run: RecordedRun, agent: Any, step: Any) -> Table:
@@ -27,20 +55,24 @@ def decisions(run: RecordedRun, agent: Any, step: Any) -> Table:
     if step is not None:
         wanted = wanted.where(_calls.c.step == run.step(step))
     asked = run.table(wanted).rows
-    said = texts(run, [id for row in asked for id in _followed(row)])
-    shown, recalled = _by_step(prompts(run, agent, step)), {}
-    if asked:
-        recalled = _by_step(recalls(run, agent, step))
+    if not asked:
+        return table(COLUMNS, [])
+    shown, recalled = prompts(run, agent, step), recalls(run, agent, step)
+    lines = [line for line in recalled.rows if line["shown"]]
+    ids = [id for row in asked for id in _followed(row)]
+    events = _events(run, dict.fromkeys([*(line["id"] for line in lines), *ids]))
+    texts_of, lines_of = _by_step(shown.rows), _by_step(lines)
     rows = []
     for row in asked:
         place = row["agent"], row["step"]
-        rows.append(_decision(row, shown.get(place, ()), recalled.get(place, ()), said))
+        read = texts_of.get(place, ()), lines_of.get(place, ())
+        rows.append(_decision(row, *read, events))
     return table(COLUMNS, rows)
 
 
-def _by_step(logged: Table) -> dict[tuple[Any, Any], list[dict[str, Any]]]:
-    found: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
-    for row in logged.rows:
+def _by_step(logged: Iterable[Row]) -> dict[tuple[Any, Any], list[Row]]:
+    found: dict[tuple[Any, Any], list[Row]] = {}
+    for row in logged:
         found.setdefault((row["agent"], row["step"]), []).append(row)
     return found
 
@@ -50,35 +82,130 @@ def _followed(row: Mapping[str, Any]) -> list[str]:
     return [one for one in given if isinstance(one, str)]
 
 
+def _events(run: RecordedRun, ids: Iterable[str]) -> _Events:
+    """The existing records among these ids, as events."""
+    naming, found = _naming(run.names), {}
+    columns = (_records.c[name] for name in ("kind", "origin", "content", "text"))
+    for id, kind, origin, content, text in columns_of(run, list(ids), *columns):
+        derived, known = origin == DERIVED, isinstance(content, dict) and bool(content)
+        calls = content.get("tool_calls") if known and kind == "action" else None
+        found[id] = _Event(
+            event_text(kind, content, EVENT_CHARS, naming)
+            if known and not derived
+            else text or "",
+            derived,
+            [
+                (one.get("name"), one.get("response"))
+                for one in (calls if isinstance(calls, list) else ())
+                if isinstance(one, Mapping)
+            ],
+        )
+    return found
+
+
+def _naming(names: Mapping[Any, str]) -> Naming:
+    """Agents as prompts call them."""
+
+    def called(agent: Any) -> str:
+        name, plain = names.get(agent, ""), by_id(agent)
+        return plain if name in ("", plain, str(agent)) else f"{name} ({plain})"
+
+    return called
+
+
 def _decision(
-    row: dict[str, Any], shown: Any, recalled: Any, said: Mapping[str, str | None]
-) -> dict[str, Any]:
+    row: Row, shown: Iterable[Row], recalled: Iterable[Row], events: _Events
+) -> Row:
     """The row of a decision, from its call and what its agent read in that step."""
-    messages = row["prompt"] or []
-    system = "\n".join(_texts(messages, lambda role: role == "system"))
-    question = "\n\n".join(_texts(messages, lambda role: role != "system"))
+    given = [one for one in row["prompt"] or () if isinstance(one, Mapping)]
+    system = "\n".join(_texts(given, True))
+    question = "\n\n".join(_texts(given, False))
     whole = f"{system}\n{question}"
-    memory = dict.fromkeys(
-        text for one in shown if (text := (one["text"] or "").strip()) and text in whole
-    )
-    lines = {
-        one["id"]: {name: one[name] for name in ("id", "text", "score", "used")}
-        for one in recalled
-        if one["shown"]
-    }
+    memory = _memory_in(whole, (one["text"] or "" for one in shown))
+    lines = _recalled_in(bare(whole), bool(memory), recalled, events)
+    calls = [dict(function) for function in functions(row["raw"])]
+    said = [row["reply"] or "", *(str(one.get("arguments") or "") for one in calls)]
+    used = overlap.used([line["text"] for line in lines], "\n".join(said))
+    followed = [(id, events[id]) for id in _followed(row) if id in events]
+    results = [result for _, event in followed for result in event.results]
     return {name: row.get(name) for name in COLUMNS} | {
         "system": system,
         "question": question,
         "memory": "\n\n".join(memory),
-        "recalled": list(lines.values()) if memory else [],
+        "recalled": [line | {"used": is_used} for line, is_used in zip(lines, used)],
         "answer": row["reply"],
         "tools": row["decision"].get("tools") or [],
-        "tool_calls": [dict(function) for function in functions(row["raw"])],
-        "followed": [{"id": id, "text": said.get(id)} for id in _followed(row)],
+        "tool_calls": [one | {"result": _result(one, results)} for one in calls],
+        "followed": [{"id": id, "text": event.text} for id, event in followed],
     }
 
 
-def _texts(messages: Any, wanted: Any) -> list[str]:
-    return [
-        message.get("content") or "" for message in messages if wanted(message["role"])
-    ]
+def _texts(messages: Iterable[Mapping], system: bool) -> list[str]:
+    """The texts of the messages of the system, or of all others; other parts as JSON."""
+    parts = (
+        one.get("content") or ""
+        for one in messages
+        if (one.get("role") == "system") == system
+    )
+    return [p if isinstance(p, str) else json.dumps(p) for p in parts]
+
+
+def _memory_in(request: str, read: Iterable[str]) -> list[str]:
+    """The texts of memory that stand in a request, each once.
+
+    What was read earlier in the step may be a part of what was read later.
+    """
+    found = {text for one in read if (text := one.strip()) and text in request}
+    own = [t for t in found if not any(t in other for other in found if other != t)]
+    return sorted(own, key=lambda text: (request.index(text), text))
+
+
+def _recalled_in(
+    request: str, shows_memory: bool, recalled: Iterable[Row], events: _Events
+) -> list[Row]:
+    """The recalled lines in a request, with id, text and score, each once.
+
+    If the agent read its memory several times in the step, the lines come from the read
+    that the request has most of. A recall in code counts only with lines in the request.
+    """
+
+    def share(lines: Sequence[Row]) -> float:
+        there = [
+            events[line["id"]].derived or bare(line["text"])[:FOUND_CHARS] in request
+            for line in lines
+        ]
+        return sum(there) / len(there)
+
+    reads: dict[Any, dict[int, list[Row]]] = {}
+    found: list[Row] = []
+    for one in recalled:
+        event = events.get(one["id"])
+        if event is not None:
+            line = {"id": one["id"], "text": event.text, "score": one["score"]}
+            if one["purpose"] == "prompt":
+                seqs = reads.setdefault(one["layer"], {})
+                seqs.setdefault(one["seq"], []).append(line)
+            elif one["purpose"] == "query" and share([line]):
+                found.append(line)
+    for several in reads.values():
+        best = max(several.values(), key=lambda lines: (share(lines), len(lines)))
+        found += best if shows_memory and share(best) else []
+    return list({line["id"]: line for line in found}.values())
+
+
+def bare(text: str) -> str:
+    """A text with one space between its words."""
+    return " ".join(text.split())
+
+
+def _result(call: Mapping[str, Any], results: list[tuple[Any, Any]]) -> Any:
+    """The response of a called tool; None if no event tells it.
+
+    Args:
+        results: (name, response) of events, in order; the response is taken out.
+    """
+    for place, (name, response) in enumerate(results):
+        if name == call.get("name"):
+            del results[place]
+            return response
+    return None

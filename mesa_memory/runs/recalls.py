@@ -62,12 +62,16 @@ def prompts(run: RecordedRun, agent: Any, step: Any) -> Table:
 
 def texts(run: RecordedRun, ids: list[str]) -> dict[str, str | None]:
     """The texts of the existing records among these ids."""
-    records = schema.records
-    found: dict[str, str | None] = {}
+    return dict(columns_of(run, ids, schema.records.c.text))
+
+
+def columns_of(run: RecordedRun, ids: list[str], *columns: Any) -> list[Any]:
+    """(id, and the values of these columns) of the existing records among these ids."""
+    records, found = schema.records, []
     for start in range(0, len(ids), IDS_PER_QUERY):
         some = records.c.id.in_(ids[start : start + IDS_PER_QUERY])
-        wanted = select(records.c.id, records.c.text).where(run.mine(records), some)
-        found |= dict(run.rows(wanted))
+        wanted = select(records.c.id, *columns).where(run.mine(records), some)
+        found += run.rows(wanted)
     return found
 
 

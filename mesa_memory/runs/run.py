@@ -220,14 +220,15 @@ class Run(RecordedRun):
     def decisions(
         self, agent: Any = None, step: float | None = None, *, as_records: bool = False
     ) -> Any:
-        """What agents asked themselves: one row for each request, in order.
+        """The requests of agents themselves: one row for each, in order of asking.
 
-        ``system`` and ``question`` are what was sent; ``memory`` is the text of the
-        agent's memory in it, and ``recalled`` the recalled lines that were shown (id,
-        text, score, and ``used`` if the answer has their words). ``answer`` and
-        ``tool_calls`` (name, arguments) came back; ``tools`` could be called;
-        ``followed`` are the events of the agent until its next request (id, text): the
-        results of tools, what it said, what it planned.
+        ``system`` and ``question`` were sent. ``memory`` is the text of the agent's
+        memory in them, and ``recalled`` the lines of it that a recall found: ``id``,
+        ``text``, ``score``, and ``used`` if the answer or the arguments of its tools
+        have the words of the line. ``answer`` and ``tool_calls`` came back; each call
+        has ``name``, ``arguments`` and ``result`` (None if no event has it). ``tools``
+        are the names of all tools in the request. ``followed`` are the events of the
+        agent until its next request (``id``, ``text``): results of tools, words, plans.
         """
         return decisions.decisions(self, agent, step).given(as_records)
 

@@ -293,7 +293,7 @@ def everywhere(file, text):
         "detail",
         "prompt_hash",
     }
-    keep |= {"application", "holder", "kind", "layer", "origin", "vector"}
+    keep |= {"application", "decision", "holder", "kind", "layer", "origin", "vector"}
     with sqlite3.connect(file) as on:
         tables = on.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         for (table,) in tables.fetchall():

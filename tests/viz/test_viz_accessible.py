@@ -33,6 +33,8 @@ TOO_WIDE = """() => {
 USABLE = """() => [...document.querySelectorAll(".mm-page button, .mm-page input, .mm-page select, .mm-page textarea, .mm-page summary, .mm-page [tabindex='0']")]
   .filter((one) => one.getClientRects().length && !one.disabled && one.tabIndex >= 0 && one.type !== "hidden" && !one.closest("[aria-hidden=true]"))
   .map((one, n) => { one.dataset.usable = n; return one.outerHTML.slice(0, 160); })"""
+#: opens all that is folded
+UNFOLD = "() => document.querySelectorAll('.mm-section details').forEach((one) => one.open = true)"
 #: those of some icons that the page's font does not have
 WITHOUT_PICTURE = """(names) => names.filter((name) => {
   const icon = document.createElement("i");
@@ -77,6 +79,7 @@ def show(page, view, files, width=1280, **more):
 def faults(page):
     """What axe finds grave of the page at rest, one line each."""
     page.settled()
+    page.page.evaluate(UNFOLD)
     found = Axe().run(page.page, options={"resultTypes": ["violations"]})
     return [
         f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
@@ -108,6 +111,7 @@ def test_a_view_says_what_its_parts_are_and_can_be_read(page, files, view, dark)
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.key)
 def test_a_view_fits_its_screen_with_a_way_to_every_other(page, files, view, width):
     show(page, view, files, width, agent=1, text="the well is poisoned")
+    page.page.evaluate(UNFOLD)
     assert page.page.evaluate(TOO_WIDE) == []
     tabs, menu = (
         page.page.get_by_role("tab"),
@@ -137,6 +141,7 @@ def test_a_view_is_reached_and_used_by_keyboard_alone(page, files, view):
     keyboard.press("Enter")
     page.shows(view=view.key)
     assert f"view={view.key}" in page.query()
+    page.page.evaluate(UNFOLD)
     usable = page.page.evaluate(USABLE)
     assert usable
     reached = set()

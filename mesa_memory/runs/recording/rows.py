@@ -24,6 +24,8 @@ from mesa_memory.tasks import BY_RESEARCHER
 
 #: digits of a score; further ones depend on the number of rows that numpy multiplies
 SCORE_DIGITS = 6
+#: the place of an agent's own requests among those of its memory, whatever their purpose
+OWN_PURPOSE = "reasoning"
 
 
 def agent_row(memory: Any) -> dict[str, Any]:
@@ -221,10 +223,7 @@ class StepBatch:
             record_row(record, grades.pop(record.id, None), step)
             for record in sorted(changes.opened, key=lambda record: record.order)
         ]
-        calls = sorted(
-            changes.calls,
-            key=lambda c: (str(c.request.agent), c.request.purpose, c.occurrence),
-        )
+        calls = sorted(changes.calls, key=_call_order)
         then = followed(changes.opened, changes.calls)
         return Batch(
             step=step,
@@ -260,6 +259,14 @@ class StepBatch:
             finished=self.finished,
             extends=self.extends,
         )
+
+
+def _call_order(call: Call) -> tuple[Any, ...]:
+    """By agent and purpose; what an agent asks itself stands in the order of asking."""
+    request = call.request
+    if isinstance(request, ChatRequest):
+        return str(request.agent), OWN_PURPOSE, call.turn
+    return str(request.agent), request.purpose, (call.occurrence,)
 
 
 def _is_probe(call: Call) -> bool:

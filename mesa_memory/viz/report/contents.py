@@ -9,7 +9,7 @@ import numpy as np
 from mesa_memory.runs import Run
 from mesa_memory.runs.claims import Verdict
 from mesa_memory.viz.data.activity import MEASURES, Activity, activity
-from mesa_memory.viz.data.agent import Past, past
+from mesa_memory.viz.data.agent import Past, Row, past
 from mesa_memory.viz.data.recall import RecordedRecall, recalls, understood
 from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.data.story.colouring import (
@@ -34,12 +34,14 @@ class Person:
         memory: class of its memory.
         past: every record it ever had.
         recalls: in order.
+        decisions: rows of ``Run.decisions``.
     """
 
     agent: Any
     memory: str
     past: Past
     recalls: list[RecordedRecall]
+    decisions: list[Row]
 
 
 @dataclass(frozen=True)
@@ -127,4 +129,5 @@ def _most_active(counted: Activity, held: spread.HoldingCounts | None) -> list[A
 def _person(run: Run, agent: Any, memory: str) -> Person:
     remembered = past(run, agent)
     found = [understood(row, remembered) for row in recalls(run, agent)]
-    return Person(agent, memory, remembered, found)
+    decided = run.decisions(agent, as_records=True)
+    return Person(agent, memory, remembered, found, decided)

@@ -49,9 +49,9 @@ def write_report(
     """Writes one HTML file that shows a recorded run without a server or a network.
 
     It plays the story (who told what to whom), and has curves, the memory of chosen
-    agents at every step, their recalls with the parts of each score, evidence trees,
-    cost, configuration and versions, and a methods text. Texts of agents are shown as
-    text. The file runs its own script only, and loads nothing.
+    agents at every step, their recalls with the parts of each score, their decisions,
+    evidence trees, cost, configuration and versions, and a methods text. Texts of agents
+    are shown as text. The file runs its own script only, and loads nothing.
 
     Args:
         run: of ``open_run``.

@@ -9,12 +9,15 @@ from mesa_memory.core.content import cut
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.runs.versions import source_ids
-from mesa_memory.viz.data.agent import text_of
+from mesa_memory.viz.data.agent import Row, text_of
+from mesa_memory.viz.data.decisions import memory_lines, question
 from mesa_memory.viz.data.recall import RecordedRecall
 from mesa_memory.viz.data.story.colouring import Colouring
 from mesa_memory.viz.data.story.frames import box, flat, plain
 from mesa_memory.viz.report.contents import Contents, Person
 
+#: what is told of the call of a tool
+CALL_PARTS = ("name", "arguments", "result")
 #: lines of a network that are drawn
 MAX_TIES = 2000
 #: characters of a text and candidates of a recall, most first
@@ -210,7 +213,25 @@ def _person(
             for row in rows
         ],
         "recalls": [_recall(one, places, texts, sample) for one in one.recalls],
+        "decisions": [_decision(each, texts) for each in one.decisions],
     }
+
+
+def _decision(row: Row, texts: Texts) -> list[Any]:
+    """A decision for ``decisionLine`` in report.js."""
+    error = row["error"] and f"no answer: {row['error']}"
+    return [
+        row["step"],
+        scrub(row["purpose"] or ""),
+        texts.number(question(row)),
+        [[texts.number(line.text), line.mark] for line in memory_lines(row)],
+        texts.number(error or row["answer"] or "no words"),
+        [
+            [texts.number(str(call.get(name) or "")) for name in CALL_PARTS]
+            for call in row["tool_calls"]
+        ],
+        [texts.number(each["text"]) for each in row["followed"]],
+    ]
 
 
 def _recall(

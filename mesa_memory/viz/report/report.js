@@ -199,9 +199,11 @@
     const made = fresh.filter(([record]) => record[DERIVED]).map(([record, place]) => madeLine(one, record, place));
     const ended = one.records.filter((record) => record[TO] !== null && within(record[TO]));
     const recalled = one.recalls.filter((recall) => within(recall[0]));
+    const decided = one.decisions.filter((decision) => within(decision[0]));
     return [
       block("Saw and heard", met, "nothing"),
       block("Came to mind", recalled.map((recall) => recallLine(one, recall)), "nothing was recalled by score"),
+      ...(decided.length ? [block("Its decisions", decided.map(decisionLine), "")] : []),
       block("What its memory made of it", [...made, ...endings(ended)], "nothing new"),
       block("Said", mine().map(([, words, recipients]) => html("li", {}, mark(`to ${recipients.map(called).join(", ") || "nobody"}`), data.texts[words])), "nothing"),
       remembered(one),
@@ -246,6 +248,18 @@
     item.append(html("ul", {}, ...lines.slice(0, FIRST)));
     if (lines.length > FIRST) item.append(html("details", {}, html("summary", {}, `${lines.length - FIRST} more of ${total}`), html("ul", {}, ...lines.slice(FIRST))));
     return item;
+  }
+
+  function decisionLine([, purpose, question, memory, answer, calls, after]) {
+    const lines = memory.map(([words, how]) => html("li", { class: how || null }, data.texts[words], how ? mark(` ${how === "used" ? "used by the answer" : how}`) : null));
+    const used = lines.filter((line) => line.className === "used").map((line) => line.cloneNode(true));
+    const list = (title, items) => (items.length ? [html("div", {}, mark(title), html("ul", {}, ...items))] : []);
+    const done = calls.map(([name, given, result]) => html("li", {}, data.texts[name], " ", data.texts[given], mark(" result"), data.texts[result] || "unknown"));
+    return html("li", { class: "words" }, mark(purpose), data.texts[question],
+      ...list("memory used by the answer", used),
+      lines.length ? html("details", {}, html("summary", {}, `Memory in it: ${lines.length} lines`), html("ul", {}, ...lines)) : null,
+      html("div", {}, mark("answer"), data.texts[answer]),
+      ...list("tool calls", done), ...list("events after it", after.map((words) => html("li", {}, data.texts[words]))));
   }
 
   function candidateLine(one, names, all, [place, score, shown, parts]) {

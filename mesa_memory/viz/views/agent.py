@@ -1,4 +1,4 @@
-"""One agent at a step: its memory, the changes of the step, and the text shown."""
+"""One agent at a step: its memory, the changes, its decisions, and the text shown."""
 
 from collections import Counter
 from typing import Any
@@ -7,6 +7,7 @@ import solara
 
 from mesa_memory.viz.data import agent as data
 from mesa_memory.viz.data import wording
+from mesa_memory.viz.views.decisions import Decisions
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import Empty, Facts, Plain, Section, Table, number
 
@@ -18,9 +19,10 @@ TITLES = {"event": "Events", "reflection": "Reflections", "impression": "Impress
 
 @solara.component
 def AgentView(focus: Focus) -> Any:
-    """Every layer as it was, the changes of the step, and the prompt."""
+    """Every layer as it was, the changes and decisions of the step, and the prompt."""
     with solara.Column(gap="0px"):
         Changes(focus)
+        Decisions(focus)
         with solara.Div(classes=["mm-columns"]):
             with solara.Div():
                 for view in data.layer_views(focus.past, focus.step):
@@ -33,7 +35,7 @@ def Changes(focus: Focus) -> Any:
     """The records that the step added to the memory or ended."""
     rows = data.changed(focus.past, focus.source.steps, focus.step)
     with Section(
-        f"Agent {focus.name}, step {number(focus.step)}", hint="changes in this step"
+        f"{focus.title}, step {number(focus.step)}", hint="changes in this step"
     ):
         held = {"remembered": len(focus.past.at(focus.step))}
         Facts(held | Counter(row["change"] for row in rows))

@@ -11,6 +11,8 @@ from mesa_memory.viz.data.wording import ADDED, REMOVED
 
 #: a text with more characters may be higher than its box
 SCROLLING_CHARS = 300
+#: a text with more characters is closed at first
+FOLDED_CHARS = 1200
 _TAGS = {ADDED: "ins", REMOVED: "del"}
 
 
@@ -67,6 +69,16 @@ def Plain(text: str | Sequence[tuple[str, str]]) -> Any:
 
 
 @solara.component
+def LongText(title: str, text: str) -> Any:
+    """A text with a heading; of a long one, the heading opens and closes it."""
+    if len(text) <= FOLDED_CHARS:
+        solara.v.Html(tag="h4", children=[title])
+        Plain(text)
+    else:
+        Fold(f"{title}, {len(text):,} characters", [Plain(text)], if_wide=False)
+
+
+@solara.component
 def Note(text: str, kind: str = "info") -> Any:
     """A sentence that one should see.
 
@@ -113,15 +125,17 @@ def _OpenIfWide() -> None: ...
 
 
 @solara.component
-def Fold(title: str, children: Sequence[Any] = ()) -> Any:
+def Fold(title: str, children: Sequence[Any] = (), if_wide: bool = True) -> Any:
     """A part that is less often needed; use it with ``with``.
 
     Args:
         title: always to be seen; opens and closes the rest.
         children: the rest.
+        if_wide: whether it is open at first on a wide screen.
     """
     head = solara.v.Html(tag="summary", children=[title])
-    inner = solara.v.Html(tag="div", children=[_OpenIfWide(), *children])
+    opener = [_OpenIfWide()] if if_wide else []
+    inner = solara.v.Html(tag="div", children=[*opener, *children])
     return solara.v.Html(tag="details", class_="mm-fold", children=[head, inner])
 
 

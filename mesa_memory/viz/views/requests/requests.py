@@ -6,10 +6,12 @@ import solara
 
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import interventions
+from mesa_memory.viz.data.decisions import decisions
 from mesa_memory.viz.data.reading import steps_of
 from mesa_memory.viz.data.requests import origins
 from mesa_memory.viz.data.requests import requests as data
 from mesa_memory.viz.views.agent import Words
+from mesa_memory.viz.views.decisions import Decision
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.views.nothing import NotAtThisStep
@@ -19,7 +21,8 @@ from mesa_memory.viz.widgets import Empty, Facts, Note, Plain, Section, Table, n
 
 NEVER = (
     "never asked a language model. Memories such as STLTMemory, FactMemory and "
-    "EpisodicMemory do, and so does reasoning after route_reasoning(agent)."
+    "EpisodicMemory do, and so does the reasoning of an agent of Mesa-LLM, unless the "
+    "model was configured with agents=False."
 )
 
 
@@ -41,10 +44,15 @@ def RequestsView(focus: Focus) -> Any:
         ):
             Listed(focus, found, chosen)
         with solara.Column(gap="0px").key(chosen):
-            Sent(request)
+            own = [d for d in focus.of(decisions) if str(d["seq"]) == chosen]
+            if own:
+                Own(request, own[0])
+            else:
+                Sent(request)
             ContextWindow(focus, request)
-            Reply(request)
-            Made(focus, found, request)
+            if not own:
+                Reply(request)
+                Made(focus, found, request)
 
 
 @solara.component
@@ -94,17 +102,31 @@ def Listed(focus: Focus, found: list[data.Row], chosen: str) -> Any:
 
 
 @solara.component
+def Own(row: data.Row, decision: data.Row) -> Any:
+    """A request of the agent itself, as in the view Agent."""
+    with Section(f"Decision: {row['purpose']}", hint=row["outcome"]):
+        Route(row)
+        Decision(decision)
+
+
+@solara.component
+def Route(row: data.Row) -> Any:
+    """The model that was asked, and tokens and cost."""
+    names = ("model", "tier", "client", "form")
+    tokens = ("tokens_in", "tokens_cached", "tokens_out")
+    Facts(
+        {name: row[name] for name in names if row[name]}
+        | {name.replace("_", " "): written("", row[name]) for name in tokens}
+        | {"cost": written("cost", row["cost"])}
+    )
+
+
+@solara.component
 def Sent(row: data.Row) -> Any:
     """The words of a request, and its route."""
     title = f"Request for {row['purpose'] or 'an unknown purpose'}"
     with Section(title, hint=f"number {row['occurrence'] or 1} of this step"):
-        names = ("model", "tier", "client", "form")
-        tokens = ("tokens_in", "tokens_cached", "tokens_out")
-        Facts(
-            {name: row[name] for name in names if row[name]}
-            | {name.replace("_", " "): written("", row[name]) for name in tokens}
-            | {"cost": written("cost", row["cost"])}
-        )
+        Route(row)
         if row["round"] == "repair":
             Note("It repairs a reply of this step that could not be used.")
         for role, text in row["messages"]:
@@ -152,8 +174,8 @@ def Made(focus: Focus, found: list[data.Row], request: data.Row) -> Any:
             rows,
             file=f"request-{request['id']}-records",
             on_pick=lambda row: to_evidence(focus.selection, row["id"], focus.agent),
-            empty="No record has the words of this reply: it was for an action, for a "
-            "decision, or could not be used.",
+            empty="No record has the words of this reply: it could not be used, or it "
+            "was for an action.",
         )
 
 

@@ -8,6 +8,7 @@ import solara
 
 from mesa_memory.core.content import shorten
 from mesa_memory.viz.data import agent as memories
+from mesa_memory.viz.data import decisions
 from mesa_memory.viz.data.agent import Row
 from mesa_memory.viz.data.story import person as data
 from mesa_memory.viz.serving.portions import use_portions
@@ -74,6 +75,7 @@ def _parts(at: Focus) -> list[PersonPart]:
             "It did not read its memory in this step.",
             f"Shows it all in the view {_view(mind).title()}",
         ),
+        *_decisions(at),
         PersonPart(
             "Its memory made",
             [_conclusion(at, row) for row in now.made],
@@ -103,6 +105,17 @@ def _thought(at: Focus, mind: data.Mind, thought: data.Thought) -> PersonLine:
     go = partial(choose, view=_view(mind), agent=at.agent, step=at.step)
     why = thought.reason + "; no room in the prompt" * (not thought.shown)
     return PersonLine(thought.text, go, note=why, faint=not thought.shown)
+
+
+def _decisions(at: Focus) -> list[PersonPart]:
+    """The part of its own requests; none in a step without them."""
+    go = partial(at.selection.choose, view="agent", agent=at.agent, step=at.step)
+    lines = [
+        PersonLine(decisions.answer(one), go, head=f"{one['purpose']}:")
+        for one in decisions.decisions(at.source.run, at.agent, at.step)
+    ]
+    goes = "Shows question, memory and answer"
+    return [PersonPart("Its decisions", lines, "", goes)] if lines else []
 
 
 def _conclusion(at: Focus, row: Row) -> PersonLine:

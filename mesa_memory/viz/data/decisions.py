@@ -1,0 +1,85 @@
+"""The decisions of an agent in a step, with the lines of memory that were in them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mesa_memory.core.content import brief
+from mesa_memory.retrieval import overlap
+from mesa_memory.runs import Run
+from mesa_memory.runs.decisions import FOUND_CHARS, bare
+from mesa_memory.viz.data.agent import Row
+
+#: marks of a line of memory; the later one in the alphabet counts
+RECALLED, USED = "recalled", "used"
+#: stands for the memory text in a question
+MEMORY_SIGN = "[its memory, see below]"
+#: longest decision in one line, in characters
+BRIEF_CHARS = 240
+
+
+@dataclass(frozen=True)
+class MemoryLine:
+    """A line of the memory text in a request.
+
+    Attributes:
+        mark: ``USED`` if the answer has its words, else ``RECALLED`` if a recall found
+            it, else empty.
+    """
+
+    text: str
+    mark: str = ""
+
+
+def decisions(run: Run, agent: object, step: float) -> list[Row]:
+    """An agent's own requests of a step, in order of asking; see ``Run.decisions``."""
+    found: list[Row] = run.decisions(agent, step, as_records=True)
+    return found
+
+
+def question(decision: Row) -> str:
+    """The question, with a sign in the place of the memory text in it."""
+    text, memory = decision["question"], decision["memory"]
+    for part in filter(str.strip, [memory, *memory.split("\n\n")]):
+        text = text.replace(part, MEMORY_SIGN)
+    return text.strip() or decision["system"].strip()
+
+
+def memory_lines(decision: Row) -> list[MemoryLine]:
+    """The lines of memory in a request; recalled ones that are worded differently last.
+
+    Lines that no recall found are marked, too: the memory may not recall at all.
+    """
+    texts = [line for line in decision["memory"].splitlines() if line.strip()]
+    known: dict[str, MemoryLine] = {}
+    for one in decision["recalled"]:
+        key = bare(one["text"])[:FOUND_CHARS]
+        if key and getattr(known.get(key), "mark", "") != USED:
+            known[key] = MemoryLine(one["text"], USED if one["used"] else RECALLED)
+    lines, found = [], set()
+    for text, is_used in zip(texts, overlap.used(texts, said(decision))):
+        whole = bare(text)
+        here = [key for key in known if key in whole]
+        found.update(here)
+        marks = {known[key].mark for key in here}
+        if not here and is_used and not whole.endswith(":"):
+            marks.add(USED)
+        lines.append(MemoryLine(text, max(marks, default="")))
+    return lines + [line for key, line in known.items() if key not in found]
+
+
+def said(decision: Row) -> str:
+    """The answer with the arguments of the tools that it calls."""
+    calls: Sequence[Row] = decision["tool_calls"]
+    arguments = (str(one.get("arguments") or "") for one in calls)
+    return "\n".join([decision["answer"] or "", *arguments])
+
+
+def answer(decision: Row) -> str:
+    """A decision in one line: the answer, or the tools that it calls."""
+    if decision["error"] is not None:
+        return brief(f"no answer: {decision['error']}", BRIEF_CHARS)
+    calls = (
+        f"{c.get('name')} {c.get('arguments') or ''}" for c in decision["tool_calls"]
+    )
+    text = decision["answer"] or f"calls {'; '.join(calls)}"
+    return brief(text, BRIEF_CHARS)

@@ -1,0 +1,119 @@
+"""A decision on one page: question, memory in it, answer, tool calls, what followed."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from mesa_memory import open_run
+from mesa_memory.viz.data import decisions as data
+from mesa_memory.viz.report import write_report
+from tests.support.browser import Window, browser
+from tests.support.dashboards import dashboard
+from tests.support.playing import play
+from tests.support.refusing import REFUSAL, REFUSER, REFUSES, TOLD, Council
+
+RESULT = "sent message 'I tell member 1 how I voted.' to [1]"
+QUESTION = "Do you sign the treaty with member 4?"
+AT = f"agent={REFUSER}&step={REFUSAL}"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    place = str(tmp_path_factory.mktemp("council") / "run.sqlite")
+    play(Council(place), REFUSAL + 1)
+    return place
+
+
+@pytest.fixture(scope="module")
+def run(file):
+    with open_run(file) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def window(file, chromium):
+    with dashboard(file) as base, Window(chromium, base) as one:
+        yield one
+
+
+def test_the_lines_of_memory_that_an_answer_used_are_marked(run):
+    _, vote, think, act = data.decisions(run, REFUSER, REFUSAL)
+    lines = data.memory_lines(vote)
+    assert [one.text for one in lines if one.mark == data.USED] == [f"- {TOLD}"]
+    assert sum(one.mark == data.RECALLED for one in lines) > 3
+    assert "\n".join(one.text for one in lines) == re.sub("\n+", "\n", vote["memory"])
+    assert data.memory_lines(act) == []
+    assert data.answer(vote) == REFUSES
+    assert data.answer(act).startswith('calls speak_to {"listener_agents')
+    assert data.answer(think | {"error": "Down: no"}) == "no answer: Down: no"
+
+
+def test_lines_of_a_memory_that_does_not_recall_are_marked_too():
+    decision = {
+        "memory": "Step 1:\n- The mill burns.\n- Geese walk.", "recalled": [],
+        "answer": None, "tool_calls": [{"name": "say", "arguments": "The mill burns!"}],
+    }  # fmt: skip
+    assert [one.mark for one in data.memory_lines(decision)] == ["", data.USED, ""]
+    worded = {"text": "Mill: burnt down", "used": True, "score": 1.0}
+    *_, last = data.memory_lines(decision | {"recalled": [worded]})
+    assert last == data.MemoryLine("Mill: burnt down", data.USED)
+
+
+@pytest.mark.slow
+def test_why_an_agent_refused_is_answered_on_one_page(window):
+    window.open(f"?view=agent&{AT}", see="text=Decision: vote")
+    window.until(lambda: window.text().count("Decision: ") == 4)
+    vote = window.page.locator(".mm-section", has_text="Decision: vote")
+    shown = vote.inner_text()
+    for text in (QUESTION, f"- {TOLD} (used by the answer)", REFUSES, "Saw nobody."):
+        assert text in shown, text
+    act = window.page.locator(".mm-section", has_text="Tool calls").inner_text()
+    assert RESULT in act and "speak_to" in act and f"Used speak_to: {RESULT}" in act
+    assert window.page.locator("img[src=x]").count() == 0
+    assert faults(window) == []
+    vote.get_by_role("button", name="Tokens and cost").click()
+    window.shows(view="requests")
+    window.until(lambda: f"- {TOLD} (used by the answer)" in window.text())
+    assert QUESTION in window.text() and "tokens in" in window.text()
+    assert window.faults == []
+
+
+@pytest.mark.slow
+def test_the_story_tells_a_decision_and_leads_to_all_of_it(window):
+    window.open(f"?{AT}", see="ul[aria-label='Its decisions']")
+    line = window.page.locator("ul[aria-label='Its decisions'] button").nth(1)
+    assert line.inner_text() == f"vote: {REFUSES}"
+    line.click()
+    window.shows(view="agent", agent=REFUSER, step=REFUSAL)
+    window.until(lambda: QUESTION in window.text())
+
+
+@pytest.mark.slow
+def test_a_report_has_the_decisions_of_the_agents_that_it_shows(
+    run, chromium, tmp_path
+):
+    path = write_report(run, tmp_path / "report.html", [REFUSER]).path
+    with Window(chromium, path.as_uri(), offline=True) as one:
+        one.page.goto(one.base)
+        one.page.fill("#slider", str(REFUSAL - 1))
+        decided = one.page.locator("#mind > div", has_text="Its decisions")
+        one.until(lambda: REFUSES in decided.inner_text())
+        shown = decided.inner_text()
+        for text in (QUESTION, f"- {TOLD} used by the answer", RESULT, "Used speak_to"):
+            assert text in shown, text
+        assert one.page.locator("img").count() == 0
+        assert faults(one) == []
+
+
+def faults(window):
+    """What axe finds grave."""
+    found = Axe().run(window.page, options={"resultTypes": ["violations"]})
+    grave = ("serious", "critical")
+    return [one for one in found.response["violations"] if one["impact"] in grave]
