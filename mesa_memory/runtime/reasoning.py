@@ -30,6 +30,8 @@ from mesa_memory.tasks import find
 
 #: of an agent's own requests, unless a call gives another one
 PURPOSE = "reasoning"
+#: of the requests of Mesa-LLM's own memories
+MEMORY_PURPOSE = "memory"
 #: further arguments of ``generate``, in order
 _ARGUMENTS = ("tool_schema", "tool_choice", "response_format", "system_prompt")
 #: the agent that plans here and now, and what was read of its memory for it
@@ -43,27 +45,29 @@ class AgentLLM(LLMPlace):
 
     Attributes:
         agent: the agent.
+        purpose: of its requests, unless a call gives another one.
         block: see ``route_reasoning``.
         routed: True after ``route_reasoning``, which also covers agents of a model that
             was not configured.
     """
 
-    OWN = LLMPlace.OWN | {"agent", "block", "routed"}
+    OWN = LLMPlace.OWN | {"agent", "block", "routed", "purpose"}
 
-    def __init__(self, agent: Any, inner: Any) -> None:
+    def __init__(self, agent: Any, inner: Any, purpose: str = PURPOSE) -> None:
         super().__init__(inner)
-        self.agent = agent
+        self.agent, self.purpose = agent, purpose
         self.block: int | None = None
         self.routed = False
 
     def generate(
-        self, prompt: Any = None, *args: Any, purpose: str = PURPOSE, **given: Any
+        self, prompt: Any = None, *args: Any, purpose: str | None = None, **given: Any
     ) -> Any:
         """The response to a prompt, as litellm gives it.
 
         Args:
             prompt, args, given: as in Mesa-LLM.
-            purpose: names the request in the ledger and in the record.
+            purpose: names the request in the ledger and in the record; None takes
+                ``reasoning``.
 
         Raises:
             LLMError: if the model does not answer.
@@ -81,7 +85,7 @@ class AgentLLM(LLMPlace):
         return self._services.complete(request).raw
 
     async def agenerate(
-        self, prompt: Any = None, *args: Any, purpose: str = PURPOSE, **given: Any
+        self, prompt: Any = None, *args: Any, purpose: str | None = None, **given: Any
     ) -> Any:
         """``generate``, for event loops."""
         if not self._is_covered:
@@ -113,7 +117,7 @@ class AgentLLM(LLMPlace):
 
     def _request(
         self,
-        purpose: str,
+        purpose: str | None,
         prompt: str | list[str] | None,
         tool_schema: list[dict] | None = None,
         tool_choice: str = "auto",
@@ -138,7 +142,7 @@ class AgentLLM(LLMPlace):
         name, base = (getattr(self.inner, n, None) for n in ("llm_model", "api_base"))
         messages, edges = self._cache_layout(self.messages(prompt, text))
         return ChatRequest(
-            _checked(purpose),
+            self.purpose if purpose is None else _checked(purpose),
             self.agent.unique_id,
             clock(self.agent.model),
             text,
@@ -152,7 +156,7 @@ class AgentLLM(LLMPlace):
         )
 
     def _request_of_own(
-        self, purpose: str, prompt: Any, args: tuple, given: Mapping[str, Any]
+        self, purpose: str | None, prompt: Any, args: tuple, given: Mapping[str, Any]
     ) -> ChatRequest:
         """The request to a user's own code, which takes what it likes."""
         texts = prompt if isinstance(prompt, list) else [prompt or ""]
@@ -194,14 +198,19 @@ def _checked(purpose: str) -> str:
     )
 
 
-def _stand_in(agent: Any, llm: Any) -> AgentLLM | None:
+def _of_agent(agent: Any, llm: Any, purpose: str = PURPOSE) -> AgentLLM | None:
     """What gives the requests of an agent to the services of its model, if it has any."""
     model = getattr(agent, "model", None)
     known = model is not None and Services.exist(model)
-    return AgentLLM(agent, llm) if known else None
+    return AgentLLM(agent, llm, purpose) if known else None
 
 
-put_between(_stand_in)
+def _of_memory(memory: Any, llm: Any) -> AgentLLM | None:
+    """The same for a memory of Mesa-LLM's own."""
+    return _of_agent(memory.agent, llm, MEMORY_PURPOSE)
+
+
+put_between(_of_agent, _of_memory)
 
 
 def route_reasoning(agent: Any, block: int | None = None) -> AgentLLM:

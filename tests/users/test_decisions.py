@@ -139,7 +139,7 @@ def test_agents_are_left_alone_where_it_is_wished_and_told_where_nothing_was(cap
 def test_a_purpose_must_not_be_that_of_a_memory():
     with provider() as server:
         model = Deciders(server.base, services={})
-        for wrong in ("grade", "", None):
+        for wrong in ("grade", "", 3):
             with pytest.raises(ValueError, match="purpose must be a name"):
                 model.agents[0].llm.generate("Hello?", purpose=wrong)
 
@@ -266,6 +266,26 @@ def test_the_same_question_of_two_agents_has_two_answers_in_a_cache(tmp_path):
             for agent in model.agents:
                 agent.llm.generate("Yes or no?")
             assert len(server.log) == expected
+
+
+def test_memories_of_mesa_llm_are_counted_beside_ours(tmp_path):
+    with provider() as server:
+        model = mesa.Model(rng=1)
+        configure(model, record=tmp_path / "run.sqlite")
+        agent = LLMAgent(
+            model, CoTReasoning, "openai/test", step_prompt="Go.", api_base=server.base
+        )
+        for _ in range(9):  # its memory summarises now and then
+            model.step()
+            agent.pre_step()
+            agent.reasoning.plan()
+            agent.post_step()
+        found = counted(model)
+        assert found["reasoning"] == 18 and found["memory"] > 0
+        assert found.total() == len(server.log)
+        Services.of(model).recorder.close()
+    with open_run(tmp_path / "run.sqlite") as run:
+        assert len(run.calls()) == found.total() and len(run.decisions()) == 18
 
 
 def test_a_model_without_memories_of_ours_is_covered_too():

@@ -10,7 +10,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from mesa_memory.hosts import changed
-from mesa_memory.hosts.mesa_llm.agents import UPGRADE_ADVICE, LLMAgent, ModuleLLM
+from mesa_memory.hosts.mesa_llm.agents import (
+    UPGRADE_ADVICE,
+    LLMAgent,
+    Memory,
+    ModuleLLM,
+)
 
 #: providers that take ``think``
 _THINKERS = ("ollama", "ollama_chat")
@@ -90,11 +95,11 @@ class LLMPlace:
 
 
 class AgentLLMAttribute:
-    """``LLMAgent.llm``.
+    """``LLMAgent.llm``, and the ``llm`` of Mesa-LLM's own memories.
 
     Args:
-        stand_in: takes an agent and what was put into its ``llm``; gives the stand-in,
-            or None to leave it.
+        stand_in: takes an agent or a memory, and what was put into its ``llm``; gives
+            the stand-in, or None to leave it.
     """
 
     def __init__(self, stand_in: Callable[[Any, Any], LLMPlace | None]) -> None:
@@ -118,9 +123,13 @@ class AgentLLMAttribute:
         vars(agent)["llm"] = llm
 
 
-def put_between(stand_in: Callable[[Any, Any], LLMPlace | None]) -> None:
-    """Lets all agents of Mesa-LLM ask through stand-ins; see ``AgentLLMAttribute``."""
-    LLMAgent.llm = AgentLLMAttribute(stand_in)
+def put_between(
+    of_agent: Callable[[Any, Any], LLMPlace | None],
+    of_memory: Callable[[Any, Any], LLMPlace | None],
+) -> None:
+    """Lets Mesa-LLM's agents and memories ask through stand-ins; see ``AgentLLMAttribute``."""
+    LLMAgent.llm = AgentLLMAttribute(of_agent)
+    Memory.llm = AgentLLMAttribute(of_memory)
 
 
 def own_llm(agent: Any) -> Any:

@@ -11,6 +11,7 @@ from mesa_memory.core.text.tool_calls import functions
 from mesa_memory.llm.doubles.replay import response_data
 from mesa_memory.retrieval import overlap
 from mesa_memory.runs.recording.collector import Call, Recall
+from mesa_memory.runtime.reasoning import MEMORY_PURPOSE
 
 #: of the recalls that are read for such a request
 READ_PURPOSE = "prompt"
@@ -70,12 +71,12 @@ def _line(record: MemoryRecord) -> str:
 
 
 def decision(request: LLMRequest, then: Sequence[str]) -> dict[str, Any] | None:
-    """The column ``decision`` of a call; None for a request of a memory.
+    """The column ``decision`` of a call; None for a request of a memory, whosever.
 
     Args:
         then: ids of the records that followed from it.
     """
-    if not isinstance(request, ChatRequest):
+    if not isinstance(request, ChatRequest) or request.purpose == MEMORY_PURPOSE:
         return None
     given = request.given
     form = given.get("response_format")
