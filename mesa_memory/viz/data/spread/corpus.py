@@ -74,7 +74,6 @@ def _text(kind: str, origin: str, text: str) -> str:
     if origin == DERIVED or not text.startswith(f"{kind}: "):
         return text
     try:
-        content = json.loads(text[len(kind) + 2 :])
-    except ValueError:
+        return record_text(kind, origin, json.loads(text[len(kind) + 2 :]))
+    except (ValueError, RecursionError):  # a text of its own, or a crafted file
         return text
-    return record_text(kind, origin, content)
