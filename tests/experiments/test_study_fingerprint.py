@@ -239,3 +239,40 @@ def test_a_change_of_code_names_the_definitions(project, tmp_path):
         (told,) = stopped.value.differences
         assert told == f"code: {tmp_path.name}/town_f.py was changed ({name})"
         assert told in str(stopped.value)
+
+
+GROWING = """
+import mesa
+from mesa_memory.experiments import Study
+
+class Town(mesa.Model):
+    def __init__(self, size=1, rng=None):
+        super().__init__(rng=rng)
+
+study = Study(
+    Town, {"size": [1, 2]}, seeds=[1], steps=1, store="s.sqlite",
+    outcomes={"size": lambda model: 1},
+)
+
+if __name__ == "__main__":
+    print(study.run(2))
+"""
+
+
+def test_a_study_grows_in_the_file_that_has_its_model(project, tmp_path):
+    """Levels, seeds and steps are in each run's parameters, and workers run no analysis."""
+    study = project({"town_g.py": GROWING}, "town_g", factors={"size": [1, 2]})
+    assert run(study).finished
+    edits = [("[1, 2]", "[1, 2, 3]"), ("seeds=[1]", "seeds=range(9)"), ("steps=1", "steps=2"),
+             ("    print(study.run(2))", "    study.run()\n    print(study.results())")]  # fmt: skip
+    edited = GROWING
+    for edit in edits:
+        assert edit[0] in edited
+        edited = edited.replace(*edit)
+    (tmp_path / "town_g.py").write_text(edited)
+    assert run(study).finished
+    code = [("lambda model: 1", "lambda model: 2"), ("[1, 2]", '{"few": Town}')]
+    for edit in code:
+        (tmp_path / "town_g.py").write_text(GROWING.replace(*edit))
+        with pytest.raises(StudyChanged, match=r"town_g\.py was changed \(study\)"):
+            run(study)

@@ -1,7 +1,9 @@
 """The code of a file by definition, without what does not run.
 
 Comments, docstrings and layout are left out. Docstrings that a language model reads are
-kept: those of tools, and of pydantic models, whose schema has them.
+kept: those of tools, and of pydantic models, whose schema has them. Left out are also
+the levels, seeds and steps of a study, which are in each run's parameters, and what only
+the program itself runs: the statements under ``if __name__ == "__main__"``.
 """
 
 import ast
@@ -11,6 +13,11 @@ from typing import Any
 
 #: the part of a file that is not Python, and of statements outside of definitions
 NOT_PYTHON, TOP_LEVEL = "it is not valid Python", "top level"
+#: arguments of a study that are in each run's parameters, or do not change a run
+STUDY_ARGUMENTS = ("seeds", "steps", "replicates", "store", "name")
+#: the condition of statements that workers do not run, and which of them count
+PROGRAM = "__name__ == '__main__'"
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign)
 #: definitions that a message names
 MAX_LISTED_NAMES = 8
 
@@ -43,10 +50,16 @@ def changed_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 class _Running(ast.NodeTransformer):
-    """Removes texts that stand alone, except for docstrings that a model reads."""
+    """Removes what does not run in a worker, or is in each run's parameters."""
 
     def visit(self, node: Any) -> Any:
         read = [node.body[0]] if _is_read(node) else []
+        program = isinstance(node, ast.If) and ast.unparse(node.test) == PROGRAM
+        if program:
+            node.body = [each for each in node.body if isinstance(each, DEFINITIONS)]
+        if program or isinstance(node, ast.Module):
+            for each in node.body:
+                _remove_design(each)
         self.generic_visit(node)
         if read:
             node.body[:0] = read
@@ -62,6 +75,32 @@ def _is_read(node: Any) -> bool:
     else:
         return False
     return _is_text(node.body[0]) and any(word in ast.unparse(each) for each in marks)
+
+
+def _remove_design(node: ast.stmt) -> None:
+    """Removes what is not code from ``study = Study(…)``."""
+    call = node.value if isinstance(node, ast.Assign) else None
+    if not isinstance(call, ast.Call):
+        return
+    if ast.unparse(call.func).rpartition(".")[2] == "Study":
+        call.args = [*call.args[:1], *filter(_is_code, call.args[1:])]
+        call.keywords = [
+            each
+            for each in call.keywords
+            if each.arg not in STUDY_ARGUMENTS
+            and (each.arg != "factors" or _is_code(each.value))
+        ]
+
+
+def _is_code(factors: ast.expr) -> bool:
+    """True if a value of a factor has another label than itself."""
+    nodes = list(ast.walk(factors))
+    inner = [
+        each for node in nodes if isinstance(node, ast.Dict) for each in node.values
+    ]
+    return any(isinstance(each, ast.Lambda | ast.Call) for each in nodes) or any(
+        isinstance(each, ast.Dict) for each in inner
+    )
 
 
 def _is_text(node: Any) -> bool:
