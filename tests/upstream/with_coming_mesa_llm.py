@@ -93,6 +93,14 @@ def test_without_routing_a_request_to_act_shows_no_memory():
     assert count(turns[0]) == 0
 
 
+def test_requests_to_act_are_counted_without_routing():
+    agent, turns = person()
+    agent.act("Do something.")
+    asyncio.run(agent.aact("Do more."))
+    used = Services.of(agent.model).ledger.by("purpose")
+    assert used[("reasoning",)].calls == len(turns) == 2
+
+
 @pytest.mark.parametrize("memory", EVERY)
 def test_each_request_to_act_shows_the_memory_once(memory):
     agent, turns = person(memory)

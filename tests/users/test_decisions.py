@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import subprocess
+import sys
 from collections import Counter
 from types import SimpleNamespace
 
@@ -23,6 +25,7 @@ from mesa_memory import (
 from mesa_memory.examples.rumor.model import RumorModel
 from tests.support.deciding import REASONINGS, Deciders, provider
 from tests.support.examples import code_of
+from tests.support.waiting import until
 
 
 @pytest.fixture(autouse=True)
@@ -215,6 +218,39 @@ def test_no_recorded_decision_is_asked_again_after_a_stop(tmp_path):
         assert len(server.log) == paid
         again.step()
         assert len(server.log) == paid + 9
+
+
+KILLED = """
+import sys
+from tests.support.deciding import Deciders
+
+model = Deciders(sys.argv[1], services={}, record=sys.argv[2])
+while True:
+    model.step()
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_run_asks_for_no_recorded_decision_again(tmp_path):
+    file, steps, each = tmp_path / "run.sqlite", 8, 3 * 3
+    with provider(latency=0.02) as server:
+        for number, asked in enumerate((5, 23, 40)):
+            file = tmp_path / f"{number}.sqlite"
+            server.clear()
+            child = subprocess.Popen([sys.executable, "-c", KILLED, server.base, file])
+            until(lambda asked=asked: len(server.log) >= asked)
+            child.kill()
+            child.wait()
+            model = resume(Deciders, file, trust=True) if asked >= each else None
+            if model is None:  # killed in its first step
+                continue
+            while model.steps < steps:
+                model.step()
+            # One request was under way, and one answer may not have been written.
+            assert len(server.log) <= steps * each + 2
+            Services.of(model).recorder.close()
+            with open_run(file) as run:
+                assert len(run.decisions()) == steps * each
 
 
 def test_a_run_says_what_was_asked_known_answered_and_done(tmp_path):
