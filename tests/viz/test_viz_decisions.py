@@ -15,6 +15,8 @@ from tests.support.refusing import REFUSAL, REFUSER, REFUSES, TOLD, Council
 
 RESULT = "sent message 'I tell member 1 how I voted.' to [1]"
 QUESTION = "Do you sign the treaty with member 4?"
+#: opens all that is folded
+UNFOLD = "() => document.querySelectorAll('details').forEach((one) => one.open = true)"
 AT = f"agent={REFUSER}&step={REFUSAL}"
 
 
@@ -74,7 +76,7 @@ def test_why_an_agent_refused_is_answered_on_one_page(window):
     shown = vote.inner_text()
     for text in (QUESTION, f"- {TOLD} (used by the answer)", REFUSES, "Saw nobody."):
         assert text in shown, text
-    act = window.page.locator(".mm-section", has_text="Tool calls").inner_text()
+    act = window.page.locator(".mm-section", has_text="4 of 4 in step").inner_text()
     assert RESULT in act and "speak_to" in act and f"Used speak_to: {RESULT}" in act
     assert window.page.locator("img[src=x]").count() == 0
     assert faults(window) == []
@@ -114,6 +116,7 @@ def test_a_report_has_the_decisions_of_the_agents_that_it_shows(
 
 def faults(window):
     """What axe finds grave."""
+    window.page.evaluate(UNFOLD)
     found = Axe().run(window.page, options={"resultTypes": ["violations"]})
     grave = ("serious", "critical")
     return [one for one in found.response["violations"] if one["impact"] in grave]

@@ -39,7 +39,8 @@ def decisions(run: Run, agent: object, step: float) -> list[Row]:
 def question(decision: Row) -> str:
     """The question, with a sign in the place of the memory text in it."""
     text, memory = decision["question"], decision["memory"]
-    for part in filter(str.strip, [memory, *memory.split("\n\n")]):
+    parts = [memory] if memory in text else memory.split("\n\n")
+    for part in filter(str.strip, parts):
         text = text.replace(part, MEMORY_SIGN)
     return text.strip() or decision["system"].strip()
 

@@ -1,6 +1,7 @@
 """A decision of an agent: question, memory in it, answer, tool calls, and what followed."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import solara
@@ -11,6 +12,7 @@ from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_request
 from mesa_memory.viz.widgets import Fold, LongText, Note, Plain, Section, Table, number
 
+NO_MEMORY = "The request has no memory text that the agent read in this step."
 #: lines of memory that are all open at first
 OPEN_LINES = 12
 MARKS = {data.USED: "used by the answer", data.RECALLED: "recalled"}
@@ -44,19 +46,16 @@ def Decision(decision: Row) -> Any:
     LongText("Question", data.question(decision))
     Memory(data.memory_lines(decision))
     Answer(decision)
-    if decision["tools"] and not decision["tool_calls"]:
-        names = ", ".join(map(str, decision["tools"]))
-        Hint(f"It called none of its tools: {names}.")
     if decision["tool_calls"]:
-        solara.v.Html(tag="h4", children=["Tool calls"])
         columns = {name: _text_of(name) for name in ("name", "arguments", "result")}
         file = f"decision-{decision['seq']}-tools"
-        Table(columns, decision["tool_calls"], file=file)
-    solara.v.Html(tag="h4", children=["Events after it"])
-    texts = [each["text"] for each in decision["followed"]]
-    Lines([data.MemoryLine(text) for text in texts], "Events after it")
-    if not texts:
-        Hint("No event of the agent until its next request.")
+        Headed("Tool calls", Table(columns, decision["tool_calls"], file=file))
+    elif decision["tools"]:
+        names = ", ".join(map(str, decision["tools"]))
+        Headed("Tool calls", Hint(f"It called none of its tools: {names}."))
+    events = "\n".join(each["text"] for each in decision["followed"])
+    none = "The agent has no event until its next request."
+    Headed("Events after it", Plain(events) if events else Hint(none))
     sent = [decision["system"].strip(), decision["question"]]
     Fold("Text as sent", [Plain("\n\n".join(filter(None, sent)))], if_wide=False)
 
@@ -64,19 +63,23 @@ def Decision(decision: Row) -> Any:
 @solara.component
 def Memory(lines: Sequence[data.MemoryLine]) -> Any:
     """The lines of memory in a request; of many, only the used ones are open."""
-    solara.v.Html(tag="h4", children=["Memory in it"])
-    used = [line for line in lines if line.mark == data.USED]
-    if not lines:
-        Hint("No text that the agent read of its memory in this step is in it.")
-    elif len(lines) <= OPEN_LINES:
-        Lines(lines, "Memory in it")
-    else:
-        if used:
-            Lines(used, "Memory used by the answer")
-        else:
-            Hint("The answer has the words of no line.")
-        found = Lines(lines, "Memory in it")
-        Fold(f"All {len(lines)} lines", [found], if_wide=False)
+    shown = [line for line in lines if line.mark == data.USED]
+    if len(lines) <= OPEN_LINES:
+        shown = list(lines)
+    none = "The answer has the words of no line." if lines else NO_MEMORY
+    Headed("Memory in it", Plain(_pieces(shown)) if shown else Hint(none))
+    if len(shown) < len(lines):
+        Fold(f"All {len(lines)} lines", [Plain(_pieces(lines))], if_wide=False)
+
+
+def _pieces(lines: Sequence[data.MemoryLine]) -> list[tuple[str, str]]:
+    """Lines for ``Plain``; those without a mark are one piece as long as none comes."""
+    texts = [
+        (line.mark, line.text + (f" ({MARKS[line.mark]})" if line.mark else "") + "\n")
+        for line in lines
+    ]
+    found = groupby(texts, key=lambda text: text[0])
+    return [(mark, "".join(text for _, text in several)) for mark, several in found]
 
 
 @solara.component
@@ -87,33 +90,16 @@ def Answer(decision: Row) -> Any:
     elif decision["answer"]:
         LongText("Answer", decision["answer"])
     else:
-        solara.v.Html(tag="h4", children=["Answer"])
-        Hint("The answer has no text.")
+        Headed("Answer", Hint("The answer has no text."))
 
 
 @solara.component
-def Lines(lines: Sequence[data.MemoryLine], label: str) -> Any:
-    """Texts as a list; nothing in them is markup.
-
-    Args:
-        label: describes the list to screen readers.
-    """
-    children = []
-    for line in lines:
-        parts: list[Any] = [line.text]
-        if line.mark:
-            said = f" ({MARKS[line.mark]})"
-            parts.append(solara.v.Html(tag="strong", children=[said]))
-        name = "mm-used" if line.mark == data.USED else ""
-        children.append(solara.v.Html(tag="li", class_=name, children=parts))
-    if children:
-        attributes = {"aria-label": label, "tabindex": "0"}
-        solara.v.Html(
-            tag="ul", class_="mm-text mm-list", children=children, attributes=attributes
-        )
+def Headed(title: str, content: Any) -> Any:
+    """A part with a heading."""
+    head = solara.v.Html(tag="h4", children=[title])
+    return solara.v.Html(tag="div", children=[head, content])
 
 
-@solara.component
 def Hint(text: str) -> Any:
     """A sentence of less weight."""
     return solara.v.Html(tag="p", class_="mm-hint", children=[text])

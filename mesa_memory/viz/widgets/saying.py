@@ -7,13 +7,14 @@ import solara
 
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.errors import MesaMemoryError
+from mesa_memory.viz.data.decisions import USED
 from mesa_memory.viz.data.wording import ADDED, REMOVED
 
 #: a text with more characters may be higher than its box
 SCROLLING_CHARS = 300
 #: a text with more characters is closed at first
 FOLDED_CHARS = 1200
-_TAGS = {ADDED: "ins", REMOVED: "del"}
+_TAGS = {ADDED: "ins", REMOVED: "del", USED: "mark"}
 
 
 @solara.component
@@ -52,8 +53,8 @@ def Plain(text: str | Sequence[tuple[str, str]]) -> Any:
     """A text exactly as it is, with its line breaks; nothing in it is markup.
 
     Args:
-        text: or pieces of ``wording.changes``: what was added is underlined, what was
-            removed is struck through.
+        text: or pieces, each with its mark. Those of ``wording.changes`` are underlined
+            or struck through, and those that an answer used have another ground.
     """
     pieces = [("same", text)] if isinstance(text, str) else text
     children = [
