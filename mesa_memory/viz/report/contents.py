@@ -10,6 +10,7 @@ from mesa_memory.runs import Run
 from mesa_memory.runs.claims import Verdict
 from mesa_memory.viz.data.activity import MEASURES, Activity, activity
 from mesa_memory.viz.data.agent import Past, Row, past
+from mesa_memory.viz.data.decisions import MemoryLine, memory_lines
 from mesa_memory.viz.data.recall import RecordedRecall, recalls, understood
 from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.data.story.colouring import (
@@ -34,14 +35,14 @@ class Person:
         memory: class of its memory.
         past: every record it ever had.
         recalls: in order.
-        decisions: rows of ``Run.decisions``.
+        decisions: rows of ``Run.decisions``, each with the lines of memory in it.
     """
 
     agent: Any
     memory: str
     past: Past
     recalls: list[RecordedRecall]
-    decisions: list[Row]
+    decisions: list[tuple[Row, list[MemoryLine]]]
 
 
 @dataclass(frozen=True)
@@ -129,5 +130,6 @@ def _most_active(counted: Activity, held: spread.HoldingCounts | None) -> list[A
 def _person(run: Run, agent: Any, memory: str) -> Person:
     remembered = past(run, agent)
     found = [understood(row, remembered) for row in recalls(run, agent)]
-    decided = run.decisions(agent, as_records=True)
+    rows = run.decisions(agent, as_records=True)
+    decided = [(row, memory_lines(row)) for row in rows]
     return Person(agent, memory, remembered, found, decided)

@@ -10,7 +10,7 @@ from mesa_memory.core.records import DERIVED
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.runs.versions import source_ids
 from mesa_memory.viz.data.agent import Row, text_of
-from mesa_memory.viz.data.decisions import memory_lines, question
+from mesa_memory.viz.data.decisions import MemoryLine, question
 from mesa_memory.viz.data.recall import RecordedRecall
 from mesa_memory.viz.data.story.colouring import Colouring
 from mesa_memory.viz.data.story.frames import box, flat, plain
@@ -213,18 +213,18 @@ def _person(
             for row in rows
         ],
         "recalls": [_recall(one, places, texts, sample) for one in one.recalls],
-        "decisions": [_decision(each, texts) for each in one.decisions],
+        "decisions": [_decision(*each, texts) for each in one.decisions],
     }
 
 
-def _decision(row: Row, texts: Texts) -> list[Any]:
+def _decision(row: Row, lines: list[MemoryLine], texts: Texts) -> list[Any]:
     """A decision for ``decisionLine`` in report.js."""
     error = row["error"] and f"no answer: {row['error']}"
     return [
         row["step"],
         scrub(row["purpose"] or ""),
         texts.number(question(row)),
-        [[texts.number(line.text), line.mark] for line in memory_lines(row)],
+        [[texts.number(line.text), line.mark] for line in lines],
         texts.number(error or row["answer"] or "no words"),
         [
             [texts.number(str(call.get(name) or "")) for name in CALL_PARTS]
