@@ -1,5 +1,6 @@
 """A store of recorded runs in a SQL database: the part that SQLite and PostgreSQL share."""
 
+import math
 import os
 import threading
 from collections.abc import Iterator, Mapping
@@ -351,10 +352,11 @@ class Store:
             query = sa.select(schema.steps.c.step).filter_by(run=run).limit(1)
             return on.execute(query).first() is not None
 
-    def newest_checkpoint(self, run: int) -> float | None:
-        """The step after which the run can be resumed; None without a checkpoint."""
+    def newest_checkpoint(self, run: int, until: float = math.inf) -> float | None:
+        """The last step with a checkpoint, none after ``until``; None without one."""
         with self.reading() as on:
-            return next(iter(checkpoint_steps(on, run)), None)
+            found = checkpoint_steps(on, run)
+        return next((step for step in found if step <= until), None)
 
     def keep(self, run: int, step: float) -> None:
         """Keeps the checkpoint of a step when there are newer ones."""

@@ -1,13 +1,23 @@
 """An agent that is given another memory in the middle of a run."""
 
 import itertools
+from functools import partial
 
 import mesa
 import pytest
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import Services, configure, fork, open_run, register_policy, resume
-from mesa_memory.errors import MemoryMismatch, UnknownMemory
+from mesa_memory import (
+    EpisodicMemory,
+    Services,
+    ShortTermMemory,
+    configure,
+    fork,
+    open_run,
+    register_policy,
+    resume,
+)
+from mesa_memory.errors import MemoryMismatch, ParameterError, UnknownMemory
 from mesa_memory.interventions import replace_memory
 from mesa_memory.memories.registry import OUR_MEMORIES
 from tests.support.playing import held, recorded
@@ -144,3 +154,27 @@ def test_a_wrong_memory_is_refused_and_leaves_no_fork(tmp_path):
             fork(Street, file, memory=wrong)
     with open_run(file) as run:
         assert len(run.runs()) == 1
+
+
+class Chosen(Street):
+    """Is given a class of memory, as README's street is."""
+
+    def __init__(self, memory, record=None, rng=None):
+        super().__init__("stlt", record, rng=rng)
+        for agent in self.agents:
+            agent.memory = memory(agent)
+
+
+def test_a_model_with_an_argument_memory_is_told_how_to_give_it(tmp_path):
+    file = tmp_path / "run.sqlite"
+    with pytest.warns(UserWarning, match="memory"):
+        place = Chosen(ShortTermMemory, file, rng=1)
+    place.step()
+    Services.of(place).recorder.close()
+    with pytest.raises(
+        ParameterError, match=r"fork\(partial\(Chosen, memory=…\), file\)"
+    ):
+        fork(Chosen, file, memory=EpisodicMemory)
+    branch = fork(partial(Chosen, memory=ShortTermMemory), file, memory=EpisodicMemory)
+    assert {type(a.memory).__name__ for a in branch.agents} == {"EpisodicMemory"}
+    Services.of(branch).recorder.close()

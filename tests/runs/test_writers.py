@@ -165,8 +165,10 @@ def test_a_run_that_cannot_be_gone_on_with_stays_as_it_is(place, caplog):
         resume(Street, place, 5, taxx=3)
     with pytest.raises(ZeroDivisionError):
         resume(Moody, place, 5, mood="bad")
-    with pytest.raises(StoreError, match="no checkpoint of step 3"):
-        resume(Moody, place, 3)
+    with pytest.raises(
+        StoreError, match="lacks a finished step 12; its steps are 1 to 9"
+    ):
+        resume(Moody, place, 12)
     assert rows(place) == before
     assert not caplog.records
     with caplog.at_level(logging.WARNING):

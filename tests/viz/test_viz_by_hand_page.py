@@ -66,3 +66,18 @@ def test_a_fork_is_a_run_of_the_page_that_is_shown_and_played_on(window):
     window.until(lambda: window.text(".mm-of") == "of 7")
     runs.select_option(before)
     window.until(lambda: window.text(".mm-of") == "of 1")
+
+
+def test_a_fork_begins_at_the_step_that_is_shown(window):
+    for step in (2, 3):
+        press(window, "Step")
+        window.until(lambda step=step: window.text(".mm-of") == f"of {step}")
+    window.page.get_by_role("slider", name="Step", exact=True).focus()
+    window.page.keyboard.press("ArrowLeft")
+    window.shows(step=2)
+    assert "from step 2, which is shown" in window.text()
+    window.page.get_by_label("Words it will remember").fill("The mill burns!")
+    press(window, "Fork")
+    runs = window.page.get_by_label("Run", exact=True)
+    window.until(lambda: runs.locator("option").count() == 3)
+    assert "fork of run 1 after step 2" in runs.locator("option").all_inner_texts()[2]

@@ -115,9 +115,9 @@ def price_of(client: Any, model: str | None) -> Price | None:
     Raises:
         ValueError: if the client reports an invalid price.
     """
-    if getattr(client, "instant", False):
-        return FREE
-    return Price.of(client.price(model)) if hasattr(client, "price") else None
+    if hasattr(client, "price"):
+        return Price.of(client.price(model))
+    return FREE if getattr(client, "instant", False) else None
 
 
 def forecast(

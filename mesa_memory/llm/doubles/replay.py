@@ -153,8 +153,8 @@ def _difference(request: LLMRequest, recorded: Recorded | None) -> str:
     if recorded is None:
         return (
             "the recorded run does not have another request of this purpose at this step. "
-            "Replay needs the same model, parameters and versions; on_miss='call' asks "
-            "the model for missing answers."
+            "Replay needs the same model, parameters and versions; configure(model, "
+            "replay=…, on_miss='call') asks the model for missing answers."
         )
     before = _lines(recorded.prompt())
     after = _lines(request.messages())

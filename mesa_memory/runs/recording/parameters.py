@@ -191,11 +191,12 @@ def _demand(model_class: Any, refused: Mapping[str, str]) -> ParameterError:
     name = getattr(model_class, "__name__", "model_class")
     listed = "; ".join(f"{key}: {why}" for key, why in refused.items())
     again = ", ".join(f"{key}=…" for key in refused)
+    other = f", but an argument memory as fork(partial({name}, memory=…), file)"
     return ParameterError(
         f"the model cannot be made from the file alone ({listed}). Give the missing "
         f"arguments: resume({name}, file, {again}), or make the model yourself: "
         f"resume(lambda: {name}(…), file). If you trust the file, take its texts: "
-        f"resume({name}, file, trust=True). fork takes the same.",
+        f"resume({name}, file, trust=True). fork takes the same{other * ('memory' in refused)}.",
         names=tuple(refused),
     )
 

@@ -137,17 +137,21 @@ class Recorder(Collector):
             StoreError: if the store fails, unless the run may go on unrecorded.
         """
         model = self._model()
-        if self.muted or model is None or not self.active:
+        if model is None or not self.active:
             return
         self._flush()
         self.close_dropped()
-        now, outcomes = clock(model), Services.of(model).outcomes
+        self.step = now = clock(model)
+        if self.muted:  # the step is in the store already
+            self.taken()
+            return
+        outcomes = Services.of(model).outcomes
         self.changes.scenes = self._scenes.rows(model, outcomes, now)
-        self.step = now
         self.observe(model)
         assert self._writer is not None
         every = self._recording.checkpoint_every
-        kept = every is not None and self.step % every == 0
+        # A step with a change by hand cannot be repeated from an earlier one.
+        kept = bool(self.changes.interventions) or bool(every and not now % every)
         rested = time.monotonic() >= self._rest_until
         asked, self._asked = self._asked, False
         self._hand_over(
@@ -197,6 +201,11 @@ class Recorder(Collector):
         if self._writer is not None:
             self._writer.run = run
         self.begin(answers)
+
+    def follow(self) -> None:
+        """Joins the memories after each step of a model that repeats recorded steps."""
+        self._holding.begin_at(memories(self.model))
+        self._watch.active = True
 
     def paid(self, call: Call) -> None:
         """Writes an answer at once, so that it is not requested again after a kill."""
@@ -271,7 +280,8 @@ class Recorder(Collector):
         if self.step is None or not self.active or not self.stands:
             return
         if extends:
-            self._hand_over(resumable=True, finished=False, extends=True)
+            kept = bool(self.changes.interventions)  # see ``finish_step``
+            self._hand_over(kept, resumable=True, finished=False, extends=True)
         elif self._resumable != self.step and not self.changes.lasting:
             self._hand_over(resumable=True, finished=False)
 

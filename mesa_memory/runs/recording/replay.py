@@ -44,9 +44,24 @@ def replay(
     place, number = split_run(str(location))
     store = open_store(place, read_only=True)
     run = _run(store, number, str(mesa_arguments.seed(model)))
-    answers = ReplayLLM(lambda request: _recorded(store, run, request), prompt_hash)
+    answers = recorded_answers(store, run)
     vectors = RecordedVectors(store, run, complete=on_miss == "raise")
     return (answers if vectors.complete else ReplayOrCall(answers, client)), vectors
+
+
+def recorded_answers(store: Store, run: int, paid: bool = False) -> ReplayLLM:
+    """The answers of a run.
+
+    Args:
+        paid: whether they cost what they cost then; else nothing.
+    """
+    return ReplayLLM(
+        lambda request: [
+            _call(store, row, row["cost"] if paid else 0.0)
+            for row in _recorded(store, run, request)
+        ],
+        prompt_hash,
+    )
 
 
 def _run(store: Store, number: str | None, seed: str) -> int:
@@ -64,24 +79,22 @@ def _run(store: Store, number: str | None, seed: str) -> int:
     return seeds[seed]
 
 
-def _recorded(store: Store, run: int, request: LLMRequest) -> list[Recorded]:
+def _recorded(store: Store, run: int, request: LLMRequest) -> list[Any]:
     own = {"run": run, "agent": asking(request), "step": request.step}
     query = sa.select(*_SHORT).filter_by(**own, purpose=request.purpose)
     with store.reading() as on:
-        rows = list(on.execute(query.order_by(calls.c.occurrence)).mappings())
-    return [_call(store, row) for row in rows]
+        return list(on.execute(query.order_by(calls.c.occurrence)).mappings())
 
 
-def _call(store: Store, row: Any) -> Recorded:
+def _call(store: Store, row: Any, cost: float | None) -> Recorded:
     def prompt() -> list[dict[str, str]]:
         query = sa.select(calls.c.prompt).filter_by(run=row["run"], seq=row["seq"])
         with store.reading() as on:
             return on.scalar(query) or []
 
     failed = row["error"] is not None
-    return Recorded(
-        row["prompt_hash"], prompt, None if failed else reply_of(row), row["error"]
-    )
+    reply = None if failed else reply_of(row, cost)
+    return Recorded(row["prompt_hash"], prompt, reply, row["error"])
 
 
 def reply_of(row: Any, cost: float | None = 0.0, latency: float = 0.0) -> Reply:

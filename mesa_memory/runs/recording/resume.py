@@ -13,20 +13,16 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.errors import RunInUse, StoreCorrupt
+from mesa_memory.errors import ParameterError, RunInUse
 from mesa_memory.memories.replacement import replace_memory, replacements
-from mesa_memory.runs.recording import checkpoints
 from mesa_memory.runs.recording.attachment import Attachment
 from mesa_memory.runs.recording.paid_answers import PaidAnswers
 from mesa_memory.runs.recording.parameters import made_with, merged
-from mesa_memory.runs.recording.stored_records import StoredRecords, last_number
-from mesa_memory.runs.recording.vectors import RecordedVectors
+from mesa_memory.runs.recording.restored import restored, states_at
 from mesa_memory.runtime.services import Services
-from mesa_memory.runtime.single_flight import MAX_SHARED_ANSWERS
-from mesa_memory.stores.columns import wrong
 from mesa_memory.stores.copying import copy_run
 from mesa_memory.stores.open import open_store
-from mesa_memory.stores.schema import answers, runs
+from mesa_memory.stores.schema import runs
 
 logger = logger_of(__name__)
 
@@ -86,8 +82,9 @@ def resume(
         model_class: makes the model. Its agents must get the same memories as before.
         location: the store, see ``configure(record=)``.
         step: after which finished step; later ones are removed from the run. None is
-            the last, or the beginning if none was finished; for others see
-            ``checkpoint`` and ``Recording.checkpoint_every``.
+            the last, or the beginning if none was finished. The way to a step without
+            a checkpoint is repeated from an earlier one, or from the beginning, with
+            the run's own answers; no model is asked.
         run: id of the run; None is the newest.
         trust: whether the file may name addresses, paths and models. Without it, only
             numbers and plain words are taken from the file; a file of someone else
@@ -100,13 +97,17 @@ def resume(
         ParameterError: if an argument is not in the file (an object, a secret), or
             needs ``trust``. Give it as one of ``parameters``.
         RunInUse: if another process or model writes the run; says which, since when.
-        StoreError: if the run does not have the checkpoint, or the store fails.
+        ReplayMismatch: if the way to the step cannot be repeated: an answer was not
+            recorded, such as that of an agent with ``configure(model, agents=False)``,
+            or something was changed between two steps and is not in the record.
+        StoreError: if the run does not have the step, or the store fails.
         ValueError: if the model does not fit the run.
     """
     with _opened(location, run) as (store, chosen, recorded):
         make = _maker(model_class, store, recorded, parameters, trust)
+        again = partial(_recorded, model_class, store, recorded, parameters, trust)
         new = merged(recorded, parameters) if parameters else None
-        return _resumed(make, store, chosen, step, parameters, new)
+        return _resumed(make, again, store, chosen, step, parameters, new)
 
 
 def begin_in(make: Callable[[], Any], store: Any, run: int) -> Any:
@@ -130,11 +131,12 @@ def resume_in(model_class: Callable[..., Any], store: Any, run: int) -> Any:
     """
     chosen, recorded = _run(store, run)
     make = _maker(model_class, store, recorded, {}, trust=False)
-    return _resumed(make, store, chosen, None, {}, None)
+    return _resumed(make, make, store, chosen, None, {}, None)
 
 
 def _resumed(
-    make: partial[Any],
+    make: Callable[[], Any],
+    again: Callable[[], Any],
     store: Any,
     run: int,
     step: float | None,
@@ -147,9 +149,12 @@ def _resumed(
         paid = PaidAnswers.of(store, run, BEFORE_STEPS)
         with Attachment(store, run, paid).made(make) as model:
             return model
-    with _restored(make, store, run, step, given) as (model, at):
+    at, states = states_at(again, store, run, step)
+    with restored(make, store, run, at, states, given) as model:
         removed = store.truncate(run, at, new)
         _go_on(model, run, at)
+    if new is not None or store.newest_checkpoint(run) != at:
+        checkpoint(model)
     if removed:
         gone = f"steps {removed[0]:g} to {removed[-1]:g} of run {run} are"
         if len(removed) == 1:
@@ -188,12 +193,14 @@ def fork(
         name: of the new run.
 
     Raises:
-        ParameterError, StoreError, ValueError: see ``resume``.
+        ParameterError, ReplayMismatch, StoreError, ValueError: see ``resume``.
         UnknownMemory, TypeError: for a wrong ``memory``; no run is begun.
     """
     with _opened(location, run) as (store, chosen, recorded):
         make = _maker(model_class, store, recorded, parameters, trust)
-        with _restored(make, store, chosen, step, parameters) as (model, at):
+        again = partial(_recorded, model_class, store, recorded, parameters, trust)
+        at, states = states_at(again, store, chosen, step)
+        with restored(make, store, chosen, at, states, parameters) as model:
             given = [] if memory is None else replacements(model, memory)
             new = merged(recorded, parameters)
             _go_on(model, copy_run(store, chosen, at, name, new), at)
@@ -237,6 +244,23 @@ def _maker(
     return partial(model_class, **with_)
 
 
+def _recorded(
+    model_class: Callable[..., Any],
+    store: Any,
+    recorded: dict[str, Any],
+    given: dict[str, Any],
+    trust: bool,
+) -> Any:
+    """The model as it was recorded; ``given`` has what the file cannot give."""
+    needed = given.keys() - recorded.keys()
+    try:
+        made_with(model_class, recorded, {}, store.location, trust)
+    except ParameterError as error:
+        needed |= set(error.names)
+    chosen = {name: given[name] for name in needed & given.keys()}
+    return _maker(model_class, store, recorded, chosen, trust)()
+
+
 def _hold(store: Any, run: int) -> None:
     """Takes the lease of a run, so that no other process goes on with it."""
     try:
@@ -249,56 +273,10 @@ def _hold(store: Any, run: int) -> None:
         store.hold(run)
 
 
-@contextmanager
-def _restored(
-    make: partial[Any], store: Any, run: int, step: float | None, given: dict[str, Any]
-) -> Iterator[tuple[Any, float]]:
-    """A new model at the end of a step, and the step; nothing of it is written yet.
-
-    If it cannot be made, or the block fails, the run stays as it is.
-    """
-    at, states = store.checkpoint(run, step)
-    with Attachment(store, run).made(make) as model:
-        services = Services.of(model)
-        ids = {str(agent.unique_id): agent.unique_id for agent in model.agents}
-
-        def shelf(agent: str, layer: str) -> StoredRecords:
-            return StoredRecords(store, run, ids.get(agent, agent), layer, at)
-
-        known = services.vectors.known or RecordedVectors(store, run)
-        services.vectors.known = known
-        try:
-            checkpoints.restore(model, states, shelf, given)
-        except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
-            name = getattr(make.func, "__name__", str(make.func))
-            raise StoreCorrupt(
-                f"the checkpoint of step {at:g} of run {run} does not fit {name} "
-                f"({type(error).__name__}: {error!s:.80}). If the model and its "
-                "set_state() are those of the run, the file was changed or damaged: "
-                "use a copy of it.",
-                location=store.location,
-            ) from error
-        services.shared.publish(_answers(store, run, at))
-        yield model, at
-
-
 def _go_on(model: Any, run: int, step: float) -> None:
     """Starts the recording in a run that ends with ``step``."""
     recorder: Any = Services.of(model).recorder
     recorder.begin_at(run, step, PaidAnswers.of(recorder.store, run, step))
-
-
-def _answers(store: Any, run: int, step: float) -> dict[str, Any]:
-    """Answers shared by many agents at the end of a step, the newest last."""
-    query = sa.select(answers.c.key, answers.c.value).filter_by(run=run)
-    query = query.where(answers.c.seq <= last_number(run, step))
-    query = query.order_by(answers.c.seq.desc()).limit(MAX_SHARED_ANSWERS)
-    with store.reading() as on:
-        found = dict(reversed(on.execute(query).tuples().all()))
-    for value in found.values():
-        if not isinstance(value, int | float):
-            raise wrong("answers.value", "a grade", value)
-    return found
 
 
 def _run(store: Any, run: int | None) -> tuple[int, dict[str, Any]]:

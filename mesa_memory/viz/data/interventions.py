@@ -4,19 +4,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
-
 from mesa_memory.runs import Run
-from mesa_memory.stores import schema
 from mesa_memory.viz.data.agent import Row
 
-checkpoints = schema.checkpoints
 #: kinds of interventions in words
 KIND_LABELS = {
     "implant": "implanted by hand",
     "edit": "edited by hand",
     "erase": "erased by hand",
     "exchange": "exchanged by hand",
+    "replace_memory": "replaced by hand",
 }
 
 
@@ -59,13 +56,6 @@ def of_records(found: Iterable[Intervention]) -> dict[str, Intervention]:
             if record:
                 named[record] = one
     return named
-
-
-def forkable(run: Run) -> list[float]:
-    """The steps from whose end a run can be forked, in order."""
-    own = (checkpoints.c.run == run.id, checkpoints.c.agent == "")
-    rows = run.rows(select(checkpoints.c.step).where(*own))
-    return sorted(step for (step,) in rows)
 
 
 def _intervention(row: Row) -> Intervention:

@@ -70,13 +70,13 @@ def forked(
     Args:
         model: it is recorded.
         change: made in the new model before its first step.
-        step: one that has a checkpoint; None is the last.
+        step: a finished one; None is the last.
         name: of the new run.
 
     Raises:
         ValueError: if the model is not recorded, or has not finished a step; or if the
             change cannot be made.
-        ParameterError, StoreError: see ``resume``.
+        ParameterError, ReplayMismatch, StoreError: see ``resume``.
     """
     recorder = cast(Recorder | None, Services.of(model).recorder)
     if recorder is None or not recorder.active or recorder.step is None:

@@ -16,8 +16,8 @@ from mesa_memory.viz.widgets import Failure, Note, Section, Table, number
 
 READ_ONLY = (
     "This run is read-only: its model is not the one that this page plays, so its agents "
-    "cannot be asked. In Python, fork() of mesa_memory continues it as a new run, and "
-    "mesa_memory.interventions has probe() and implant()."
+    "cannot be asked. In Python, {fork} of mesa_memory continues it from this step as a "
+    "new run, and mesa_memory.interventions has probe() and implant()."
 )
 
 
@@ -31,7 +31,9 @@ def ByHandView(focus: Focus) -> Any:
                 Ask(focus, model).key(f"ask-{id(model)}")
                 Fork(focus, model).key(f"fork-{id(model)}")
         else:
-            Note(READ_ONLY)
+            facts = focus.source.feed.facts
+            given = f"{facts.model}, {facts.store!r}, {number(focus.step)}"
+            Note(READ_ONLY.format(fork=f"fork({given}, run={facts.number})"))
         Interventions(focus)
 
 
@@ -106,6 +108,5 @@ def Interventions(focus: Focus) -> Any:
             source.of(data.interventions),
             file="changes-by-hand",
             on_pick=go,
-            empty="Changes by hand are listed here, in a fork after its first "
-            "step. This run is without any.",
+            empty="Changes by hand are listed here. This run is without any.",
         )

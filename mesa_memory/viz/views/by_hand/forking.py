@@ -6,7 +6,6 @@ import solara
 import solara.lab
 
 from mesa_memory.viz.actions import ACTIONS
-from mesa_memory.viz.data import interventions as data
 from mesa_memory.viz.live.by_hand import Change, forked
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import Choose, Failure, Note, Section, number
@@ -26,7 +25,7 @@ PLAYED_STEPS = {"1": "1", "5": "5", "10": "10", "25": "25"}
 def Fork(focus: Focus, model: Any) -> Any:
     """A form, and the fork made with it."""
     event, text = solara.use_reactive("message"), solara.use_reactive("")
-    step, played = solara.use_reactive(""), solara.use_reactive("5")
+    played = solara.use_reactive("5")
     done = solara.use_reactive(0)
     made: solara.Reactive[tuple[str, str] | None] = solara.use_reactive(None)
     keep = solara.use_context(ACTIONS).keep
@@ -34,8 +33,7 @@ def Fork(focus: Focus, model: Any) -> Any:
     def make() -> None:
         done.set(0)
         change = Change(focus.agent, text.peek(), event.peek())
-        begin = float(step.peek()) if step.peek() else None
-        other = forked(model, change if event.peek() else None, begin)
+        other = forked(model, change if event.peek() else None, focus.step)
         for count in range(int(played.peek())):
             other.step()
             done.set(count + 1)
@@ -48,9 +46,9 @@ def Fork(focus: Focus, model: Any) -> Any:
     ready = not event.value or text.value.strip()
     with Section(
         "Fork with a change",
-        hint="a new run continues from here; this one stays unchanged",
+        hint=f"a new run continues from step {number(focus.step)}, which is shown",
     ):
-        Fields(focus, event, text, step, played)
+        Fields(focus, event, text, played)
         with solara.Div(classes=["mm-row"]):
             solara.Button(
                 "Fork",
@@ -74,7 +72,6 @@ def Fields(
     focus: Focus,
     event: solara.Reactive[str],
     text: solara.Reactive[str],
-    step: solara.Reactive[str],
     played: solara.Reactive[str],
 ) -> Any:
     """The fields of a fork.
@@ -82,14 +79,10 @@ def Fields(
     Args:
         event: kind of the implanted event; empty implants nothing.
         text: its words.
-        step: the fork begins at its end; empty is the last one.
         played: steps to play at once.
     """
-    steps = {number(n): number(n) for n in focus.source.of(data.forkable)}
     with solara.Div(classes=["mm-row"]):
         Choose(f"Implanted in agent {focus.name}", event.value, EVENTS, event.set)
-        last = {"": "the last one"} | steps
-        Choose("From end of step", step.value, last, step.set)
         Choose("Steps at once", played.value, PLAYED_STEPS, played.set)
     if event.value:
         solara.InputTextArea(

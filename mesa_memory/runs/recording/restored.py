@@ -1,0 +1,198 @@
+"""A new model at the end of a recorded step.
+
+A step without a checkpoint is reached by repeating the steps since an earlier one, or
+since the beginning: the run's own answers are given again, and nothing is written.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+
+from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.snapshot import encode
+from mesa_memory.core.text.redaction import hide
+from mesa_memory.errors import ReplayMismatch, StoreCorrupt, StoreError
+from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.llm.cost.usage import Budget
+from mesa_memory.llm.doubles.replay import ReplayLLM, override_client
+from mesa_memory.runs.recording import checkpoints
+from mesa_memory.runs.recording.attachment import Attachment
+from mesa_memory.runs.recording.replay import recorded_answers
+from mesa_memory.runs.recording.stored_records import StoredRecords, last_number
+from mesa_memory.runs.recording.vectors import RecordedVectors
+from mesa_memory.runtime.reasoning import PURPOSE
+from mesa_memory.runtime.services import Services
+from mesa_memory.runtime.single_flight import MAX_SHARED_ANSWERS
+from mesa_memory.stores.columns import json_text, storable, wrong
+from mesa_memory.stores.schema import answers, steps
+
+type States = Mapping[str, Any]
+
+
+@contextmanager
+def restored(
+    make: Callable[[], Any],
+    store: Any,
+    run: int,
+    step: float,
+    states: States,
+    given: Mapping[str, Any],
+) -> Iterator[Any]:
+    """A new model at the end of a step; nothing of it is written yet.
+
+    If it cannot be made, or the block fails, the run stays as it is.
+
+    Args:
+        states: at the end of the step, encoded.
+        given: the arguments that the caller chose for the model.
+    """
+    with Attachment(store, run).made(make) as model:
+        services = Services.of(model)
+        ids = {str(agent.unique_id): agent.unique_id for agent in model.agents}
+
+        def shelf(agent: str, layer: str) -> StoredRecords:
+            return StoredRecords(store, run, ids.get(agent, agent), layer, step)
+
+        known = services.vectors.known or RecordedVectors(store, run)
+        services.vectors.known = known
+        try:
+            checkpoints.restore(model, states, shelf, given)
+        except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
+            function = getattr(make, "func", make)
+            name = getattr(function, "__name__", str(function))
+            raise StoreCorrupt(
+                f"the checkpoint of step {step:g} of run {run} does not fit {name} "
+                f"({type(error).__name__}: {error!s:.80}). If the model and its "
+                "set_state() are those of the run, the file was changed or damaged: "
+                "use a copy of it.",
+                location=store.location,
+            ) from error
+        services.shared.publish(_answers(store, run, step))
+        yield model
+
+
+def states_at(
+    make: Callable[[], Any], store: Any, run: int, step: float | None
+) -> tuple[float, States]:
+    """A finished step, and the states at its end, encoded.
+
+    Args:
+        make: makes the model as it was recorded.
+        step: None means the newest checkpoint.
+
+    Raises:
+        ReplayMismatch: if the run cannot be repeated up to the step; says why.
+        StoreError: if the run lacks the step, or the store fails.
+    """
+    before = store.newest_checkpoint(run, math.inf if step is None else step)
+    if step is None or before == step:
+        return store.checkpoint(run, step)
+    with store.reading() as on:
+        query = sa.select(steps.c.step).filter_by(run=run).order_by(steps.c.step)
+        finished = list(on.scalars(query))
+    if step not in finished:
+        there = f"{finished[0]:g} to {finished[-1]:g}" if finished else "none"
+        raise StoreError(
+            f"run {run} lacks a finished step {step:g}; its steps are {there}",
+            location=store.location,
+        )
+    try:
+        return step, _repeated(make, store, run, before, step)
+    except ReplayMismatch as error:
+        since = "from its beginning" if before is None else f"after step {before:g}"
+        decided = error.purpose == PURPOSE
+        alone = " Decisions are not recorded with configure(model, agents=False)."
+        raise ReplayMismatch(
+            f"step {step:g} of run {run} lacks a checkpoint, and the run cannot be "
+            f"repeated {since}: {error}{alone * decided} Choose a step with a "
+            "checkpoint, or record with Recording(file, checkpoint_every=1)."
+        ) from error
+
+
+class _Answers:
+    """The answers of a run; keeps the first fault, since a model may catch it."""
+
+    instant = True
+
+    def __init__(self, recorded: ReplayLLM) -> None:
+        self._recorded = recorded
+        self.fault: ReplayMismatch | None = None
+
+    def complete(self, request: LLMRequest) -> Reply:
+        """The recorded answer."""
+        try:
+            return self._recorded.complete(request)
+        except ReplayMismatch as error:
+            self.fault = self.fault or error
+            raise
+
+    def price(self, model: str | None) -> None:
+        """Unknown: an answer costs what its record says."""
+
+
+def _repeated(
+    make: Callable[[], Any], store: Any, run: int, before: float | None, step: float
+) -> States:
+    """The states at the end of a step, made from those of an earlier one."""
+    client = _Answers(recorded_answers(store, run, paid=True))
+    if before is None:
+        begun = Attachment(store, run).made(make)
+    else:
+        _, states = store.checkpoint(run, before)
+        begun = restored(make, store, run, before, states, {})
+    with override_client(client), begun as model:
+        services = Services.of(model)
+        recorder: Any = services.recorder
+        services.replay, services.agents = client, True
+        services.ledger.budget = Budget()
+        services.vectors.known = RecordedVectors(store, run, complete=True)
+        try:
+            recorder.follow()
+            while clock(model) < step and client.fault is None:
+                model.run_for(min(1, step - clock(model)))
+        except Exception:
+            if client.fault is None:
+                raise
+        finally:
+            recorder.abandon()
+        if client.fault is not None:
+            raise client.fault
+        _check(model, store, run, step)
+        return json.loads(json_text(encode(checkpoints.snapshot(model))))
+
+
+def _check(model: Any, store: Any, run: int, step: float) -> None:
+    """Raises if the agents do not remember what the run says.
+
+    Raises:
+        ReplayMismatch: names an agent, and a record that differs.
+    """
+    for memory in checkpoints.memories(model).values():
+        agent = memory.agent.unique_id
+        there = StoredRecords(store, run, agent, memory.layer, step).current()
+        then = {record.id: record.content for record in there}
+        now = {r.id: storable(hide(r.content)) for r in memory.current_records()}
+        different = [key for key in then | now if then.get(key) != now.get(key)]
+        if different:
+            raise ReplayMismatch(
+                f"at its end agent {agent} does not remember the same, such as "
+                f"{different[0]}. Was the model, or a memory, changed between two "
+                "steps, or does it use a clock or chance of its own?"
+            )
+
+
+def _answers(store: Any, run: int, step: float) -> dict[str, Any]:
+    """Answers shared by many agents at the end of a step, the newest last."""
+    query = sa.select(answers.c.key, answers.c.value).filter_by(run=run)
+    query = query.where(answers.c.seq <= last_number(run, step))
+    query = query.order_by(answers.c.seq.desc()).limit(MAX_SHARED_ANSWERS)
+    with store.reading() as on:
+        found = dict(reversed(on.execute(query).tuples().all()))
+    for value in found.values():
+        if not isinstance(value, int | float):
+            raise wrong("answers.value", "a grade", value)
+    return found
