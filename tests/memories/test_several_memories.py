@@ -1,6 +1,7 @@
 """An agent may have several memories of one class, also one after the other."""
 
 import copy
+from functools import partial
 
 import mesa
 import pytest
@@ -96,8 +97,8 @@ def test_a_run_goes_on_with_each_memory_of_its_agents(memory, again, day, tmp_pa
     Services.of(whole).recorder.close()
     file = str(tmp_path / "run.sqlite")
     Services.of(lived(Street(memory, file=file, rng=1), day)).recorder.close()
-    parameters = {"memory": memory, "diary": True, "file": file, "rng": 1}
-    street = lived(again(Street, file, **parameters), 8 - day)
+    made = partial(Street, memory=memory)
+    street = lived(again(made, file, diary=True, file=file, rng=1), 8 - day)
     Services.of(street).recorder.close()
     assert shown(street) == shown(whole)
     assert sorted(ids(file)) == sorted(ids(str(tmp_path / "whole.sqlite")))
