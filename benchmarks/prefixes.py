@@ -25,7 +25,7 @@ from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.reasoning import Observation
 
 from benchmarks.tables import show
-from mesa_memory import configure, register_policy, route_reasoning
+from mesa_memory import arrange_prompts, configure, register_policy
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.examples.rumor import conversation
 from mesa_memory.examples.rumor.agents import Townsperson
@@ -93,7 +93,7 @@ class Planner(Townsperson):
         super().__init__(*given)
         self.reasoning = self.reasoning_class(self)
         self.system_prompt = f"{self.system_prompt}\n\n{RULES}"
-        route_reasoning(self, self.block)
+        arrange_prompts(self, self.block)
 
     def step(self) -> None:
         """Meets a random neighbour, looks around, plans and acts."""

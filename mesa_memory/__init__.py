@@ -75,6 +75,7 @@ _PLACES = {
     "StoreError": "errors",
     "Window": "layers.window",
     "add_memory_tools": "memories.tools",
+    "arrange_prompts": "runtime.reasoning",
     "carry_over": "runs.recording.past_run",
     "checkpoint": "runs.recording.resume",
     "configure": "runs.recording.configure",
@@ -82,7 +83,6 @@ _PLACES = {
     "open_run": "runs",
     "register_policy": "llm.doubles.policy",
     "resume": "runs.recording.resume",
-    "route_reasoning": "runtime.reasoning",
 }
 
 __all__ = sorted(_PLACES)  # noqa: PLE0605 - names come from the table above

@@ -1,10 +1,10 @@
 """The requests of agents themselves, through the services of their model.
 
-Where ``configure(model)`` was called, whatever an agent of Mesa-LLM asks through
-``agent.llm`` is counted, capped, retried, limited, recorded and replayed together with
-the requests of memories. The agent gets what Mesa-LLM would have given.
+In a configured model, all requests that an agent of Mesa-LLM sends through ``agent.llm``
+are counted, capped, retried, limited, recorded and replayed together with the requests of
+memories. The agent gets the response that Mesa-LLM would return.
 
-``route_reasoning(agent)`` also changes what is asked: see there.
+``arrange_prompts(agent)`` changes the requests: each shows the memory once.
 """
 
 import asyncio
@@ -46,18 +46,18 @@ class AgentLLM(LLMPlace):
     Attributes:
         agent: the agent.
         purpose: of its requests, unless a call gives another one.
-        block: see ``route_reasoning``.
-        routed: True after ``route_reasoning``, which also covers agents of a model that
+        block: see ``arrange_prompts``.
+        arranged: True after ``arrange_prompts``, which also covers agents of a model that
             was not configured.
     """
 
-    OWN = LLMPlace.OWN | {"agent", "block", "routed", "purpose"}
+    OWN = LLMPlace.OWN | {"agent", "block", "arranged", "purpose"}
 
     def __init__(self, agent: Any, inner: Any, purpose: str = PURPOSE) -> None:
         super().__init__(inner)
         self.agent, self.purpose = agent, purpose
         self.block: int | None = None
-        self.routed = False
+        self.arranged = False
 
     def generate(
         self, prompt: Any = None, *args: Any, purpose: str | None = None, **given: Any
@@ -105,15 +105,15 @@ class AgentLLM(LLMPlace):
 
     @property
     def _is_covered(self) -> bool:
-        """True if requests go through the services; says once if nobody chose."""
+        """True if requests go through the services; warns once if the model was not configured."""
         services = self._services
-        if services.agents is None and not self.routed:
+        if services.agents is None and not self.arranged:
             services.say_once(
                 "What agents ask themselves is not counted, capped or recorded in this "
                 "model: call configure(model) before its agents are made, or "
                 "configure(model, agents=False) to leave them alone."
             )
-        return bool(services.agents or self.routed)
+        return bool(services.agents or self.arranged)
 
     def _request(
         self,
@@ -199,7 +199,7 @@ def _checked(purpose: str) -> str:
 
 
 def _of_agent(agent: Any, llm: Any, purpose: str = PURPOSE) -> AgentLLM | None:
-    """What gives the requests of an agent to the services of its model, if it has any."""
+    """The stand-in of an agent whose model has services; None elsewhere."""
     model = getattr(agent, "model", None)
     known = model is not None and Services.exist(model)
     return AgentLLM(agent, llm, purpose) if known else None
@@ -213,15 +213,17 @@ def _of_memory(memory: Any, llm: Any) -> AgentLLM | None:
 put_between(_of_agent, _of_memory)
 
 
-def route_reasoning(agent: Any, block: int | None = None) -> AgentLLM:
-    """Arranges what an agent asks, and sends it through the services of its model.
+def arrange_prompts(agent: Any, block: int | None = None) -> AgentLLM:
+    """Arranges the requests of an agent around its memory.
 
-    ``configure(model)`` alone sends it there unchanged. With this function each request with which the agent plans or acts then shows its memory once. The one
-    that turns a finished plan into calls of tools shows none, as in Mesa-LLM.
+    Each request with which the agent plans or acts then shows its memory once; the one
+    that turns a finished plan into calls of tools shows none, as in Mesa-LLM. Requests
+    are worded as Mesa-LLM words them, and show exactly what the memory holds. With
+    ``block``, those of CoT, ReAct and ReWOO are laid out so that providers can cache
+    their prefix: the parts that change least come first.
 
-    By default requests are worded as Mesa-LLM words them and show exactly what the
-    memory holds. With ``block``, those of CoT, ReAct and ReWOO are laid out so that
-    providers can cache their prefix: the parts that change least come first.
+    The requests go through the services of the model, as ``configure(model)`` alone has
+    it for all agents.
 
     Args:
         block: number of recent steps that leave such a request at a time, such as 5.
@@ -229,7 +231,7 @@ def route_reasoning(agent: Any, block: int | None = None) -> AgentLLM:
             1 shows exactly those. None keeps Mesa-LLM's order.
 
     Returns:
-        The new ``agent.llm``; routing again changes nothing but ``block``.
+        ``agent.llm``; a second call changes nothing but ``block``.
 
     Raises:
         HostChanged: if this version of Mesa-LLM is not known.
@@ -238,7 +240,7 @@ def route_reasoning(agent: Any, block: int | None = None) -> AgentLLM:
     chosen = None if block is None else checked_int("block", block)
     if not isinstance(agent.llm, AgentLLM):
         agent.llm = AgentLLM(agent, agent.llm)
-    agent.llm.block, agent.llm.routed = chosen, True
+    agent.llm.block, agent.llm.arranged = chosen, True
     surround_plans(agent, planning)
     show_memory_to_actions(agent, with_memory)
     return agent.llm

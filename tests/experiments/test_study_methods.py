@@ -13,10 +13,10 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import (
     EpisodicMemory,
     LongTermMemory,
+    arrange_prompts,
     configure,
     open_run,
     register_policy,
-    route_reasoning,
 )
 from mesa_memory.experiments import Question, Questionnaire, Study
 from mesa_memory.experiments.studies.methods import facts_of_run, methods
@@ -46,7 +46,7 @@ class Thoughts(mesa.Model):
         for _ in range(2):
             agent = Thinker(self, CoTReasoning, llm)
             agent.memory = LongTermMemory(agent)
-            route_reasoning(agent)
+            arrange_prompts(agent)
 
     def step(self):
         self.agents.do("think")

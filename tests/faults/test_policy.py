@@ -10,9 +10,9 @@ from mesa_llm.reasoning.rewoo import ReWOOReasoning
 from mesa_memory import (
     EpisodicMemory,
     LongTermMemory,
+    arrange_prompts,
     configure,
     register_policy,
-    route_reasoning,
 )
 from mesa_memory.llm import LLMRequest
 
@@ -62,7 +62,7 @@ def test_a_bug_in_a_policy_ends_the_step_as_the_error_that_it_is(reasoning, erro
 async def test_a_bug_in_a_policy_ends_an_asynchronous_step(wrapped):
     room = Room(fails(Slip("mine")), rng=1)
     if wrapped:
-        route_reasoning(room.agent)
+        arrange_prompts(room.agent)
     with pytest.raises(Slip, match="mine"):
         await room.agent.astep()
 

@@ -14,10 +14,10 @@ from mesa_memory import (
     LongTermMemory,
     Services,
     ShortTermMemory,
+    arrange_prompts,
     configure,
     open_run,
     resume,
-    route_reasoning,
 )
 from mesa_memory.llm import Reply
 from tests.support.behaviours import Behaviour, always, completion
@@ -298,7 +298,7 @@ def thinker(base, **services):
     configure(model, **HASTY | services)
     agent = LLMAgent(model, CoTReasoning, "openai/test", api_base=base)
     agent.memory = ShortTermMemory(agent)
-    route_reasoning(agent)
+    arrange_prompts(agent)
     return agent
 
 

@@ -20,12 +20,12 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import (
     EpisodicMemory,
     Services,
+    arrange_prompts,
     configure,
     fork,
     open_run,
     register_policy,
     resume,
-    route_reasoning,
 )
 from mesa_memory.cli import main
 from mesa_memory.errors import ParameterError
@@ -59,7 +59,7 @@ class Town(mesa.Model):
             agent.memory = EpisodicMemory(
                 agent, llm_model=model, api_base=self.api_base
             )
-            route_reasoning(agent)
+            arrange_prompts(agent)
 
     def step(self):
         self.agents.shuffle_do("step")

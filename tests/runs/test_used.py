@@ -10,11 +10,11 @@ from mesa_memory import (
     EpisodicMemory,
     LayeredMemory,
     Services,
+    arrange_prompts,
     configure,
     open_run,
     register_policy,
     resume,
-    route_reasoning,
 )
 from mesa_memory.llm import ToolCall
 
@@ -49,7 +49,7 @@ class Hamlet(mesa.Model):
         made = {"EpisodicMemory": EpisodicMemory, "LayeredMemory": layered}[kind]
         self.ann.memory = made(self.ann)
         if routed:
-            route_reasoning(self.ann)
+            arrange_prompts(self.ann)
 
     reasoning = CoTReasoning
 

@@ -8,7 +8,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
-from mesa_memory import Services, resume, route_reasoning
+from mesa_memory import Services, arrange_prompts, resume
 from mesa_memory.hosts.mesa_llm.prompts import cache_layout
 from tests.support.planners import MEMORIES, TASK, Village, lines_of, prefix_of, text_of
 
@@ -151,7 +151,7 @@ def test_words_that_are_not_mesa_llms_are_sent_as_they_are_and_said_once(
 def test_a_block_is_a_whole_number(block):
     agent = Village("short_term", CoTReasoning).agents[0]
     with pytest.raises(ValueError, match="block must be"):
-        route_reasoning(agent, block=block)
+        arrange_prompts(agent, block=block)
 
 
 @pytest.mark.parametrize("memory", ["short_term", "stlt", "impression"])
@@ -160,7 +160,7 @@ def test_by_default_a_request_is_worded_as_by_mesa_llm_and_shows_what_is_held(me
         usual = Village(memory, reasoning, block=None).lived(STEPS).of_agent()
         village = Village(memory, reasoning, block="no")
         for agent in village.agents:
-            route_reasoning(agent)
+            arrange_prompts(agent)
         requests = village.lived(STEPS).of_agent()
         assert list(map(lines_of, requests)) == list(map(lines_of, usual))
         routed = [agent.memory.layer_context.block for agent in village.agents]

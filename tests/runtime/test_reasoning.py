@@ -15,9 +15,9 @@ from mesa_memory import (
     LLMRejected,
     Services,
     ShortTermMemory,
+    arrange_prompts,
     configure,
     register_policy,
-    route_reasoning,
 )
 from mesa_memory.llm import ToolCall
 from tests.support.openai_server import OpenAIServer
@@ -50,7 +50,7 @@ def test_an_agent_reasons_and_acts_without_a_key(reasoning, wrapped, monkeypatch
     monkeypatch.delenv("OFFLINE_API_KEY", raising=False)
     first, second = pair(reasoning)
     if wrapped:
-        route_reasoning(first)
+        arrange_prompts(first)
     plan = first.reasoning.plan()
     first.apply_plan(plan)
     assert "Agent 1 says: hi" in second.memory.get_prompt_ready()
@@ -60,7 +60,7 @@ def test_an_agent_reasons_and_acts_without_a_key(reasoning, wrapped, monkeypatch
 @pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
 def test_reasoning_works_in_event_loops_too(reasoning):
     first, second = pair(reasoning)
-    route_reasoning(first)
+    arrange_prompts(first)
 
     async def live():
         await first.aapply_plan(await first.reasoning.aplan())
@@ -71,7 +71,7 @@ def test_reasoning_works_in_event_loops_too(reasoning):
 
 def test_wrapped_reasoning_is_in_the_ledger_and_wrapping_twice_is_wrapping_once():
     first, _ = pair(CoTReasoning)
-    assert route_reasoning(first) is route_reasoning(first)
+    assert arrange_prompts(first) is arrange_prompts(first)
     first.reasoning.plan()
     usage = Services.of(first.model).ledger.by("purpose", "agent", "model")
     assert {key: used.calls for key, used in usage.items()} == {
@@ -82,7 +82,7 @@ def test_wrapped_reasoning_is_in_the_ledger_and_wrapping_twice_is_wrapping_once(
 def test_the_budget_holds_for_wrapped_reasoning():
     first, _ = pair(CoTReasoning)
     configure(first.model, budget=Budget(calls=1))
-    route_reasoning(first)
+    arrange_prompts(first)
     with pytest.raises(BudgetExceeded, match=r"calls 2 of 1.*configure"):
         first.reasoning.plan()
 
@@ -90,7 +90,7 @@ def test_the_budget_holds_for_wrapped_reasoning():
 def test_an_unregistered_policy_says_what_to_do():
     first, _ = pair(CoTReasoning)
     first.llm.llm_model = "offline/nobody"
-    route_reasoning(first)
+    arrange_prompts(first)
     with pytest.raises(LookupError, match="register_policy"):
         first.reasoning.plan()
 
@@ -104,7 +104,7 @@ def test_tools_and_system_prompt_reach_a_real_endpoint(monkeypatch):
             step_prompt="Go.", api_base=server.base,
         )  # fmt: skip
         agent.memory = ShortTermMemory(agent)
-        route_reasoning(agent)
+        arrange_prompts(agent)
         agent.reasoning.plan(selected_tools=["speak_to"])
         thinking, acting = server.log
         assert "Be kind." in thinking.system
@@ -114,6 +114,6 @@ def test_tools_and_system_prompt_reach_a_real_endpoint(monkeypatch):
 
 def test_a_wrapped_agent_without_a_model_name_is_rejected():
     first, _ = pair(CoTReasoning)
-    route_reasoning(first).llm_model = ""
+    arrange_prompts(first).llm_model = ""
     with pytest.raises(LLMRejected, match="names no model"):
         first.reasoning.plan()

@@ -10,7 +10,7 @@ import mesa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import configure, route_reasoning
+from mesa_memory import arrange_prompts, configure
 from tests.support.openai_server import OpenAIServer
 
 #: how often the server says C
@@ -42,7 +42,7 @@ class Choice(mesa.Model):
         configure(self, cache=cache)
         self.asks, self.choices = asks, []
         for _ in range(n):
-            route_reasoning(Chooser(self, CoTReasoning, "openai/test", api_base=base))
+            arrange_prompts(Chooser(self, CoTReasoning, "openai/test", api_base=base))
 
     def step(self):
         self.agents.do("choose")

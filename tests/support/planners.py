@@ -14,9 +14,9 @@ from mesa_memory import (
     Services,
     ShortTermMemory,
     STLTMemory,
+    arrange_prompts,
     configure,
     register_policy,
-    route_reasoning,
 )
 from mesa_memory.llm import ToolCall
 from mesa_memory.llm.doubles.offline import OfflineLLM
@@ -80,7 +80,7 @@ class Village(mesa.Model):
     """Agents of one memory and one reasoning.
 
     Args:
-        block: see ``route_reasoning``; ``"no"`` leaves the agents as they are.
+        block: see ``arrange_prompts``; ``"no"`` leaves the agents as they are.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Village(mesa.Model):
             )
             agent.memory = (MEMORIES.get(memory) or find(memory))(agent, **given)
             if block != "no":
-                route_reasoning(agent, block=block)
+                arrange_prompts(agent, block=block)
 
     def step(self):
         self.agents.do("step")

@@ -11,7 +11,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.module_llm import ModuleLLM
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import ShortTermMemory, STLTMemory, register_policy, route_reasoning
+from mesa_memory import ShortTermMemory, STLTMemory, arrange_prompts, register_policy
 from mesa_memory.errors import HostChanged
 from tests.support import environments
 from tests.support.openai_server import OpenAIServer
@@ -38,7 +38,7 @@ def test_an_own_method_named_act_is_left_alone():
             return "bowed"
 
     actor = Actor(mesa.Model(rng=1), CoTReasoning, register_policy("act", str))
-    route_reasoning(actor)
+    arrange_prompts(actor)
     assert actor.act() == "bowed"
     assert "act" not in vars(actor)
 
@@ -81,7 +81,7 @@ def test_a_mesa_llm_without_the_messages_it_made_is_an_error(monkeypatch):
     agent = agent_of(mesa.Model(rng=1), register_policy("gone", lambda turn: "fine"))
     monkeypatch.delattr(ModuleLLM, "_build_messages")
     with pytest.raises(HostChanged, match=r"mesa-llm 0\.3\.2.*_build_messages"):
-        route_reasoning(agent)
+        arrange_prompts(agent)
 
 
 def test_a_mesa_llm_that_cannot_be_imported_says_which_versions_go_together():

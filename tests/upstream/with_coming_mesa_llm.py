@@ -25,10 +25,10 @@ from mesa_memory import (
     ShortTermMemory,
     STLTMemory,
     add_memory_tools,
+    arrange_prompts,
     configure,
     open_run,
     register_policy,
-    route_reasoning,
 )
 from mesa_memory.errors import HostChanged
 from mesa_memory.llm import ToolCall
@@ -87,13 +87,13 @@ def held_text(agent):
         return agent.memory.get_prompt_ready()
 
 
-def test_without_routing_a_request_to_act_shows_no_memory():
+def test_without_arranging_a_request_to_act_shows_no_memory():
     agent, turns = person()
     agent.act("Do something.")
     assert count(turns[0]) == 0
 
 
-def test_requests_to_act_are_counted_without_routing():
+def test_requests_to_act_are_counted_without_arranging():
     agent, turns = person()
     agent.act("Do something.")
     asyncio.run(agent.aact("Do more."))
@@ -104,7 +104,7 @@ def test_requests_to_act_are_counted_without_routing():
 @pytest.mark.parametrize("memory", EVERY)
 def test_each_request_to_act_shows_the_memory_once(memory):
     agent, turns = person(memory)
-    route_reasoning(agent)
+    arrange_prompts(agent)
     first = held_text(agent)
     assert agent.act("Do something.").result == "waved 2 times at 1"
     second = held_text(agent)
@@ -120,7 +120,7 @@ def test_each_request_to_plan_shows_the_memory_once(memory, reasoning):
     agent, turns = person(memory, reasoning)
     shown = agent.memory.format_short_term() if reasoning is CoTReasoning else None
     shown = shown or held_text(agent)
-    route_reasoning(agent)
+    arrange_prompts(agent)
     agent.reasoning.plan(obs="nothing new")
     planning, carrying_out = turns
     assert count(planning, shown) == 1
@@ -129,7 +129,7 @@ def test_each_request_to_plan_shows_the_memory_once(memory, reasoning):
 
 def test_a_prompt_that_shows_the_memory_already_is_left_alone():
     agent, turns = person()
-    route_reasoning(agent)
+    arrange_prompts(agent)
     agent.act(f"{agent.memory.get_prompt_ready()}\nDo something.")
     agent.act(f"Lately: {agent.memory.format_short_term()} Do something.")
     assert [count(turn) for turn in turns] == [1, 1]
@@ -138,7 +138,7 @@ def test_a_prompt_that_shows_the_memory_already_is_left_alone():
 def test_a_recorded_run_has_what_the_request_to_act_showed(tmp_path):
     agent, _ = person()
     configure(agent.model, record=tmp_path / "run.sqlite")
-    route_reasoning(agent)
+    arrange_prompts(agent)
     agent.act(
         f"Do something, {agent.memory.format_short_term()}"
     )  # looked at, not shown
@@ -152,7 +152,7 @@ def test_a_recorded_run_has_what_the_request_to_act_showed(tmp_path):
 
 def test_routing_twice_is_routing_once():
     agent, turns = person()
-    assert route_reasoning(agent) is route_reasoning(agent)
+    assert arrange_prompts(agent) is arrange_prompts(agent)
     agent.act("Do something.")
     assert count(turns[0]) == 1
 
@@ -169,7 +169,7 @@ def test_an_action_is_remembered_as_a_sentence():
 def test_an_agent_that_acts_in_its_own_way_does_so_still():
     agent, turns = person()
     agent.choose_action = lambda prompt, **given: (turns.append(prompt), 1 / 0)
-    route_reasoning(agent)
+    arrange_prompts(agent)
     agent.choose_action = lambda prompt, **given: type(agent).choose_action(
         agent, prompt, **given
     )
@@ -187,7 +187,7 @@ def test_an_agent_whose_class_chooses_is_shown_its_memory():
 
     agent, turns = person()
     agent.__class__ = Careful
-    route_reasoning(agent)
+    arrange_prompts(agent)
     agent.act("Do something.")
     assert count(turns[0]) == 1
     assert turns[0].prompt.endswith("Do something. Now.\nBe careful.")
@@ -195,7 +195,7 @@ def test_an_agent_whose_class_chooses_is_shown_its_memory():
 
 def test_copies_of_an_agent_show_their_own_memory():
     agent, turns = person()
-    route_reasoning(agent)
+    arrange_prompts(agent)
     agent.model.walker = agent
     twin = copy.deepcopy(agent.model).walker
     twin.memory.add_to_memory("message", {"message": "OTHER", "sender": 7})
@@ -209,7 +209,7 @@ def test_copies_of_an_agent_show_their_own_memory():
 def test_the_budget_holds_for_acting():
     agent, _ = person()
     configure(agent.model, budget=Budget(calls=1))
-    route_reasoning(agent)
+    arrange_prompts(agent)
     agent.act("Do something.")
     with pytest.raises(BudgetExceeded):
         agent.act("Do something.")
@@ -223,7 +223,7 @@ def test_no_tools_are_sent_as_none_and_thinking_is_left_to_the_model(monkeypatch
             step_prompt="Go.", tools=None,
         )  # fmt: skip
         agent.memory = ShortTermMemory(agent)
-        route_reasoning(agent)
+        arrange_prompts(agent)
         agent.reasoning.plan(tools=None)
         agent.llm.generate(prompt="Say it.", suppress_thinking=True)
         bodies = [received.body for received in server.log]
@@ -234,7 +234,7 @@ def test_no_tools_are_sent_as_none_and_thinking_is_left_to_the_model(monkeypatch
 
 def test_a_model_of_ollama_is_asked_not_to_think():
     agent, _ = person()
-    route_reasoning(agent).llm_model = "ollama/qwen3"
+    arrange_prompts(agent).llm_model = "ollama/qwen3"
     given = agent.llm.options({"suppress_thinking": True})
     assert given == {"think": False, "drop_params": True}
     assert agent.llm.options({"suppress_thinking": False}) == {}
@@ -242,14 +242,14 @@ def test_a_model_of_ollama_is_asked_not_to_think():
 
 def test_what_the_model_object_has_besides_is_still_there():
     agent, _ = person()
-    assert route_reasoning(agent).max_retries == 5
+    assert arrange_prompts(agent).max_retries == 5
     with pytest.raises(AttributeError, match="no_such_thing"):
         _ = agent.llm.no_such_thing
 
 
 def test_a_generate_that_is_called_with_something_unknown_is_an_error():
     agent, _ = person()
-    route_reasoning(agent)
+    arrange_prompts(agent)
     with pytest.raises(HostChanged, match=r"generate\(\) with patience.*pip install"):
         agent.llm.generate(prompt="Go.", patience=3)
 
@@ -259,7 +259,7 @@ def test_a_name_that_is_gone_is_an_error_that_says_what_to_do(name, monkeypatch)
     monkeypatch.delattr(LLMAgent, name)
     agent, _ = person()
     with pytest.raises(HostChanged, match=f"no {name}.*pip install"):
-        route_reasoning(agent)
+        arrange_prompts(agent)
 
 
 def test_a_model_object_that_makes_no_messages_is_an_error(monkeypatch):
@@ -306,7 +306,7 @@ def keeper(memory, reasoning, record=None):
     ]
     for agent in people:
         agent.memory = memory(agent)
-        route_reasoning(agent)
+        arrange_prompts(agent)
         add_memory_tools(agent)
         add_memory_tools(agent)  # again changes nothing
     return people

@@ -18,12 +18,12 @@ from mesa_memory import (
     Services,
     ShortTermMemory,
     STLTMemory,
+    arrange_prompts,
     configure,
     fork,
     open_run,
     register_policy,
     resume,
-    route_reasoning,
 )
 from mesa_memory.errors import ParameterError
 from mesa_memory.experiments import ChangeAfter, Study, draw
@@ -411,7 +411,7 @@ def test_an_agent_of_the_coming_mesa_llm_lives_on_mesa_4(tmp_path):
                 actions=[wave],
             )
             self.person.memory = EpisodicMemory(self.person)
-            route_reasoning(self.person)
+            arrange_prompts(self.person)
 
         def step(self):
             self.agents.do("step")

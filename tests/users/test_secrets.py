@@ -29,12 +29,12 @@ from mesa_memory import (
     ScriptedLLM,
     Services,
     STLTMemory,
+    arrange_prompts,
     configure,
     fork,
     open_run,
     register_policy,
     resume,
-    route_reasoning,
 )
 from mesa_memory.cli import main
 from mesa_memory.errors import MesaMemoryError, ParameterError
@@ -82,7 +82,7 @@ class Town(mesa.Model):
             agent = Person(self, CoTReasoning, name, api_base=api_base)
             agent.memory = memory(agent, llm_model=name, api_base=api_base)
             if speaks:
-                route_reasoning(agent)
+                arrange_prompts(agent)
 
     def step(self):
         self.agents.shuffle_do("step")

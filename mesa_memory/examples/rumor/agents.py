@@ -7,7 +7,6 @@ from mesa.discrete_space import Cell, FixedAgent
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import route_reasoning
 from mesa_memory.core.render import shorten
 from mesa_memory.examples.rumor import conversation
 from mesa_memory.examples.rumor.hearsay import SAYINGS
@@ -43,7 +42,6 @@ class Townsperson(LLMAgent, FixedAgent):
         self.cell = cell
         self.memory = registry.find(memory, OWN)(self)
         self.system_prompt = conversation.system_prompt(self.unique_id)
-        route_reasoning(self)
 
     def learn(self, what: str) -> None:
         """News from outside, the rumour or the correction, reaches this person."""
