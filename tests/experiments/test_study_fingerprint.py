@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from mesa_llm.tools.tool_decorator import _GLOBAL_TOOL_REGISTRY
 
 from mesa_memory.errors import StudyChanged
 from mesa_memory.examples.rumor.model import RumorModel
@@ -31,7 +32,7 @@ POISON = "raise AssertionError('imported by the fingerprint')\n"
 def project(tmp_path, monkeypatch):
     """Writes files into a folder on ``sys.path``; gives the study of ``Town``."""
     monkeypatch.syspath_prepend(tmp_path)
-    before = set(sys.modules)
+    before, tools = set(sys.modules), dict(_GLOBAL_TOOL_REGISTRY)
 
     def made(files, model, **given):
         for name, text in files.items():
@@ -45,6 +46,8 @@ def project(tmp_path, monkeypatch):
     yield made
     for name in set(sys.modules) - before:
         del sys.modules[name]
+    for name in _GLOBAL_TOOL_REGISTRY.keys() - tools:  # else all agents have them
+        del _GLOBAL_TOOL_REGISTRY[name]
 
 
 def code(study):
