@@ -1,4 +1,4 @@
-"""Whether a sentence states a text: the one rule by which holders of a text are counted.
+"""The rule for "a sentence states a text", by which holders of a text are counted.
 
 The spread view, reports, the comparison of runs and ``metrics.holders`` all ask ``claim``.
 """
@@ -38,7 +38,7 @@ KEPT_JUDGEMENTS = 200_000
 
 
 class Verdict(StrEnum):
-    """What a similar sentence says of the text."""
+    """The stance of a similar sentence to the text."""
 
     STATES = "states it"
     DENIES = "denies it"
@@ -47,7 +47,7 @@ class Verdict(StrEnum):
 
 
 class Judgement(NamedTuple):
-    """What a sentence says of a claim.
+    """The judgement of a sentence about a claim.
 
     Attributes:
         similarity: 0 to 1; 0.7 of it are the words and 0.3 the meaning.
@@ -130,7 +130,7 @@ class Claim:
         return without_numbers(without_speaker(sentence), self._numbers)
 
     def judge(self, sentences: Sequence[str]) -> list[Judgement]:
-        """What each of these sentences says of the text."""
+        """The judgement of each of these sentences, in order."""
         with self._judging:  # sessions of a dashboard share it
             new = [each for each in dict.fromkeys(sentences) if each not in self._known]
             if len(self._known) + len(new) > KEPT_JUDGEMENTS:
@@ -194,7 +194,7 @@ class Claim:
         )
 
     def _stance(self, parts: Sequence[Clause], place: int) -> Verdict:
-        """What the clause at ``place`` says, and later ones of it: "…, but that is false"."""
+        """The stance of the clause at ``place``, and of later ones: "…, but that is false"."""
         said = parts[place]
         if said.open and not self._own.open:
             return Verdict.OPEN

@@ -1,4 +1,4 @@
-"""What was measured in a run besides its memories, and what its agents were asked."""
+"""The measures of a run besides its memories, and its agents' answers to questions."""
 
 from typing import Any
 

@@ -137,7 +137,7 @@ class Design:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What each label stands for that says too little, such as that of a partial."""
+        """The calls behind the labels of partials, by label."""
         return {
             str(labels[name]): described(value)
             for values, labels in self.arms

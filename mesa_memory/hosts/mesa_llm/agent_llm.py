@@ -1,8 +1,8 @@
 """The language model of Mesa-LLM's agents, and what stands between an agent and it.
 
 Agents, reasonings and tools of Mesa-LLM ask ``agent.llm``, and Mesa-LLM calls no hook
-before a request. So ``llm`` is a descriptor of its class of agents: it holds whatever
-was put there, at any time, and gives a stand-in for it where there is one.
+before a request. So ``llm`` is a descriptor of its class of agents: it holds the object
+that was put there, at any time, and returns a stand-in for it where there is one.
 """
 
 from collections.abc import Callable, Iterator
@@ -133,6 +133,6 @@ def put_between(
 
 
 def own_llm(agent: Any) -> Any:
-    """What was put into an agent's ``llm``, without its stand-in; None without one."""
+    """The object that was put into an agent's ``llm``; None without one."""
     llm = getattr(agent, "llm", None)
     return llm.inner if isinstance(llm, LLMPlace) else llm

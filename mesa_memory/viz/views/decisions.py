@@ -12,7 +12,7 @@ from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_request
 from mesa_memory.viz.widgets import Fold, LongText, Note, Plain, Section, Table, number
 
-NO_MEMORY = "The request has no memory text that the agent read in this step."
+NO_MEMORY = "The request does not contain memory that the agent read in this step."
 #: lines of memory that are all open at first
 OPEN_LINES = 12
 MARKS = {data.USED: "used by the answer", data.RECALLED: "recalled"}
@@ -54,7 +54,7 @@ def Decision(decision: Row) -> Any:
         names = ", ".join(map(str, decision["tools"]))
         Headed("Tool calls", Hint(f"It called none of its tools: {names}."))
     events = "\n".join(each["text"] for each in decision["followed"])
-    none = "The agent has no event until its next request."
+    none = "No events before its next request."
     Headed("Events after it", Plain(events) if events else Hint(none))
     sent = [decision["system"].strip(), decision["question"]]
     Fold("Text as sent", [Plain("\n\n".join(filter(None, sent)))], if_wide=False)
@@ -66,7 +66,7 @@ def Memory(lines: Sequence[data.MemoryLine]) -> Any:
     shown = [line for line in lines if line.mark == data.USED]
     if len(lines) <= OPEN_LINES:
         shown = list(lines)
-    none = "The answer has the words of no line." if lines else NO_MEMORY
+    none = "The answer does not use the words of a line." if lines else NO_MEMORY
     Headed("Memory in it", Plain(_pieces(shown)) if shown else Hint(none))
     if len(shown) < len(lines):
         Fold(f"All {len(lines)} lines", [Plain(_pieces(lines))], if_wide=False)
