@@ -9,6 +9,7 @@ from mesa_memory import Services, checkpoint, configure, fork, register_policy, 
 from mesa_memory.interventions import edit, erase, exchange, implant
 from mesa_memory.memories.registry import OUR_MEMORIES
 from mesa_memory.viz.live.by_hand import forked
+from tests.support.lives import Town as GrowingTown
 from tests.support.playing import held, recorded
 
 
@@ -111,3 +112,20 @@ def test_within_a_step_the_error_says_what_to_do(tmp_path):
     with pytest.raises(ValueError, match="between two steps"):
         for _ in range(100):  # few of which rest long enough for a checkpoint
             model.step()
+
+
+def test_an_agent_that_came_in_the_middle_of_a_run_has_its_own_id_in_a_fork(tmp_path):
+    file = tmp_path / "run.sqlite"
+    town = GrowingTown("stlt", "blocking", record=file)
+    for day in range(8):
+        town.step()
+        if day == 2:
+            town.newcomer()
+    late = max(agent.unique_id for agent in town.agents)
+    Services.of(town).recorder.close()
+    again = fork(GrowingTown, file, trust=True)
+    memory = next(a for a in again.agents if a.unique_id == late).memory
+    assert {record.agent for record in memory.held_records()} == {late}
+    for _ in range(4):
+        again.step()
+    checkpoint(again)  # a summary that was taken up is that of its agent

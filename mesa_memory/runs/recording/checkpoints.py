@@ -83,14 +83,14 @@ def warn_of_beside(model: Any, known: set[str]) -> None:
 def restore(
     model: Any,
     states: Mapping[str, Any],
-    shelf: Callable[[str, str], RecordLookup],
+    shelf: Callable[[Any, str], RecordLookup],
     given: Mapping[str, Any],
 ) -> None:
     """Puts a new model, at step 0, where the snapshot was taken.
 
     Args:
         states: an encoded snapshot.
-        shelf: gives the records of an agent (its id as text) and layer.
+        shelf: gives the records of an agent (its unique id) and layer.
         given: arguments that the caller chose for the new model; they stay.
 
     Raises:
@@ -152,14 +152,14 @@ def _take_up(
     key: str,
     memory: Any,
     state: Mapping[str, Any],
-    shelf: Callable[[str, str], RecordLookup],
+    shelf: Callable[[Any, str], RecordLookup],
 ) -> None:
     """Puts one memory where it was; ``key`` is its place, see ``memories``."""
     layer, kept = state.get("layer", memory.layer), state.get(CLASS_KEY)
     if _kind(layer) != _kind(getattr(type(memory), "layer", memory.layer)):
         raise _mismatch(key, memory, kept or f"a memory of layer {_kind(layer)!r}")
     try:
-        records = shelf(str(memory.agent.unique_id), layer)
+        records = shelf(memory.agent.unique_id, layer)
         memory.restore(decode(state, records), records)
     except (LookupError, TypeError, AttributeError) as error:
         if kept is None or kept == type(memory).__name__:

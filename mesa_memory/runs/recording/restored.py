@@ -52,10 +52,9 @@ def restored(
     """
     with Attachment(store, run).made(make) as model:
         services = Services.of(model)
-        ids = {str(agent.unique_id): agent.unique_id for agent in model.agents}
 
-        def shelf(agent: str, layer: str) -> StoredRecords:
-            return StoredRecords(store, run, ids.get(agent, agent), layer, step)
+        def shelf(agent: Any, layer: str) -> StoredRecords:
+            return StoredRecords(store, run, agent, layer, step)
 
         known = services.vectors.known or RecordedVectors(store, run)
         services.vectors.known = known
