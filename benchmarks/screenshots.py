@@ -55,7 +55,7 @@ def record(file: str) -> None:
     inn = Inn(record=file)
     for _ in range(9):
         inn.step()
-    change = Change(2, "implant", "Carl lives at the lighthouse.", event="message")
+    change = Change(2, "Carl lives at the lighthouse.", event="message")
     other = forked(inn, change, name="what if")
     for _ in range(4):
         other.step()
