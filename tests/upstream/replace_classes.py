@@ -4,14 +4,21 @@ It runs in a process of its own (see ``runner``), where ``tests`` is Mesa-LLM's 
 so it imports nothing from this repository's tests.
 """
 
-import json
-import os
 import sys
 from importlib import import_module
 from types import ModuleType
 
+from report_outcomes import (
+    pytest_runtest_logreport,
+    pytest_sessionfinish,
+    strangers,
+    touching,
+)
+
 import mesa_memory
 from mesa_memory.runtime import services
+
+__all__ = ["pytest_runtest_logreport", "pytest_sessionfinish"]
 
 #: where Mesa-LLM keeps each class, its agent's default included
 PLACES = {
@@ -22,11 +29,6 @@ PLACES = {
     "mesa_llm.llm_agent": "STLTMemory",
 }
 
-REPORT = os.environ["UPSTREAM_REPORT"]
-
-outcomes: dict[str, list[str]] = {}
-strangers: set[str] = set()
-touching: set[str] = set()
 running = ""
 
 
@@ -89,23 +91,6 @@ def pytest_collection_finish(session):
             used = getattr(item.module, name, None)
             if used is not None and used is not getattr(mesa_memory, name):
                 strangers.add(f"{item.module.__name__}.{name}")
-
-
-def pytest_runtest_logreport(report):
-    """Keeps the outcome of a test, and the last line of what went wrong."""
-    if report.outcome == "passed":
-        outcomes.setdefault(report.nodeid, ["passed", ""])
-        return
-    crash = getattr(report.longrepr, "reprcrash", None)
-    said = crash.message.splitlines()[0] if crash else str(report.longrepr)
-    outcomes[report.nodeid] = [report.outcome, said]
-
-
-def pytest_sessionfinish():
-    """Writes what happened to the file named by UPSTREAM_REPORT."""
-    found = {"strangers": sorted(strangers), "touching": sorted(touching)}
-    with open(REPORT, "w", encoding="utf-8") as file:
-        json.dump({"outcomes": outcomes} | found, file)
 
 
 exchange()

@@ -8,6 +8,8 @@ REPORT = os.environ["UPSTREAM_REPORT"]
 outcomes: dict[str, list[str]] = {}
 #: names of the tests in which something happened that another plugin looks for
 touching: set[str] = set()
+#: memory classes of Mesa-LLM's own that a test module still had
+strangers: set[str] = set()
 
 
 def pytest_runtest_logreport(report):
@@ -22,6 +24,10 @@ def pytest_runtest_logreport(report):
 
 def pytest_sessionfinish():
     """Writes the outcomes."""
-    found = {"outcomes": outcomes, "strangers": [], "touching": sorted(touching)}
+    found = {
+        "outcomes": outcomes,
+        "strangers": sorted(strangers),
+        "touching": sorted(touching),
+    }
     with open(REPORT, "w", encoding="utf-8") as file:
         json.dump(found, file)
