@@ -7,8 +7,9 @@ from sqlalchemy import select
 import mesa_memory.stores.schema as schema
 from mesa_memory.runs.recorded import RecordedRun
 
-#: begins the kinds of ``scenes`` with an attribute of the agents
-_ATTRIBUTE = "outcomes/"
+#: prefix of the kind of a row of ``scenes`` with an attribute of the agents, whose name
+#: follows
+OUTCOMES = "outcomes/"
 
 
 def measures(run: RecordedRun) -> list[str]:
@@ -22,8 +23,8 @@ def attributes(run: RecordedRun) -> list[str]:
     """The names of the agents' attributes that were recorded, sorted."""
     table = schema.scenes
     kinds = run.rows(select(table.c.kind).where(run.mine(table)).distinct())
-    named = [kind for (kind,) in kinds if kind.startswith(_ATTRIBUTE)]
-    return sorted(kind.removeprefix(_ATTRIBUTE) for kind in named)
+    named = [kind for (kind,) in kinds if kind.startswith(OUTCOMES)]
+    return sorted(kind.removeprefix(OUTCOMES) for kind in named)
 
 
 def responses(run: RecordedRun) -> list[dict[str, Any]]:

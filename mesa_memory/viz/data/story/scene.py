@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.runs import Run
+from mesa_memory.runs.measured import OUTCOMES
 from mesa_memory.viz.data import reading
-
-#: prefix of the kind of a row of outcomes; the outcome's name follows
-OUTCOMES = "outcomes/"
 
 
 @dataclass(frozen=True)
