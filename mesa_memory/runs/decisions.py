@@ -10,7 +10,7 @@ from sqlalchemy import select
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.events import Naming, by_id, event_text
 from mesa_memory.core.records import DERIVED
-from mesa_memory.core.text.tool_calls import functions
+from mesa_memory.core.text.tool_calls import functions, said
 from mesa_memory.retrieval import overlap
 from mesa_memory.runs.recalls import columns_of, prompts, recalls
 from mesa_memory.runs.recorded import RecordedRun, in_order
@@ -124,8 +124,8 @@ def _decision(
     memory = _memory_in(whole, (one["text"] or "" for one in shown))
     lines = _recalled_in(bare(whole), bool(memory), recalled, events)
     calls = [dict(function) for function in functions(row["raw"])]
-    said = [row["reply"] or "", *(str(one.get("arguments") or "") for one in calls)]
-    used = overlap.used([line["text"] for line in lines], "\n".join(said))
+    told = said(row["reply"], row["raw"])
+    used = overlap.used([line["text"] for line in lines], told)
     followed = [(id, events[id]) for id in _followed(row) if id in events]
     results = [result for _, event in followed for result in event.results]
     return {name: row.get(name) for name in COLUMNS} | {

@@ -105,7 +105,7 @@ class AgentLLM(LLMPlace):
 
     @property
     def _is_covered(self) -> bool:
-        """True if requests go through the services; warns once if the model was not configured."""
+        """True if requests go through the services; warns once without ``configure``."""
         services = self._services
         if services.agents is None and not self.arranged:
             services.say_once(

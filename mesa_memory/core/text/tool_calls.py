@@ -18,6 +18,16 @@ def functions(response: Any) -> Iterator[Mapping[str, Any]]:
                 yield function
 
 
+def said(text: str | None, response: Any) -> str:
+    """All that a reply says: its text, and the arguments of the tools that it calls.
+
+    Args:
+        response: see ``functions``.
+    """
+    arguments = (str(one.get("arguments") or "") for one in functions(response))
+    return "\n".join([text or "", *arguments])
+
+
 def _list(of: Any, name: str) -> list[Any]:
     found = of.get(name) if isinstance(of, Mapping) else None
     return found if isinstance(found, list) else []

@@ -146,7 +146,7 @@ def _reply(response: Any) -> Reply:
 
 
 def _agents_reply(response: Any) -> Reply:
-    """The reply in a response, which the agent gets as it is, of whatever kind."""
+    """The reply in a response of any kind, which the agent gets as it is."""
     try:
         reply = _reply(response)
     except (AttributeError, IndexError, TypeError):

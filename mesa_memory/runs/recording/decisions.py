@@ -7,7 +7,7 @@ from typing import Any
 from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.render import event_text
 from mesa_memory.core.requests import ChatRequest, LLMRequest
-from mesa_memory.core.text.tool_calls import functions
+from mesa_memory.core.text.tool_calls import said
 from mesa_memory.llm.doubles.replay import response_data
 from mesa_memory.retrieval import overlap
 from mesa_memory.runs.recording.collector import Call, Recall
@@ -30,15 +30,15 @@ def replies_to(recalls: Sequence[Recall], calls: Iterable[Call]) -> dict[int, st
         for number, recall in enumerate(recalls)
         if recall.whose.get("purpose") == READ_PURPOSE
     ]
-    said = [
+    told = [
         (call.turn, len(recalls), call)
         for call in calls
-        if isinstance(call.request, ChatRequest) and call.reply is not None
+        if _decides(call.request) and call.reply is not None
     ]
     found: dict[int, list[str]] = {}
     shown: dict[Any, list[int]] = {}  # numbers of what each agent has read last
     answered: set[Any] = set()
-    for _, number, call in sorted(chain(read, said), key=lambda each: each[:2]):
+    for _, number, call in sorted(chain(read, told), key=lambda each: each[:2]):
         if call is None:
             agent = recalls[number].whose["agent"]
             if agent in answered:
@@ -59,11 +59,9 @@ def used_in(records: Sequence[MemoryRecord], reply: str) -> list[bool]:
 
 
 def _said(call: Call) -> str:
-    """All that a reply says: its text, and the arguments of the tools that it calls."""
     assert call.reply is not None
     raw = response_data(call.reply.raw) if call.reply.raw is not None else None
-    arguments = (str(one.get("arguments") or "") for one in functions(raw))
-    return "\n".join([call.reply.text or "", *arguments])
+    return said(call.reply.text, raw)
 
 
 def _line(record: MemoryRecord) -> str:
@@ -76,7 +74,7 @@ def decision(request: LLMRequest, then: Sequence[str]) -> dict[str, Any] | None:
     Args:
         then: ids of the records that followed from it.
     """
-    if not isinstance(request, ChatRequest) or request.purpose == MEMORY_PURPOSE:
+    if not isinstance(request, ChatRequest) or not _decides(request):
         return None
     given = request.given
     form = given.get("response_format")
@@ -99,7 +97,7 @@ def followed(
     """
     asked: dict[str, list[tuple[float, ...]]] = {}
     for call in calls:
-        if isinstance(call.request, ChatRequest):
+        if _decides(call.request):
             asked.setdefault(str(call.request.agent), []).append(call.turn)
     events: dict[str, list[MemoryRecord]] = {}
     for record in opened:
@@ -113,11 +111,16 @@ def followed(
     return found
 
 
+def _decides(request: LLMRequest) -> bool:
+    """True for an agent's own request, not that of a memory of Mesa-LLM's."""
+    return isinstance(request, ChatRequest) and request.purpose != MEMORY_PURPOSE
+
+
 def _is_own(record: MemoryRecord) -> bool:
     """False for a message of another agent."""
     content = record.content
-    said = record.kind == "message" and isinstance(content, dict)
-    return not said or str(content.get("sender")) == str(record.agent)
+    is_message = record.kind == "message" and isinstance(content, dict)
+    return not is_message or str(content.get("sender")) == str(record.agent)
 
 
 def _tool_name(tool: Any) -> str:
