@@ -43,6 +43,12 @@ def json_schema(kind: type[BaseModel]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": named}
 
 
+def response_format(form: Any) -> Any:
+    """A user's ``response_format`` as servers take it: of a pydantic class its schema."""
+    is_class = isinstance(form, type) and issubclass(form, BaseModel)
+    return json_schema(form) if is_class else form
+
+
 def _strict(node: Any, definitions: Mapping[str, Any], within: tuple[str, ...]) -> Any:
     """A node with all fields required and no others allowed, and ranges written out.
 

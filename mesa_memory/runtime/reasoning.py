@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from pydantic import BaseModel
-
+import mesa_memory.llm.schemas as schemas
 from mesa_memory.core.render import NOTHING_RECENT
 from mesa_memory.core.requests import ChatRequest
 from mesa_memory.core.validate import checked_int
@@ -23,7 +22,6 @@ from mesa_memory.hosts.mesa_llm.agent_llm import LLMPlace, put_between
 from mesa_memory.hosts.mesa_llm.agents import show_memory_to_actions, surround_plans
 from mesa_memory.hosts.mesa_llm.prompts import cache_layout, shows_memory
 from mesa_memory.llm.doubles.override import AgentOverride, is_replaced
-from mesa_memory.llm.schemas import json_schema
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import find
@@ -133,7 +131,7 @@ class AgentLLM(LLMPlace):
         given = {
             "tools": tool_schema or None,
             "tool_choice": tool_choice if tool_schema else None,
-            "response_format": _as_schema(response_format),
+            "response_format": schemas.response_format(response_format),
             **self.options(more),
         }
         if system_prompt is None:
@@ -180,12 +178,6 @@ class AgentLLM(LLMPlace):
                     type(agent.reasoning).__name__,
                 )
         return tuple(messages), ()
-
-
-def _as_schema(form: Any) -> Any:
-    """A class of replies as servers take it."""
-    is_model = isinstance(form, type) and issubclass(form, BaseModel)
-    return json_schema(form) if is_model else form
 
 
 def _checked(purpose: str) -> str:

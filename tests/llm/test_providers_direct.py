@@ -21,6 +21,7 @@ from mesa_memory.llm.providers.client import ProviderClient
 from mesa_memory.llm.providers.direct import OpenAICompatibleSender
 from mesa_memory.llm.providers.routing import destination, obstacle
 from mesa_memory.runtime.reasoning import ChatRequest
+from mesa_memory.tasks.consolidate import Summary
 from tests.support import network
 from tests.support.client import ask, client, question
 from tests.support.openai_server import Behaviour, OpenAIServer, always, completion
@@ -189,6 +190,17 @@ def test_headers_and_a_body_of_ones_own_are_sent(server):
     assert received.headers["x-project"] == "town"
     assert received.body["top_k"] == 5
     assert not received.body.keys() & {"drop_params", "timeout", "extra_body"}
+
+
+def test_a_class_of_replies_among_the_options_is_sent_as_its_schema(server):
+    for way in ("direct", "litellm"):
+        chat = ({"role": "user", "content": "Where to?"},)
+        request = ChatRequest("reasoning", 1, 1, "", "", None, model="openai/test",
+                              api_base=server.base, chat=chat)  # fmt: skip
+        ask(client(client=way, options={"response_format": Summary}), request)
+        sent = server.log[-1].body["response_format"]
+        assert sent["json_schema"]["name"] == "Summary"
+        assert "summary" in sent["json_schema"]["schema"]["properties"]
 
 
 def test_ollama_is_told_not_to_think_in_its_own_words(server):

@@ -32,6 +32,7 @@ from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.providers.completion import answer_of, reply_of
 from mesa_memory.llm.providers.connections import connections
 from mesa_memory.llm.providers.prompt_caching import messages_for
+from mesa_memory.llm.schemas import response_format
 
 #: HTTP states with which a server passes a request on, and with its body
 REDIRECTED, WITH_BODY = (301, 302, 303, 307, 308), (307, 308)
@@ -176,6 +177,8 @@ def _body(attempt: Attempt) -> dict[str, Any]:
     more = given.get("extra_body") or {}
     if given.get("think") is False:
         given.setdefault("reasoning_effort", "none")
+    if form := given.get("response_format"):
+        given["response_format"] = response_format(form)
     sent = {key: value for key, value in given.items() if key not in _NOT_SENT}
     return {"messages": messages, **sent, **more}
 

@@ -4,8 +4,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
 from mesa_memory.core.content import plain
 from mesa_memory.core.requests import Reply
 from mesa_memory.core.text import replies
@@ -21,7 +19,7 @@ from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.cost import pricing
 from mesa_memory.llm.providers.errors import NoAnswer
 from mesa_memory.llm.providers.prompt_caching import messages_for
-from mesa_memory.llm.schemas import json_schema
+from mesa_memory.llm.schemas import response_format
 from mesa_memory.llm.token_counts import TokenCounts, tier_of
 
 
@@ -52,9 +50,8 @@ class LiteLLMSender:
 def _finished(sent: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments without None, and without classes that litellm would walk through."""
     given = {key: value for key, value in sent.items() if value is not None}
-    form = given.get("response_format")
-    if isinstance(form, type) and issubclass(form, BaseModel):
-        given["response_format"] = json_schema(form)
+    if form := given.get("response_format"):
+        given["response_format"] = response_format(form)
     if key := given.pop("prompt_cache_key", None):
         # As a part of the body: older versions of litellm leave out what they do not know.
         given["extra_body"] = {"prompt_cache_key": key, **given.get("extra_body", {})}
