@@ -31,6 +31,7 @@
     │   ├── StudyChanged      what its runs are made with is not what it was
     │   └── WorkerLost        a worker process ended before it could begin
     ├── CacheError            a file of cached responses cannot be used
+    ├── PromptFileError       a file of prompts is missing, or does not fit
     ├── HostChanged           Mesa, Mesa-LLM or Solara is not as this package knows it
     └── MissingExtra          an optional package is not installed
 
@@ -338,6 +339,10 @@ class WorkerLost(StudyError):
 
 class CacheError(_AtLocation):
     """A file of cached responses cannot be used; the message has the remedy."""
+
+
+class PromptFileError(MesaMemoryError, ValueError):
+    """A file of prompts, or its language, is missing, or the file does not fit."""
 
 
 class HostChanged(MesaMemoryError):

@@ -23,8 +23,9 @@ from mesa_memory.core.records import (
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.subjects import counterpart, with_ids
 from mesa_memory.core.text.thinking import decision
+from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.hosts.mesa_llm.names import Names
+from mesa_memory.hosts.mesa_llm.names import Names, role_of
 from mesa_memory.layers.declared_state import held_by
 from mesa_memory.layers.history import MessageHistory
 
@@ -338,6 +339,20 @@ class LayerContext:
         return Names.of(self.agent.model)
 
     @property
+    def wording(self) -> Wording:
+        """The words of all that the agent and its model are told."""
+        return self.runtime.wording if self.runtime is not None else ENGLISH
+
+    @property
+    def told_of(self) -> dict[str, Any]:
+        """The inputs of every task: in which words, and whose memory it is.
+
+        ``me`` is the agent's name, ``role`` the beginning of its ``system_prompt``.
+        """
+        me, role = self.names(self.agent.unique_id), role_of(self.agent)
+        return {"wording": self.wording, "me": me, "role": role}
+
+    @property
     def unnoticed(self) -> bool:
         """True during a read that must leave no trace."""
         return bool(UNNOTICED.of(self))
@@ -354,6 +369,7 @@ class LayerContext:
     def request_for(self, task: Any, /, **inputs: Any) -> LLMRequest:
         """The request that ``ask`` sends."""
         model, api_base = self.runtime.target()
+        inputs = {**self.told_of, **inputs}
         return task.request(
             inputs,
             system=self.system_for(task, inputs),

@@ -22,6 +22,7 @@ from mesa_memory.core.requests import (
     run,
 )
 from mesa_memory.core.text.redaction import cause
+from mesa_memory.core.wording import Wording
 from mesa_memory.errors import LLMRejected
 from mesa_memory.hosts.mesa_llm.agent_llm import own_llm
 from mesa_memory.llm.doubles import override as overrides
@@ -75,6 +76,11 @@ class Connection:
             if services.recorder is not None:
                 services.recorder.met(self.memory)
         return self.known
+
+    @property
+    def wording(self) -> Wording:
+        """The words of all that this agent and its model are told."""
+        return self.services.wordings.of(getattr(self.memory.agent, "language", None))
 
     def renew(self, work: CommitQueue) -> None:
         """The memory has another queue, which is registered at the next request."""

@@ -19,6 +19,7 @@ from mesa_memory.core.records import Observer, RecordBus
 from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.text.redaction import scrub_reply
+from mesa_memory.core.wording import Wordings
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.base import vectors_by
 from mesa_memory.embedders.batcher import EmbeddingBatcher
@@ -66,6 +67,7 @@ class Services:
         replicate: the number under which responses are cached.
         occurrences: of a study's run, numbers its equal requests; None elsewhere.
         outcomes: attributes of the agents that the recorder notes after each step.
+        wordings: what is told, by language.
         vectors: embeddings stored by the run that is resumed or replayed.
     """
 
@@ -81,8 +83,7 @@ class Services:
         self.model: str | None = None
         self.embedder: Any = embedder_of("static")
         self.settings = LLMSettings()
-        self.ledger = Ledger()
-        self.bus = RecordBus()
+        self.ledger, self.bus = Ledger(), RecordBus()
         self.max_pending_steps = 10
         self.on_failure = "continue"
         self.recorder: Any = None
@@ -92,8 +93,8 @@ class Services:
         self.occurrences: Occurrences | None = None
         self._decisions = Occurrences(str(seed))
         self.outcomes: tuple[str, ...] = ()
-        self.shared = SingleFlight()
-        self.vectors = Vectors()
+        self.shared, self.vectors = SingleFlight(), Vectors()
+        self.wordings = Wordings()
         self._batcher = EmbeddingBatcher()
         self._seed = seed
         self._provider: Any = None
@@ -104,8 +105,7 @@ class Services:
     @classmethod
     def of(cls, model: Any) -> "Services":
         """The services of ``model``, made on first use."""
-        services = cls._of.get(model)
-        if services is None:
+        if (services := cls._of.get(model)) is None:
             seed = mesa_arguments.seed(model)
             made = cls(seed if isinstance(seed, int | str) else None)
             with _making:
@@ -134,7 +134,7 @@ class Services:
         return 1 if self.on_failure == "raise" else self.max_pending_steps
 
     def update_settings(self, settings: LLMSettings) -> None:
-        """Takes other settings for all requests from now on."""
+        """Other settings for all requests from now on."""
         self.settings = settings
         if self._provider is not None:
             self._provider.adopt(settings)
@@ -316,7 +316,7 @@ class Services:
         if self._provider is None:
             from mesa_memory.llm.providers.client import ProviderClient
 
-            with _making:  # a second client would have limits of its own
+            with _making:  # a second one would have limits of its own
                 if self._provider is None:
                     self._provider = ProviderClient(self.settings, self._seed)
         return self._provider

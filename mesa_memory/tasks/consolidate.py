@@ -39,15 +39,19 @@ class Summary(BaseModel):
         return cls(summary=fenced[1] if fenced else text)
 
 
-def prompt(inputs: Inputs) -> str:
-    """Asks to fold ``lines`` (step, line; oldest first) into ``summary``."""
-    return (
-        f"Existing long term memory{doubt(inputs)}:\n- {inputs['summary'] or '(empty)'}\n\n"
-        f"Memories to consolidate, oldest first:\n{by_step(inputs['lines'])}\n\n"
-        "Write the updated long term memory that covers both, in at most "
-        f"{inputs['max_chars'] // WORD_CHARS} words. "
-        'Reply with JSON only: {"summary": "…"}'
-    )
+def values(inputs: Inputs) -> dict[str, Any]:
+    """The values of the prompt: ``events``, ``summary``, ``words``, ``stale``."""
+    return {
+        "summary": inputs["summary"],
+        "stale": bool(inputs.get("stale")),
+        "events": by_step(inputs["lines"]),
+        "words": word_limit(inputs["max_chars"]),
+    }
+
+
+def word_limit(max_chars: int) -> int:
+    """The words that fit so many characters."""
+    return max_chars // WORD_CHARS
 
 
 def doubt(inputs: Inputs) -> str:
@@ -106,19 +110,7 @@ def _said(item: str) -> str:
 
 #: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``; ``stale`` if
 #: something that the summary rests on does not hold any more
-CONSOLIDATE = Task(
-    "consolidate",
-    Summary,
-    system=(
-        "You keep the long-term memory of one agent in a simulation as a running "
-        "summary. Keep names, numbers, places, promises, plans and who said what; "
-        "keep what the existing memory holds unless newer events correct it; drop "
-        "repetition. Write plain text, no headings."
-    ),
-    prompt=prompt,
-    check=check,
-    offline=offline,
-)
+CONSOLIDATE = Task("consolidate", Summary, values=values, check=check, offline=offline)
 
 
 #: the story has fewer sentences

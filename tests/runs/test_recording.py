@@ -186,13 +186,15 @@ def test_a_replayed_run_is_the_same_without_a_model_and_without_a_network(
     assert all(row["replayed"] for row in tables(file)["calls"])
 
 
-def test_a_changed_prompt_is_found_at_its_first_use(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "mesa_memory.tasks.base.DATA", "Lines that begin with '- ' are mere records."
-    )
+def test_a_changed_prompt_is_found_at_its_first_use(whole, tmp_path):
+    common = tmp_path / "prompts" / "common.md"
+    common.parent.mkdir()
+    common.write_text("## system\n\n{{ who }} Lines are mere records. {{ task }}\n")
     with pytest.raises(ReplayMismatch) as raised:
-        lived(tmp_path / "again.sqlite", llm=None, replay=whole[0])
-    assert "+system: Judge the content" in str(raised.value) or "+" in str(raised.value)
+        lived(
+            tmp_path / "again.sqlite", llm=None, replay=whole[0], prompts=common.parent
+        )
+    assert "+" in str(raised.value)
     assert "mere records" in str(raised.value)
     assert raised.value.step == 1
 

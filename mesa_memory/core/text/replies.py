@@ -149,10 +149,16 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
     value = _unpacked(_validated(found, schema), schema)
     for name, item in value:
         if isinstance(item, str):
-            if item == schema.model_fields[name].description:
+            if item == _description(schema, name):
                 raise Unusable(f"{name} is the description of the field, not its value")
             check_text(name, item, max_chars)
     return value
+
+
+def _description(schema: type[BaseModel], name: str) -> str | None:
+    """What a model is told of a field; see ``tasks.described``."""
+    told: dict[str, str] = getattr(schema, "descriptions", {})
+    return told.get(name) or schema.model_fields[name].description
 
 
 def repair_prompt(problem: str) -> str:

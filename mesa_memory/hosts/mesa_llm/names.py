@@ -5,12 +5,14 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from mesa_memory.core.content import one_line, plain, shorten
+from mesa_memory.core.content import one_line, plain, shorten, storable
 from mesa_memory.core.events import by_id, id_of
 from mesa_memory.core.subjects import is_id
 
 #: longest name in a text, in characters
 NAME_CHARS = 60
+#: of an agent's role, as much is told in every request of its memory, in characters
+ROLE_CHARS = 200
 
 
 class Names:
@@ -154,12 +156,18 @@ class Names:
 def own_name(agent: Any) -> str:
     """An agent's ``name`` on one line; empty without one."""
     name = _attribute(agent, "name")
-    return _on_one_line(name) if isinstance(name, str) else ""
+    return _line(name, NAME_CHARS) if isinstance(name, str) else ""
+
+
+def role_of(agent: Any) -> str:
+    """The beginning of an agent's ``system_prompt`` on one line; empty without one."""
+    role = _attribute(agent, "system_prompt")
+    return _line(role, ROLE_CHARS) if isinstance(role, str) else ""
 
 
 @lru_cache(maxsize=10_000)
-def _on_one_line(name: str) -> str:
-    return one_line(shorten(" ".join(name.split()), NAME_CHARS))
+def _line(text: str, chars: int) -> str:
+    return storable(one_line(shorten(" ".join(text.split()), chars)))
 
 
 @lru_cache(maxsize=10_000, typed=True)

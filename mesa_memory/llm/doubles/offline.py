@@ -66,12 +66,11 @@ class OfflineLLM:
 
     def _made(self, request: LLMRequest) -> Reply:
         """An answer that is made from the schema and the inputs."""
+        given = {k: v for k, v in request.inputs.items() if k != "wording"}
         if request.schema is None:
-            return _reply(
-                request, last_text(plain(dict(request.inputs))) or EMPTY_ANSWER
-            )
+            return _reply(request, last_text(plain(given)) or EMPTY_ANSWER)
         try:
-            made = generic(request.schema, request.inputs)
+            made = generic(request.schema, given)
         except ValueError as error:
             raise LLMRejected(
                 f"the offline model finds no answer to {request.purpose!r} that "

@@ -283,13 +283,13 @@ class MemoryModule(MemoryReads):
     def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
         """The system text of a task that is asked here."""
         own: Any = self
-        if task is self.own_task:
-            return own.system_prompt
-        return self.instructions(task, inputs)
+        is_own = task is self.own_task
+        return own.system_prompt if is_own else self.instructions(task, inputs)
 
     def instructions(self, task: Task, inputs: Mapping[str, Any]) -> str:
         """The system text of a task, with the agent's task of this moment."""
-        return task.system(inputs, getattr(self.agent, "step_prompt", None))
+        known = {**self.layer_context.told_of, **inputs}
+        return task.system(known, getattr(self.agent, "step_prompt", None))
 
     def instant(self) -> bool:
         """True if all of this memory's work is done without waiting."""

@@ -50,6 +50,8 @@ def configure(
     cache: Any = UNCHANGED,
     replicate: int = UNCHANGED,
     outcomes: Sequence[str] = UNCHANGED,
+    language: str = UNCHANGED,
+    prompts: str | os.PathLike[str] | None = UNCHANGED,
     **settings: Any,
 ) -> Services:
     """Sets the services of ``model``; call it before the agents are created.
@@ -98,19 +100,24 @@ def configure(
         outcomes: attributes of the agents that are recorded at the end of each step,
             such as ``("belief",)``: each a text, a number, True, False or None. The
             dashboard's Story colours the agents by them. At first none.
+        language: of all texts that models and agents are told: ``"en"`` (at first) or
+            another folder of ``mesa_memory/prompts``. An agent with an attribute
+            ``language`` is told in its own.
+        prompts: a folder with prompt files ``<task>.md`` in place of the package's own;
+            None (at first) takes those. ``mesa-memory prompts`` shows them.
         **settings: fields of ``LLMSettings``, such as ``timeout`` and ``concurrency``.
 
     Raises:
         ValueError, TypeError: for a wrong argument; nothing is changed.
         StoreError: if the store cannot be used.
+        PromptFileError: for an unknown language, or a prompt file that does not fit;
+            nothing is changed.
         CacheError: if the file of answers cannot be used; nothing is changed.
     """
     check_model(model)
     # All arguments are checked before any of them takes effect.
-    chosen = _limits(max_pending_steps, on_failure) | _answering(llm, offline, embedder)
-    if execution is not UNCHANGED:
-        named = execution or os.environ.get("MESA_MEMORY_EXECUTION")
-        chosen["execution"] = execution_of(named)
+    chosen = _limits(max_pending_steps, on_failure, execution)
+    chosen |= _answering(llm, offline, embedder)
     if budget is not UNCHANGED:
         budget = _budget(budget)
     recording = None if record is UNCHANGED else _recording(record)
@@ -118,7 +125,8 @@ def configure(
     chosen |= _caching(cache, replicate) | _noting(outcomes)
     services = Services.of(model)
     sending = replace(services.settings, **settings)
-    chosen |= _replay(model, services, replay, on_miss) | _covering(services, agents)
+    chosen |= _told(services, language, prompts) | _covering(services, agents)
+    chosen |= _replay(model, services, replay, on_miss)
     if record is not UNCHANGED:
         before, services.recorder = services.recorder, None
         if before is not None:
@@ -136,9 +144,12 @@ def configure(
     return services
 
 
-def _limits(max_pending_steps: Any, on_failure: Any) -> dict[str, Any]:
-    """Checks ``max_pending_steps`` and ``on_failure``."""
-    chosen = {}
+def _limits(max_pending_steps: Any, on_failure: Any, execution: Any) -> dict[str, Any]:
+    """Checks ``max_pending_steps``, ``on_failure`` and ``execution``."""
+    chosen: dict[str, Any] = {}
+    if execution is not UNCHANGED:
+        named = execution or os.environ.get("MESA_MEMORY_EXECUTION")
+        chosen["execution"] = execution_of(named)
     if on_failure is not UNCHANGED:
         if on_failure not in ON_FAILURE:
             raise ValueError(
@@ -214,6 +225,13 @@ def _noting(outcomes: Any) -> dict[str, Any]:
             f"got {outcomes!r:.80}"
         )
     return {"outcomes": tuple(dict.fromkeys(outcomes))}
+
+
+def _told(services: Services, language: Any, prompts: Any) -> dict[str, Any]:
+    """The wordings, if ``language`` or ``prompts`` is given."""
+    given = {"language": language, "folder": prompts}
+    new = {name: value for name, value in given.items() if value is not UNCHANGED}
+    return {"wordings": replace(services.wordings, known={}, **new)} if new else {}
 
 
 def _replay(model: Any, services: Services, location: Any, on_miss: Any) -> dict:

@@ -1,0 +1,118 @@
+"""Prompt files: filled in with values, exchanged by a user's, checked before a run."""
+
+import pickle
+
+import pytest
+from mesa import Model
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.react import ReActReasoning
+
+from mesa_memory import STLTMemory, configure
+from mesa_memory.core.wording import ENGLISH, FOLDER, Wording, languages
+from mesa_memory.errors import PromptFileError
+from mesa_memory.llm.doubles.scripted import ScriptedLLM
+
+LINES = {
+    "summary": "Ada owes Bo.",
+    "events": "Step 1:\n- Bo came",
+    "words": 20,
+    "stale": False,
+}
+
+
+def own(folder, name, text):
+    """A user's folder with one prompt file."""
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_values_are_put_in_as_they_are():
+    told = ENGLISH("consolidate", "prompt", **LINES | {"summary": "{{ 1 }} <b>&"})
+    assert "- {{ 1 }} <b>&\n" in told
+    assert "at most 20 words" in told
+
+
+def test_an_own_file_changes_its_part_and_no_other(tmp_path):
+    own(tmp_path, "consolidate.md", "## system\n\nKeep it short.\n")
+    wording = Wording(folder=tmp_path)
+    assert wording("consolidate", "system") == "Keep it short."
+    assert wording("consolidate", "prompt", **LINES) == ENGLISH(
+        "consolidate", "prompt", **LINES
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("consolidat.md", "## system\nx", "the names are: .*consolidate"),
+        ("consolidate.md", "## systm\nx", "its parts are: system, prompt"),
+        ("consolidate.md", "## system\n{{ mood }}", "values that exist are: events, "),
+        ("consolidate.md", "## prompt\n{{ events }}", "must use 'summary'"),
+        ("consolidate.md", "## system\n{% if %}", "no Jinja template"),
+    ],
+)
+def test_a_wrong_file_is_told_at_configure_and_changes_nothing(
+    tmp_path, name, text, said
+):
+    model = Model()
+    services = configure(model, llm="offline")
+    before = services.wordings
+    with pytest.raises(PromptFileError, match=said):
+        configure(model, prompts=own(tmp_path, name, text))
+    assert services.wordings is before
+
+
+def test_a_missing_folder_and_an_unknown_language_are_told(tmp_path):
+    with pytest.raises(PromptFileError, match="there is no folder"):
+        configure(Model(), prompts=tmp_path / "nowhere")
+    with pytest.raises(PromptFileError, match=r"the languages are: .*en"):
+        configure(Model(), language="tlh")
+
+
+def test_an_own_file_is_in_the_request(tmp_path):
+    class Town(Model):
+        def __init__(self):
+            super().__init__(rng=1)
+            self.asked = ScriptedLLM(rules={"consolidate": {"summary": "All is well."}})
+            folder = own(tmp_path, "consolidate.md", "## system\n\nKeep it short.\n")
+            configure(self, llm=self.asked, prompts=folder)
+            agent = LLMAgent(self, reasoning=ReActReasoning, llm_model="openai/test")
+            agent.memory = STLTMemory(
+                agent, short_term_capacity=1, consolidation_capacity=1
+            )
+
+        def step(self):
+            for agent in self.agents:
+                agent.memory.add_to_memory("action", {"done": f"dug {self.steps}"})
+                agent.memory.process_step()
+
+    town = Town()
+    for _ in range(4):
+        town.step()
+    (*_, request) = town.asked.history
+    assert request.system.startswith(
+        "Keep it short. The agent is Agent 1. Lines starting with"
+    )
+
+
+def test_a_wording_is_the_same_in_another_process(tmp_path):
+    folder = own(tmp_path, "en/consolidate.md", "## system\n\nKeep it short.\n")
+    sent = pickle.dumps(Wording(folder=folder))
+    (folder / "en" / "consolidate.md").unlink()
+    assert pickle.loads(sent)("consolidate", "system") == "Keep it short."
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_language_has_all_files_parts_and_values(language):
+    first, there = ENGLISH.files, Wording(language).files
+    assert list(there) == list(first)
+    for name, file in there.items():
+        assert list(file.parts) == list(first[name].parts), name
+        file.check_against(first[name])
+
+
+def test_a_file_uses_no_value_that_its_head_does_not_name():
+    for name, file in ENGLISH.files.items():
+        used = set().union(*(file.used(part) for part in file.parts))
+        assert used == file.allowed, f"{FOLDER}/en/{name}.md"
