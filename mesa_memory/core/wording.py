@@ -39,13 +39,12 @@ class PromptFile:
 
     Attributes:
         name: without the ending, such as ``"consolidate"``.
-        text: as it stands in the file.
         parts: heading -> template text.
         needed, allowed: names of the values that must, and that may, be used.
     """
 
     def __init__(self, name: str, text: str) -> None:
-        self.name, self.text = name, text
+        self.name = name
         head, *rest = _HEADING.split(text)
         bodies = (body.strip() for body in rest[1::2])
         self.parts = dict(zip(rest[::2], bodies, strict=True))
@@ -55,6 +54,11 @@ class PromptFile:
         }
         self.needed: set[str] = told.get("Needs", set())
         self.allowed = self.needed | told.get("May use", set())
+
+    @property
+    def text(self) -> str:
+        """The parts as they stand in a file, without the head for readers."""
+        return "\n".join(f"## {name}\n\n{part}\n" for name, part in self.parts.items())
 
     @cached_property
     def hash(self) -> str:
@@ -133,6 +137,7 @@ class Wording:
         self.used: dict[str, None] = {}
         for name, file in _own_files(language, folder).items():
             file.check_against(_built_in(FIRST_LANGUAGE)[name])
+            file.parts = self.files[name].parts | file.parts
             self.files[name] = file
 
     def __call__(self, file: str, part: str, **values: Any) -> str:
@@ -142,11 +147,8 @@ class Wording:
             PromptFileError: if a template cannot be filled in.
         """
         self.used[file] = None
-        found = self.files[file]
-        if part not in found.parts:
-            found = _built_in(self.language)[file]
         try:
-            return found.templates[part].render(values).strip("\n")
+            return self.files[file].templates[part].render(values).strip("\n")
         except TemplateError as error:
             raise PromptFileError(
                 f"part '{part}' of the prompt file '{file}' cannot be filled in: {error}"
@@ -158,8 +160,7 @@ class Wording:
 
     def parts(self, file: str) -> list[str]:
         """The names of a file's parts, in its order; none of a file that does not exist."""
-        found = _built_in(self.language).get(file)
-        return list(found.parts) if found else []
+        return list(self.files[file].parts) if file in self.files else []
 
     def __reduce__(self) -> tuple:
         """In another process, the texts are the same although the folder may be missing."""

@@ -133,6 +133,14 @@ class Run(RecordedRun):
         """
         return state.agents(self).given(as_records)
 
+    def prompt_files(self, *, as_records: bool = False) -> Any:
+        """The prompt files from which models and agents were told something.
+
+        One row for each text of a file: ``language``, ``name``, ``hash`` (SHA-256), the
+        ``step`` from which on it was used, and the ``text``.
+        """
+        return state.prompt_files(self).given(as_records)
+
     def state(
         self,
         agent: Any,

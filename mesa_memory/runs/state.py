@@ -71,6 +71,16 @@ def agents(run: RecordedRun) -> Table:
     return found
 
 
+def prompt_files(run: RecordedRun) -> Table:
+    """See ``Run.prompt_files``."""
+    table = schema.prompt_files
+    wanted = select(
+        table.c.language, table.c.name, table.c.hash, table.c.step, table.c.text
+    )
+    order = table.c.language, table.c.name, table.c.step
+    return run.table(wanted.where(run.mine(table)).order_by(*order))
+
+
 def _written(run: RecordedRun) -> Callable[[int | None], float | None]:
     """Tells by a record's seq by the end of which step it was written."""
     table = schema.steps

@@ -45,7 +45,7 @@ class Batch:
         staled: (record id, stale_since).
         recalls, prompts, calls, interventions, answers, scenes: rows of these tables.
         probes: further rows of ``calls``, numbered apart; see ``schema.PROBES``.
-        agents, vectors, measures, responses: rows of these tables; one that is there
+        agents, prompt_files, vectors, measures, responses: rows of these tables; one that is there
             already is replaced.
         unfinished: rows of ``unfinished_calls``: they stay until a later batch of the
             list has ended their step.
@@ -73,6 +73,7 @@ class Batch:
     answers: list[dict[str, Any]] = field(default_factory=list)
     scenes: list[dict[str, Any]] = field(default_factory=list)
     agents: list[dict[str, Any]] = field(default_factory=list)
+    prompt_files: list[dict[str, Any]] = field(default_factory=list)
     vectors: list[dict[str, Any]] = field(default_factory=list)
     measures: list[dict[str, Any]] = field(default_factory=list)
     responses: list[dict[str, Any]] = field(default_factory=list)

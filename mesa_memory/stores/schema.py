@@ -79,6 +79,20 @@ agents = Table(
     PrimaryKeyConstraint("run", "agent"),
 )
 
+#: the prompt files from which something was told, with their text and its hash, from which
+#: step on
+prompt_files = Table(
+    "prompt_files",
+    metadata,
+    Column("run", Integer, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("step", Double, nullable=False),
+    Column("text", Text, nullable=False),
+    PrimaryKeyConstraint("run", "language", "name", "hash"),
+)
+
 #: see ``mesa_memory.core.records.MemoryRecord``; ``graded_at``, ``closed_at`` and
 #: ``staled_at`` are the steps with which the change was written: what is changed between
 #: two steps belongs to the second
@@ -345,7 +359,7 @@ for _table in metadata.tables.values():
         _column.type.place = f"{_table.name}.{_column.name}"  # type: ignore[attr-defined]
 
 #: the tables in which a row may take the place of an older one
-REPLACED_TABLES = ("agents", "vectors", "measures", "responses")
+REPLACED_TABLES = ("agents", "prompt_files", "vectors", "measures", "responses")
 #: the tables with a run in them whose rows are none of the run's own
 UNOWNED_TABLES = ("leases", "cases")
 

@@ -320,8 +320,8 @@ class Store:
         later = sa.select(steps.c.step).filter_by(run=run)
         later = later.where(steps.c.step > after_step).order_by(steps.c.step)
         removed = list(on.scalars(later))
-        beside = (schema.checkpoints, schema.measures, schema.responses)
-        for table in (steps, *beside):
+        beside = (schema.prompt_files, schema.measures, schema.responses)
+        for table in (steps, schema.checkpoints, *beside):
             gone = sa.delete(table).filter_by(run=run)
             on.execute(gone.where(table.c.step > after_step))
         on.execute(sa.update(schema.runs).filter_by(id=run).values(state="running"))

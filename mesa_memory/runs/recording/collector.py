@@ -33,6 +33,7 @@ class Changes:
     answers: list[tuple[str, Any]] = field(default_factory=list)
     vectors: list[tuple[str, Any]] = field(default_factory=list)
     agents: list[dict] = field(default_factory=list)
+    prompt_files: list[dict] = field(default_factory=list)
     measures: list[dict] = field(default_factory=list)
     responses: list[dict] = field(default_factory=list)
     scenes: list[dict] = field(default_factory=list)

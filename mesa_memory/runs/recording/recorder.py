@@ -24,6 +24,7 @@ from mesa_memory.runs.recording.collector import Call, Collector
 from mesa_memory.runs.recording.config import Recording
 from mesa_memory.runs.recording.holding import Holding
 from mesa_memory.runs.recording.paid_answers import PaidAnswers, answer_row
+from mesa_memory.runs.recording.prompt_files import PromptFileLog
 from mesa_memory.runs.recording.rows import StepBatch, agent_row
 from mesa_memory.runs.recording.scenes import SceneLog
 from mesa_memory.runtime.loop import at_exit
@@ -66,16 +67,14 @@ class Recorder(Collector):
         self.store, self.run = store, run
         self.step: float | None = None
         self._resumable: float | None = None  # the last step with a checkpoint
-        self._rest_until = 0.0
-        self._model = weakref.ref(model)
-        self._flush, self._recording = flush, recording
-        self._known: set[str] = set()  # agents that are written
-        self._beside = set[str]()  # attributes of the model with memories, warned of
-        self._asked = False  # True if a model was asked since the last finished step
+        self._model, self._flush, self._recording = weakref.ref(model), flush, recording
+        self._known, self._beside = set[str](), set[str]()  # written, warned of
+        # The second is true if a model was asked since the last finished step.
+        self._rest_until, self._asked = 0.0, False
         self._answers = PaidAnswers()
         # Rows of the others, who may be gone when the step ends.
         self._met = {name: agent_row(m) for name, m in memories(model).items()}
-        self._scenes = SceneLog()
+        self._scenes, self._prompt_files = SceneLog(), PromptFileLog()
         self._holding = Holding(super().closed)
         self._holding.begin_at(memories(model))
         self._writer: Writer | None = Writer(store, run)
@@ -308,6 +307,7 @@ class Recorder(Collector):
     ) -> None:
         changes, step = self.taken(), self.step or 0
         changes.agents = self._new_agents(changes.opened)
+        changes.prompt_files = self._prompt_files.rows(self, step)
         state = self._snapshot(step) if resumable else None
         assert self._writer is not None
         try:

@@ -251,6 +251,7 @@ class StepBatch:
             ],
             scenes=changes.scenes,
             agents=changes.agents,
+            prompt_files=changes.prompt_files,
             measures=changes.measures,
             responses=changes.responses,
             vectors=[row_of(key, vector) for key, vector in changes.vectors],

@@ -1,0 +1,185 @@
+"""How many tokens the prompts of one village have, for each kind of memory.
+
+    python -m benchmarks.prompts [--steps 12] [--show consolidate extract …] [--json]
+
+Five people with names talk, act and look around for twelve steps; the offline rules
+answer. Counted are the tokens (of OpenAI's ``cl100k_base``) of all requests of the
+memories, and of what the agents are shown of their memory in each step. ``--show`` prints
+the last request of each of these tasks. The script runs on older versions of the package
+as well, so that they can be compared: ``git stash``, a worktree, or a second clone.
+"""
+
+import argparse
+import json
+import os
+from functools import cache
+from typing import Any
+
+os.environ.setdefault("OPENAI_API_KEY", "none")  # Mesa-LLM wants one for each agent
+
+import litellm
+import mesa
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from benchmarks.tables import show
+from mesa_memory import (
+    ConversationMemory,
+    EpisodicMemory,
+    FactMemory,
+    ImpressionMemory,
+    LongTermMemory,
+    NarrativeMemory,
+    OfflineLLM,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+)
+from mesa_memory.layers import Reflection
+
+PEOPLE = {
+    "Ada": "You are Ada, the miller. You want the flour ground before winter.",
+    "Bram": "You are Bram, the smith. You owe Ada ten crowns.",
+    "Cleo": "You are Cleo, the innkeeper. You like to know everything.",
+    "Dov": "You are Dov, a carter. You look for work.",
+    "Esra": "You are Esra, the healer. You trust nobody who brings good news.",
+}
+SAID = (
+    "The wheel of the mill is cracked, so there will be no flour before January.",
+    "I can lend you ten crowns until spring, if you help with the hay.",
+    "Agreed. January it is.",
+    "A stranger asked for the way to the mill; his name is Veit.",
+    "You should have asked me. I do not want to talk to you for a while.",
+    "The new wheel is ordered, it comes on a cart from the north.",
+    "Who told you that the well is poisoned? I drank from it this morning.",
+)
+DONE = (
+    {"name": "harvest", "result": "0 sacks of wheat"},
+    {"name": "repair the wheel", "result": "the crack is closed for now"},
+    {"name": "go to the market", "result": "sold 3 sheep for 12 crowns"},
+)
+MEMORIES: dict[str, Any] = {
+    "short term": ShortTermMemory,
+    "STLT": lambda agent: STLTMemory(agent, short_term_capacity=3),
+    "long term": LongTermMemory,
+    "episodic": EpisodicMemory,
+    "reflection": lambda agent: EpisodicMemory(
+        agent, reflection=Reflection.direct(last=12), reflect_threshold=20
+    ),
+    "impression": lambda agent: ImpressionMemory(agent, update_every=3),
+    "conversation": ConversationMemory,
+    "fact": FactMemory,
+    "narrative": NarrativeMemory,
+}
+
+
+class Villager(LLMAgent):
+    """Says something on most days, acts on some, and reads its memory."""
+
+    def step(self) -> None:  # noqa: D102
+        day, me = self.model.steps, self.unique_id
+        others = [one for one in self.model.people if one is not self]
+        near = {
+            f"Villager {one.unique_id}": {"position": [me, day]} for one in others[:2]
+        }
+        sight = {"self_state": {"location": [me, day]}, "local_state": near}
+        self.memory.add_to_memory("observation", sight)
+        if (day + me) % 4:
+            heard = others if not (day + me) % 5 else [others[(day * me) % len(others)]]
+            self.send_message(SAID[(day + me) % len(SAID)], heard)
+        else:
+            action = DONE[(day + me) % len(DONE)]
+            calls = [{"name": action["name"], "response": action["result"]}]
+            self.memory.add_to_memory("action", {"tool_calls": calls})
+        shown = self.memory.get_prompt_ready()
+        parts = shown if isinstance(shown, list) else [shown]
+        self.model.shown += sum(tokens(part) for part in parts)
+
+
+class Village(mesa.Model):
+    """Five people with the same kind of memory."""
+
+    def __init__(self, memory: Any) -> None:
+        super().__init__(rng=1)
+        self.shown = 0
+        self.asked = Asked()
+        configure(self, llm=self.asked)
+        self.people = []
+        for name, role in PEOPLE.items():
+            person = Villager(
+                self, CoTReasoning, llm_model="openai/none", system_prompt=role
+            )
+            person.name = name
+            person.memory = memory(person)
+            self.people.append(person)
+
+    def step(self) -> None:  # noqa: D102
+        for person in self.people:
+            person.step()
+
+
+class Asked(OfflineLLM):
+    """Answers by rules and keeps the requests."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[Any] = []
+
+    def complete(self, request: Any) -> Any:  # noqa: D102
+        self.requests.append(request)
+        return super().complete(request)
+
+
+@cache
+def tokens(text: str) -> int:
+    """Tokens of a text for OpenAI's models."""
+    return len(litellm.encoding.encode(text))
+
+
+def measured(name: str, steps: int) -> tuple[dict[str, Any], list[Any]]:
+    """The row of one kind of memory, and its requests."""
+    village = Village(MEMORIES[name])
+    for _ in range(steps):
+        village.step()
+    for person in village.people:
+        person.memory.get_prompt_ready()
+    requests = village.asked.requests
+    sent = sum(
+        tokens(str(message["content"])) for r in requests for message in r.messages()
+    )
+    row = {
+        "memory": name,
+        "requests": len(requests),
+        "tokens_asked": sent,
+        "tokens_shown": village.shown,
+        "total": sent + village.shown,
+    }
+    return row, requests
+
+
+def main() -> None:
+    """Prints the table, and the last request of the tasks that are named."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--show", nargs="*", default=[])
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    rows, last = [], {}
+    for name in MEMORIES:
+        row, requests = measured(name, options.steps)
+        rows.append(row)
+        last |= {request.purpose: request for request in requests}
+    keys = ("requests", "tokens_asked", "tokens_shown", "total")
+    rows.append({"memory": "all", **{key: sum(r[key] for r in rows) for key in keys}})
+    if options.json:
+        print(json.dumps(rows, indent=1))
+    else:
+        show("Tokens of the prompts of one village", rows, 0)
+    for purpose in options.show:
+        print(f"\n== {purpose}\n")
+        for message in last[purpose].messages():
+            print(f"[{message['role']}]\n{message['content']}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""A run records from which prompt files its models and agents were told, once each."""
+
+import logging
+
+import pytest
+
+from mesa_memory import STLTMemory, configure, open_run, resume
+from mesa_memory.core.wording import ENGLISH, Wording
+from tests.support.models import Citizen, Town
+
+
+class Digging(Town):
+    """A town in which two people dig and remember it in summaries."""
+
+    def __init__(self, file, prompts=None, language="en"):
+        super().__init__()
+        configure(self, llm="offline", record=file, prompts=prompts, language=language)
+        for _ in range(2):
+            agent = Citizen(self)
+            agent.memory = STLTMemory(
+                agent, short_term_capacity=1, consolidation_capacity=1
+            )
+
+    def step(self):
+        for agent in self.agents:
+            agent.memory.add_to_memory("action", {"done": f"dug {self.steps}"})
+            agent.memory.process_step()
+
+
+def lived(file, steps=4, **given):
+    model = Digging(file, **given)
+    for _ in range(steps):
+        model.step()
+    configure(model, record=None)
+    return open_run(file)
+
+
+def folder(place, said):
+    place.mkdir(exist_ok=True)
+    (place / "consolidate.md").write_text(f"## system\n\n{said}\n")
+    return str(place)
+
+
+def test_a_run_has_each_file_that_it_used_once_with_its_text(tmp_path):
+    run = lived(tmp_path / "run.sqlite")
+    rows = run.prompt_files(as_records=True)
+    found = {row["name"]: row for row in rows}
+    assert len(found) == len(rows)
+    assert {"common", "consolidate"} <= set(found)
+    assert "grade" not in found
+    told = found["consolidate"]
+    assert (told["language"], told["hash"]) == ("en", ENGLISH.files["consolidate"].hash)
+    assert "## system\n\n" in told["text"]
+    assert "{{ summary" in told["text"]
+
+
+def test_an_own_text_is_recorded_with_the_parts_that_it_leaves_alone(tmp_path):
+    own = folder(tmp_path / "own", "Keep it short.")
+    run = lived(tmp_path / "run.sqlite", prompts=own)
+    (row,) = [
+        r for r in run.prompt_files(as_records=True) if r["name"] == "consolidate"
+    ]
+    assert "Keep it short." in row["text"]
+    assert "## prompt" in row["text"]
+    assert row["hash"] == Wording(folder=own).files["consolidate"].hash
+    assert row["hash"] != ENGLISH.files["consolidate"].hash
+
+
+@pytest.mark.parametrize("said", ["Keep it short.", "Keep it long."])
+def test_a_run_that_goes_on_with_another_text_says_so_and_records_both(
+    tmp_path, caplog, said
+):
+    file, own = tmp_path / "run.sqlite", folder(tmp_path / "own", "Keep it short.")
+    lived(file, prompts=own)
+    folder(tmp_path / "own", said)
+    with caplog.at_level(logging.WARNING, "mesa_memory"):
+        model = resume(Digging, file, prompts=own, file=file)
+    for _ in range(3):
+        model.step()
+    configure(model, record=None)
+    rows = open_run(file).prompt_files(as_records=True)
+    texts = [row["text"] for row in rows if row["name"] == "consolidate"]
+    told = "en/consolidate.md is not what it was" in caplog.text
+    assert told is (len(texts) == 2) is (said == "Keep it long.")
