@@ -19,6 +19,7 @@ from mesa_memory.cli.export import copy, export
 from mesa_memory.cli.inspect import inspect
 from mesa_memory.cli.output import Output
 from mesa_memory.cli.progress import say_loading
+from mesa_memory.cli.prompts import prompts
 from mesa_memory.cli.report import report
 from mesa_memory.cli.study import study
 from mesa_memory.examples import EXAMPLES
@@ -103,6 +104,6 @@ def batch(
 
 for _command in (
     *(demo, study, estimate, inspect, report, cost, dashboard, diff),
-    *(copy, export),
+    *(copy, export, prompts),
 ):
     main.add_command(_command)

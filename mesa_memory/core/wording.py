@@ -3,7 +3,7 @@
 A file is Markdown with a part under each heading ``## name``. A part is a Jinja template;
 what stands before the first heading is for readers. The English file of a name says there
 which values its parts are given: ``Needs:`` those that must be used somewhere in the file,
-``May use:`` the others. Code chooses the values, files choose the words.
+``May use:`` the others. A task's parts may also use ``me`` and ``role``. Code chooses the values, files choose the words.
 """
 
 import hashlib
@@ -22,6 +22,10 @@ from mesa_memory.errors import PromptFileError
 FOLDER = Path(__file__).parents[1] / "prompts"
 #: every other language has the files and parts of this one
 FIRST_LANGUAGE = "en"
+
+#: the values that all parts of a task are given: the agent's name, the beginning of its
+#: system prompt
+WHOSE = frozenset({"me", "role"})
 
 _HEADING = re.compile(r"^## (.+?)[ \t]*$", re.MULTILINE)
 _VALUES = re.compile(r"^(Needs|May use): (.*)$", re.MULTILINE)
@@ -54,6 +58,8 @@ class PromptFile:
         }
         self.needed: set[str] = told.get("Needs", set())
         self.allowed = self.needed | told.get("May use", set())
+        if "system" in self.parts:
+            self.allowed |= WHOSE
 
     @property
     def text(self) -> str:

@@ -20,7 +20,7 @@ from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.text import replies
 from mesa_memory.core.text.thinking import answers
 from mesa_memory.core.validate import checked_int
-from mesa_memory.core.wording import ENGLISH, Wording
+from mesa_memory.core.wording import ENGLISH, WHOSE, Wording
 from mesa_memory.errors import BadReply, ContentFiltered, DuplicatePurpose
 from mesa_memory.tasks.described import described
 
@@ -148,12 +148,14 @@ class Task:
         """
         system = self._system
         if system is None:
-            who = wording_of(inputs)(self.purpose, "system", **inputs)
+            who = wording_of(inputs)(
+                self.purpose, "system", **{**whose(inputs), **inputs}
+            )
         else:
             who = system if isinstance(system, str) else system(inputs)
         own = step_prompt.strip() if isinstance(step_prompt, str) else ""
-        whose = {"me": inputs.get("me", ""), "role": inputs.get("role", "")}
-        return wording_of(inputs)("common", "system", who=who, task=own, **whose)
+        given = {"who": who, "task": own, **whose(inputs)}
+        return wording_of(inputs)("common", "system", **given)
 
     def prompt(self, inputs: Inputs) -> str:
         """The prompt.
@@ -163,7 +165,9 @@ class Task:
         """
         if self._prompt is None:
             values = inputs if self._values is None else self._values(inputs)
-            return wording_of(inputs)(self.purpose, "prompt", **values)
+            return wording_of(inputs)(
+                self.purpose, "prompt", **{**whose(inputs), **values}
+            )
         text = self._prompt(inputs)
         if not isinstance(text, str):
             raise TypeError(
@@ -253,6 +257,11 @@ class Task:
 def wording_of(inputs: Inputs) -> Wording:
     """The words in which a request is asked; English if the inputs name no others."""
     return inputs.get("wording") or ENGLISH
+
+
+def whose(inputs: Inputs) -> dict[str, Any]:
+    """Whose memory a request is about; empty texts if the inputs do not say."""
+    return {name: inputs.get(name, "") for name in sorted(WHOSE)}
 
 
 def bulleted(lines: Sequence[str]) -> list[str]:
