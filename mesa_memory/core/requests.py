@@ -18,6 +18,7 @@ from mesa_memory.core.embedding import EmbedRequest
 from mesa_memory.core.fault_table import FailedAttempt
 from mesa_memory.core.text import replies
 from mesa_memory.core.validate import token_count
+from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.errors import BadReply, ContentFiltered, EmbedderError, LLMError
 
 type Flow[T] = Generator["Effect", Any, T]
@@ -60,6 +61,11 @@ class LLMRequest:
     refusal: replies.Refusal | None = field(default=None, compare=False, repr=False)
 
     @property
+    def wording(self) -> Wording:
+        """The words in which it is asked."""
+        return self.inputs.get("wording") or ENGLISH
+
+    @property
     def where(self) -> dict[str, Any]:
         """The arguments of an ``LLMError`` about it."""
         return {"purpose": self.purpose, "agent": self.agent, "step": self.step}
@@ -95,12 +101,13 @@ class LLMRequest:
         prompt, again = self.prompt, []
         if self.repair:
             reply, problem = self.repair
+            again_asked = replies.repair_prompt(problem, self.wording)
             if replies.copies_example(reply, prompt):
                 prompt = replies.unlike_json(prompt)
             else:
                 again = [
                     {"role": "assistant", "content": reply},
-                    {"role": "user", "content": replies.repair_prompt(problem)},
+                    {"role": "user", "content": again_asked},
                 ]
         return [
             {"role": "system", "content": self.system},
@@ -332,7 +339,8 @@ def ask(
                 raise BadReply(said, **where) from problem
             # Some providers refuse an empty message.
             shown = (reply.text or "(nothing)")[: replies.REPAIR_CHARS]
-            request = replace(request, repair=(shown, str(problem)))
+            told = problem.told(request.wording)
+            request = replace(request, repair=(shown, told))
 
 
 def gather[T](flows: Iterable[Flow[T]]) -> Flow[list[T | Fault]]:

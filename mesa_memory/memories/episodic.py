@@ -154,7 +154,8 @@ class EpisodicMemory(RecallMixin, MemoryModule):
     @property
     def system_prompt(self) -> str:
         """The grader's rubric, with the agent's task of this moment."""
-        return self.instructions(GRADE, {"top": self._grader.top})
+        grader = self._grader
+        return self.instructions(GRADE, {"top": grader.top, **grader.unnamed})
 
     def instant(self) -> bool:
         """See ``MemoryModule``; without a model, embedding alone may take time."""

@@ -108,15 +108,10 @@ def checked(
     """
     if all(number is None for number in numbers):
         if len(numbers) != count:
-            raise Unusable(
-                f"{count} {answer}s were asked for, {len(numbers)} came; give each "
-                f"{item}'s number with its {answer}"
-            )
+            raise Unusable(f"count {item}", most=count, count=len(numbers))
         return range(1, count + 1)
     known = {n for n in numbers if n is not None and 1 <= n <= count}
     if len(known) < len(numbers):
-        raise Unusable(
-            f"the {item}s have the numbers 1 to {count}, each once; "
-            f"got {shorten(str(numbers), 80)}"
-        )
+        got = shorten(str(numbers), 80)
+        raise Unusable(f"numbers {item}", most=count, got=got)
     return numbers

@@ -6,12 +6,12 @@ in one request. Offline the recap is made of the most important events, word for
 
 from typing import Any
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, field_validator
 
 from mesa_memory.core.render import shorten
 from mesa_memory.core.text.replies import check_text
 from mesa_memory.tasks.base import Inputs, Task, by_step
-from mesa_memory.tasks.consolidate import WORD_CHARS, most_important, sentence
+from mesa_memory.tasks.consolidate import most_important, sentence, word_limit
 from mesa_memory.tasks.grounding import check_summary
 
 #: events that a recap tells if there is no model
@@ -25,14 +25,14 @@ _NOTHING = ("", "none", "null", "n/a", "-")
 class Recap(BaseModel):
     """A recap of a chapter."""
 
-    summary: str = Field(description="The recap, 2 to 3 sentences, plain text")
+    summary: str
 
 
 class Judged(BaseModel):
     """A decision on a chapter: complete with its recap, or not yet."""
 
-    complete: bool = Field(description="true if the chapter is complete")
-    recap: str | None = Field(None, description="The recap, 2 to 3 sentences, or null")
+    complete: bool
+    recap: str | None = None
 
     @field_validator("recap", mode="before")
     @classmethod
@@ -47,26 +47,15 @@ def schema(inputs: Inputs) -> type[BaseModel]:
     return Judged if inputs["judge"] else Recap
 
 
-def prompt(inputs: Inputs) -> str:
-    """Asks for the recap of ``lines`` (step, line; oldest first), after ``story``."""
-    size = f"2 to 3 sentences, at most {inputs['max_chars'] // WORD_CHARS} words"
-    if inputs["judge"]:
-        asked = (
-            "Is this chapter complete: is what it is about settled, or has something "
-            f"else begun? If it is, write its recap, in {size}. "
-            'Reply with JSON only: {"complete": true, "recap": "…"} or '
-            '{"complete": false, "recap": null}'
-        )
-    else:
-        asked = (
-            f"The summary of this chapter, in {size}. "
-            'Reply with JSON only: {"summary": "…"}'
-        )
-    return (
-        f"The story before and until now:\n- {inputs['story'] or '(it begins here)'}\n\n"
-        f"What happened in chapter {inputs['number']}, oldest first:\n"
-        f"{by_step(inputs['lines'])}\n\n{asked}"
-    )
+def values(inputs: Inputs) -> dict[str, Any]:
+    """The values of the prompt."""
+    return {
+        "story": inputs["story"],
+        "number": inputs["number"],
+        "judge": inputs["judge"],
+        "events": by_step(inputs["lines"]),
+        "words": word_limit(inputs["max_chars"]),
+    }
 
 
 def check(reply: Any, inputs: Inputs) -> str | None:
@@ -97,16 +86,4 @@ def offline(inputs: Inputs) -> dict[str, Any]:
 
 #: inputs: ``number`` of the chapter; ``story`` so far; ``lines`` (step, line) of its
 #: events; ``judge`` whether it is complete; ``max_chars`` of the recap
-CHAPTER = Task(
-    "chapter",
-    schema,
-    system=(
-        "You write the recap of one chapter in the life of one agent in a simulation. "
-        "It is kept as it is for ever. Tell what happened in the chapter and what came "
-        "of it; the story before it is there so that you understand it. Keep names, "
-        "numbers, places, promises and who said what. Write plain text, no headings."
-    ),
-    prompt=prompt,
-    check=check,
-    offline=offline,
-)
+CHAPTER = Task("chapter", schema, values=values, check=check, offline=offline)

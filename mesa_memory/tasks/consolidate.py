@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from mesa_memory.core.render import shorten
 from mesa_memory.tasks.base import Inputs, Task, by_step
@@ -21,8 +21,8 @@ BULLET = " • "
 SUMMARY_CHARS = 1500
 #: longest event in it
 EVENT_CHARS = 240
-#: characters of the longest summary for which one word is asked
-WORD_CHARS = 16
+#: characters of a word, with the space after it, as models count the words they may write
+WORD_CHARS = 6.5
 
 _FENCED = re.compile(r"^```[\w-]*\n(.*?)(?:```)?$", re.DOTALL)
 
@@ -30,7 +30,7 @@ _FENCED = re.compile(r"^```[\w-]*\n(.*?)(?:```)?$", re.DOTALL)
 class Summary(BaseModel):
     """A running summary of what happened."""
 
-    summary: str = Field(description="The updated summary, plain text")
+    summary: str
 
     @classmethod
     def from_text(cls, text: str) -> "Summary":
@@ -51,17 +51,7 @@ def values(inputs: Inputs) -> dict[str, Any]:
 
 def word_limit(max_chars: int) -> int:
     """The words that fit so many characters."""
-    return max_chars // WORD_CHARS
-
-
-def doubt(inputs: Inputs) -> str:
-    """The mark of a text that rests on something stale."""
-    if not inputs.get("stale"):
-        return ""
-    return (
-        " (something that it rests on has changed: where it differs from what follows, "
-        "go by what follows)"
-    )
+    return int(max_chars / WORD_CHARS)
 
 
 def check(reply: Summary, inputs: Inputs) -> Summary:
@@ -117,15 +107,9 @@ CONSOLIDATE = Task("consolidate", Summary, values=values, check=check, offline=o
 STORY_SENTENCES = 5
 
 
-def story_prompt(inputs: Inputs) -> str:
-    """Asks to tell ``lines`` (step, line; oldest first) on in the story ``summary``."""
-    return (
-        f"The story so far{doubt(inputs)}:\n- {inputs['summary'] or '(it begins here)'}\n\n"
-        f"What happened then, oldest first:\n{by_step(inputs['lines'])}\n\n"
-        f"The story up to now, in fewer than {STORY_SENTENCES} sentences, at most "
-        f"{inputs['max_chars'] // WORD_CHARS} words. "
-        'Reply with JSON only: {"summary": "…"}'
-    )
+def story_values(inputs: Inputs) -> dict[str, Any]:
+    """``values``, and the ``sentences`` that the story stays below."""
+    return values(inputs) | {"sentences": STORY_SENTENCES}
 
 
 def story_offline(inputs: Inputs) -> dict[str, Any]:
@@ -144,19 +128,7 @@ def story_offline(inputs: Inputs) -> dict[str, Any]:
 
 #: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``; ``stale`` if
 #: something that the summary rests on does not hold any more
-STORY = Task(
-    "story",
-    Summary,
-    system=(
-        "You tell the story of one agent in a simulation, as it lives through it. Take "
-        "the story so far and what happened then, and tell both as one short story. "
-        "Keep names, numbers, places, promises, plans and who said what; what newer "
-        "events correct is told as it is now. Write plain text, no headings."
-    ),
-    prompt=story_prompt,
-    check=check,
-    offline=story_offline,
-)
+STORY = Task("story", Summary, values=story_values, check=check, offline=story_offline)
 
 
 def most_important(lines: Sequence[str], count: int) -> list[int]:

@@ -10,11 +10,11 @@ from typing import Any
 from mesa_memory.core.render import shorten
 from mesa_memory.tasks.base import Inputs, Task, by_step
 from mesa_memory.tasks.consolidate import (
-    WORD_CHARS,
     Summary,
     check,
     most_important,
     sentence,
+    word_limit,
 )
 
 #: begins the lines of what the agent said itself
@@ -23,15 +23,13 @@ OWN_PREFIX = "You say: "
 SUMMARY_LINES = 2
 
 
-def prompt(inputs: Inputs) -> str:
-    """Asks ``me`` for a summary of ``lines`` (step, line), said with ``others``."""
-    return (
-        f"You are {inputs['me']}. You talked with {inputs['others']}, and the "
-        "conversation is over. What you said and heard, oldest first:\n"
-        f"{by_step(inputs['lines'])}\n\n"
-        f"At most {inputs['max_chars'] // WORD_CHARS} words. Reply with JSON only: "
-        '{"summary": "…"}'
-    )
+def values(inputs: Inputs) -> dict[str, Any]:
+    """The values of the prompt: ``others``, ``events``, ``words``."""
+    return {
+        "others": inputs["others"],
+        "events": by_step(inputs["lines"]),
+        "words": word_limit(inputs["max_chars"]),
+    }
 
 
 def offline(inputs: Inputs) -> dict[str, Any]:
@@ -55,16 +53,5 @@ def _told(line: str) -> str:
 #: inputs: ``me`` and ``others`` as texts name them; ``lines`` (step, line) of what was
 #: said, oldest first; ``max_chars`` of the summary
 CONVERSATION = Task(
-    "conversation",
-    Summary,
-    system=(
-        "You are one agent in a simulation and remember a conversation. Write the "
-        'summary of it in 2 to 3 sentences, in the first person ("I"), from your own '
-        "point of view: what you learned, promised, agreed or were refused, and how "
-        "you see it. Keep names, numbers, places and times. Say nothing that you did "
-        "not say or hear. Write plain text, no headings."
-    ),
-    prompt=prompt,
-    check=check,
-    offline=offline,
+    "conversation", Summary, values=values, check=check, offline=offline
 )

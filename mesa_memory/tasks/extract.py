@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, field_validator
 
 from mesa_memory.core.text.replies import Unusable, check_text
-from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted, numbered
+from mesa_memory.tasks.base import Inputs, Schema, Task
 from mesa_memory.tasks.by_number import ListReply, Numbers
 from mesa_memory.tasks.consolidate import BULLET
 from mesa_memory.tasks.consolidate import offline as consolidated
@@ -30,17 +30,17 @@ SUMMARY_CHARS, SUMMARY_SENTENCES = 1200, 5
 class StatedFact(BaseModel):
     """One thing that an event states."""
 
-    subject: str = Field(description="Whom or what it is about, by name")
-    attribute: str = Field(description="Which attribute, one or two words")
-    value: str = Field(description="Its value, a few words")
-    speaker: str = Field("", description="Whose words; empty if it was seen")
-    sources: Numbers = Field(description="Numbers of the lines that state it")
-    holds: bool = Field(True, description="false if it does not hold (any more)")
-    changed: bool = Field(False, description="true if it is said to have changed")
-    several: bool = Field(False, description="true if it can have several at once")
-    fact: bool = Field(True, description="false for opinion, question, wish, joke")
-    stable: bool = Field(True, description="false if it passes within the day")
-    useful: bool = Field(True, description="false if it will not matter later")
+    subject: str
+    attribute: str
+    value: str
+    speaker: str = ""
+    sources: Numbers
+    holds: bool = True
+    changed: bool = False
+    several: bool = False
+    fact: bool = True
+    stable: bool = True
+    useful: bool = True
 
     @field_validator("subject", "attribute", "value", "speaker", mode="before")
     @classmethod
@@ -62,7 +62,7 @@ class Extraction(ListReply):
 class SummarisedExtraction(Extraction):
     """The facts that events state, and a summary brought up to date."""
 
-    summary: str = Field(description="Three to five sentences, plain text")
+    summary: str
 
 
 @dataclass(frozen=True)
@@ -122,44 +122,14 @@ def schema(inputs: Inputs) -> Schema:
     return Extraction if inputs["summary"] is None else SummarisedExtraction
 
 
-def prompt(inputs: Inputs) -> str:
-    """Asks for the facts of the events; numbers go on from events to known facts."""
-    lines = [*inputs["lines"], *(fact["line"] for fact in inputs["known"])]
-    rows, count = numbered(lines), len(inputs["lines"])
-    summary = inputs["summary"]
-    before = ["Summary so far:", *bulleted([summary or "(none yet)"])]
-    wanted = (
-        "Also write the updated summary of what this agent knows and has lived through, "
-        "three to five sentences. "
-    )
-    form = (
-        '{"facts": [{"subject": "…", "attribute": "…", "value": "…", "speaker": "…", '
-        '"sources": [1], "holds": true, "changed": false, "several": false, '
-        '"fact": true, "stable": true, "useful": true}]'
-    )
-    return "\n".join(
-        [
-            f"The agent that remembers: {inputs['me']}.",
-            *(before if summary is not None else []),
-            "Events, oldest first:",
-            *rows[:count],
-            "Known facts (those marked (?) rest on something that has changed):",
-            *(rows[count:] or ["- (none yet)"]),
-            "",
-            "Which facts do the events state? For each: subject (a name; never I or "
-            "you), attribute (one or two words, named as in the known facts if it is the "
-            "same), value, speaker (whose words; empty if the agent saw it itself), "
-            "sources (numbers of the events that state it, and of known facts that it "
-            "follows from). holds is false if it is said not to be so, or not any more; "
-            "changed is true if it is said to have changed; several is true if the "
-            "subject can have several such values at once. fact, stable and useful say "
-            "whether it is a fact, lasts for more than a day, and will matter later. "
-            + wanted * (summary is not None)
-            + "Reply with JSON only: "
-            + form
-            + (', "summary": "…"}' if summary is not None else "}"),
-        ]
-    )
+def values(inputs: Inputs) -> dict[str, Any]:
+    """The values of the prompt; numbers go on from events to known facts."""
+    return {
+        "lines": inputs["lines"],
+        "known": [fact["line"] for fact in inputs["known"]],
+        "summarise": inputs["summary"] is not None,
+        "summary": inputs["summary"],
+    }
 
 
 def check(reply: Extraction, inputs: Inputs) -> Extracted:
@@ -185,10 +155,7 @@ def check(reply: Extraction, inputs: Inputs) -> Extracted:
             )
         )
     if found and not any(candidate.sources for candidate in found):
-        raise Unusable(
-            f"no fact names an event that was listed; sources must be numbers from 1 to "
-            f"{events}"
-        )
+        raise Unusable("no event", most=events)
     summary = getattr(reply, "summary", None)
     if summary is not None:
         summary = _flat(summary)
@@ -212,12 +179,9 @@ def _check_item(item: StatedFact) -> None:
     for name, limit in longest.items():
         text = getattr(item, name)
         if not text.strip():
-            raise Unusable(f"the {name} of a fact was empty")
+            raise Unusable("empty", name=name)
         if len(text) > limit:
-            raise Unusable(
-                f"the {name} of a fact has {len(text)} characters; at most {limit} are "
-                "allowed"
-            )
+            raise Unusable("too long", name=name, chars=len(text), most=limit)
 
 
 def _flat(text: str) -> str:
@@ -252,16 +216,4 @@ def offline(inputs: Inputs) -> dict[str, Any]:
 #: each the speaker (empty if there is none) and the words; ``known``, facts with
 #: ``line``, ``subject``, ``attribute`` and ``value``; the ``summary`` so far, or None if
 #: none is wanted
-EXTRACT = Task(
-    "extract",
-    schema,
-    system=(
-        "You note for one agent in a simulation which facts its experiences state: about "
-        "people, places, offices, belongings, relations, plans and itself. State "
-        "nothing that the events do not say; leave out what is not about the world, such "
-        "as greetings. If two speakers say different things, note both."
-    ),
-    prompt=prompt,
-    check=check,
-    offline=offline,
-)
+EXTRACT = Task("extract", schema, values=values, check=check, offline=offline)

@@ -21,7 +21,7 @@ from pydantic import (
 from mesa_memory.core.content import words
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.text.replies import Unusable
-from mesa_memory.tasks.base import Inputs, Task, bulleted, numbered
+from mesa_memory.tasks.base import Inputs, Task
 from mesa_memory.tasks.by_number import checked, in_lines, list_schema, named, whole
 
 #: how models name the two numbers of a grade
@@ -35,25 +35,6 @@ _LINE = re.compile(
     r"(?:\W*grade\W*|\**\s*)(\d{1,2})(?:\W*|\s*[-–—(:,|]\s*[^\W\d].*)",
     re.IGNORECASE,
 )
-#: what the grades of a scale mean, by its highest grade
-_RUBRICS = {
-    # the scale of Mesa-LLM's EpisodicMemory
-    5: (
-        "5 critical: new, changes what the agent should do\n"
-        "4 high: gives context that clearly improves decisions\n"
-        "3 moderate: useful, not essential\n"
-        "2 low: little relevance, or largely known\n"
-        "1 irrelevant: routine, no use later\n"
-    ),
-    # the scale of Park et al. 2023, section 4.1
-    10: (
-        "10 of the utmost importance, such as losing somebody or a turn of life\n"
-        "7 clearly important: changes plans or relations\n"
-        "4 of some importance: worth knowing later\n"
-        "1 mundane: routine, no use later\n"
-        "Use the grades between them as well.\n"
-    ),
-}
 #: words that mark an event as one to remember; counted, not weighed
 _CUES_TEXT = """
 accident afraid agree alarm alliance angry arrest attack betray break broke buy cancel
@@ -77,14 +58,10 @@ class Grade(BaseModel):
     """
 
     event: Annotated[
-        int | None,
-        BeforeValidator(whole),
-        WithJsonSchema({"type": "integer", "description": "Number of the event"}),
+        int | None, BeforeValidator(whole), WithJsonSchema({"type": "integer"})
     ]
     grade: Annotated[
-        int | None,
-        BeforeValidator(whole),
-        WithJsonSchema({"type": "integer", "description": "Its grade"}),
+        int | None, BeforeValidator(whole), WithJsonSchema({"type": "integer"})
     ]
 
     @model_validator(mode="before")
@@ -146,9 +123,7 @@ class Grades(BaseModel):
                 "event": {"type": "integer", "enum": [*range(1, cls.count + 1)]},
                 "grade": {"type": "integer", "enum": [*range(GRADE_MIN, cls.top + 1)]},
             }
-            said = f"For each event its number and one integer from 1 to {cls.top}"
-            listed = {"description": said, **list_schema(cls.count, parts)}
-            tree["properties"]["grades"] |= listed
+            tree["properties"]["grades"] |= list_schema(cls.count, parts)
         return tree
 
 
@@ -156,13 +131,6 @@ def _by_number(grades: dict) -> list[dict[str, Any]]:
     """Items of a mapping from event to grade."""
     found = [(_NUMBERED.fullmatch(str(key)), grade) for key, grade in grades.items()]
     return [{"event": m and m[1], "grade": grade} for m, grade in found]
-
-
-_AS_JSON = 'Reply with JSON only: {"grades": [{"event": 1, "grade": …}, …]}'
-_IN_LINES = (
-    "Reply with one line for each event and nothing else: the number of the event, a "
-    "colon and its grade."
-)
 
 
 def schema(inputs: Inputs) -> type[Grades]:
@@ -178,31 +146,14 @@ def _exactly(count: int, top: int, in_lines: bool) -> type[Grades]:
     return type(f"{name}Of{count}", (Grades,), {**own, "__doc__": Grades.__doc__})
 
 
-def system(inputs: Inputs) -> str:
-    """Rubric for importance from 1 to ``top``, 5 or 10."""
-    return (
-        "You rate how important events are for an agent in a simulation: how much "
-        "remembering each one helps it to understand its situation, decide and act.\n"
-        f"{_RUBRICS[inputs['top']]}"
-        "Judge the content only, not its style."
-    )
-
-
-def prompt(inputs: Inputs) -> str:
-    """Asks for one grade per event, as JSON or ``in_lines``."""
-    lines = [line for _, line in inputs["events"]]
-    context = inputs["context"]
-    known = ["The agent already remembers:", *bulleted(context), ""]
-    return "\n".join(
-        [
-            *(known if context else ()),
-            f"Rate the importance of these events ({len(lines)}):",
-            *numbered(lines),
-            "",
-            f"Give each event a grade, an integer from 1 to {inputs['top']}.",
-            _IN_LINES if inputs.get("in_lines") else _AS_JSON,
-        ]
-    )
+def values(inputs: Inputs) -> dict[str, Any]:
+    """The values of the prompt."""
+    return {
+        "events": [line for _, line in inputs["events"]],
+        "context": inputs["context"],
+        "top": inputs["top"],
+        "in_lines": bool(inputs.get("in_lines")),
+    }
 
 
 def check(reply: Grades, inputs: Inputs) -> dict[int, float]:
@@ -224,10 +175,7 @@ def by_place(reply: Grades, count: int) -> dict[int, float]:
         if number and grade is not None and GRADE_MIN <= grade <= reply.top:
             found[number - 1] = grade
     if not found:
-        raise Unusable(
-            f"the reply has to contain a grade; grades are whole numbers from {GRADE_MIN} to "
-            f"{reply.top}"
-        )
+        raise Unusable("no grade", most=reply.top)
     return found
 
 
@@ -266,6 +214,4 @@ def _cue_grade(kind: str, line: str) -> int:
 
 #: inputs: ``events`` (kind, line); ``top``, the highest grade; ``context``, lines that the
 #: agent remembers already, shown but not graded
-GRADE = Task(
-    "grade", schema, system=system, prompt=prompt, check=check, offline=offline
-)
+GRADE = Task("grade", schema, values=values, check=check, offline=offline)

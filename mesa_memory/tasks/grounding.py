@@ -39,12 +39,12 @@ def check_summary(text: str, inputs: Inputs) -> None:
         Unusable: worded for the model that wrote it.
     """
     if is_json(text):
-        raise Unusable("the text is JSON; write plain text")
+        raise Unusable("json text")
     if not speaks_to_user(text):
         return
     events = Terms.of("\n".join(_said(inputs)))
     if len(_shared(Terms.of(text), events)) <= 1:
-        raise Unusable("the text does not summarize the events; tell what they say")
+        raise Unusable("no summary")
 
 
 def doubt_of(text: str, inputs: Inputs) -> str:

@@ -25,14 +25,14 @@ from pydantic import (
 
 from mesa_memory.core.content import one_line, shorten, words
 from mesa_memory.core.text.replies import Unusable, check_text
-from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted
+from mesa_memory.core.wording import ENGLISH, Wording
+from mesa_memory.tasks.base import Inputs, Schema, Task, wording_of
 from mesa_memory.tasks.by_number import list_schema, named, whole
+from mesa_memory.tasks.consolidate import word_limit
 from mesa_memory.tasks.offline.terms import stems
 
 #: a sentence with one of these is said to, or about, those who hear it
 _TO_SOMEBODY = frozenset(["you", "your", "yours", "we", "us", "our", "ours"])
-#: what is said of an impression that rests on something that does not hold any more
-DOUBTFUL = " (may not hold: something that it rests on has changed)"
 #: so short a sentence, such as "Thanks a lot!", is said to somebody, too
 EXCLAMATION_WORDS = 4
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
@@ -54,9 +54,9 @@ HOSTILE = frozenset(_HOSTILE_TEXT.split())
 class Impression(BaseModel):
     """An agent's opinion of another one."""
 
-    text: str = Field(description="One sentence about the other agent")
-    sentiment: float = Field(ge=-1, le=1, description="-1 hostile to 1 friendly")
-    familiarity: float = Field(ge=0, le=1, description="0 stranger to 1 intimate")
+    text: str
+    sentiment: float = Field(ge=-1, le=1)
+    familiarity: float = Field(ge=0, le=1)
 
 
 #: how models name the number of the other agent
@@ -102,68 +102,31 @@ def schema(inputs: Inputs) -> Schema:
     return _several(len(inputs["others"])) if "others" in inputs else Impression
 
 
-def system(inputs: Inputs) -> str:
-    """Describes an impression to the model."""
-    if "others" not in inputs:
-        return (
-            "You form the impression that one agent in a simulation has of another "
-            "one. Update the previous impression with what happened since; do not "
-            "start anew."
-        )
-    return (
-        "You form the impressions that one agent in a simulation has of others. Update "
-        "each previous impression with what happened since with that agent; do not "
-        "start anew."
-    )
+def values(inputs: Inputs) -> dict[str, Any]:
+    """The values of the prompt, the same for one other agent and for several."""
+    several = "others" in inputs
+    others = inputs["others"] if several else [inputs]
+    return {
+        "observer": inputs["observer"],
+        "others": [_told(other, inputs["max_chars"]) for other in others],
+        "several": several,
+        "words": word_limit(inputs["max_chars"]),
+    }
 
 
-def prompt(inputs: Inputs) -> str:
-    """Asks ``observer`` for its impression of ``subject`` or each of ``others``."""
-    observer, max_chars = inputs["observer"], inputs["max_chars"]
-    most = f"at most {max_chars // 10} words"
-    if "others" not in inputs:
-        subject = inputs["subject"]
-        question = (
-            f"What does {observer} think of {subject} now? One sentence of {most} "
-            f"about {subject}, the sentiment towards {subject} from -1 (hostile) to 1 "
-            "(friendly), and how familiar they are from 0 (strangers) "
-            'to 1. Reply with JSON only: {"text": "…", "sentiment": 0.0, '
-            '"familiarity": 0.0}'
-        )
-        parts = [
-            f"Observer: {observer}. Other agent: {subject}.",
-            *_told(inputs, inputs),
-        ]
-        return "\n".join([*parts, "", question])
-    others = inputs["others"]
-    parts = [f"Observer: {observer}. Other agents ({len(others)}):", ""]
-    for number, other in enumerate(others, 1):
-        parts += [f"Other agent {number}: {other['subject']}."]
-        parts += [*_told(other, inputs), ""]
-    question = (
-        f"What does {observer} think of each of them now? For each of the {len(others)}, "
-        f"by its number: one sentence of {most} about that agent, the sentiment towards "
-        "it from -1 (hostile) to 1 (friendly), and how familiar they are from 0 "
-        '(strangers) to 1. Reply with JSON only: {"impressions": [{"other": 1, '
-        '"text": "…", "sentiment": 0.0, "familiarity": 0.0}, …]}'
-    )
-    return "\n".join([*parts, question])
-
-
-def _told(other: Mapping[str, Any], inputs: Inputs) -> list[str]:
-    """The previous impression of another agent and the later events, line by line."""
-    before = other["previous"]
+def _told(other: Mapping[str, Any], max_chars: int) -> dict[str, Any]:
+    """Another agent with the previous impression of it and the later events."""
+    before = other["previous"] or {"text": ""}
     # Only an impression that somebody has put there by hand is longer.
-    limit = 2 * inputs["max_chars"]
-    text = shorten(one_line(before["text"]), limit) if before else ""
-    if before and "stale" in before:
-        text += DOUBTFUL
-    return [
-        "Previous impression:",
-        f"- {text or '(none yet)'}",
-        "What happened since, oldest first:",
-        *bulleted(other["since"]),
-    ]
+    text = shorten(one_line(before["text"]), 2 * max_chars)
+    return {
+        "subject": other["subject"],
+        "before": text,
+        "sentiment": before.get("sentiment", 0.0),
+        "familiarity": before.get("familiarity", 0.0),
+        "stale": "stale" in before,
+        "since": other["since"],
+    }
 
 
 def check(reply: Any, inputs: Inputs) -> Any:
@@ -213,7 +176,7 @@ def by_place(given: Sequence[Any], count: int, max_chars: int) -> dict[int, Impr
         numbers = [*range(1, count + 1)]
     times = Counter(numbers)
     found: dict[int, Impression] = {}
-    problem = f"give each of the {count} agents' number, 1 to {count}, as 'other'"
+    problem = Unusable("other numbers", most=count)
     for number, item in zip(numbers, given, strict=True):
         if number is None or not 1 <= number <= count or times[number] > 1:
             continue  # of two for one agent, nobody knows which is right
@@ -222,13 +185,15 @@ def by_place(given: Sequence[Any], count: int, max_chars: int) -> dict[int, Impr
             check_text(f"the text of {number}", one.text, max_chars)
         except ValidationError as error:
             where = error.errors(include_url=False, include_context=False)[0]
-            problem = f"{'.'.join(map(str, where['loc']))} of {number}: {where['msg']}"
+            place = f"{number}: {'.'.join(map(str, where['loc']))}"
+            told = f"{place}: {where['msg']}"
+            problem = Unusable("wrong form", where=place, problem=told)
         except Unusable as why:
-            problem = str(why)
+            problem = why
         else:
             found[number - 1] = one
     if not found:
-        raise Unusable(problem)
+        raise problem
     return found
 
 
@@ -238,13 +203,16 @@ def _named(number: Any, item: Any) -> Any:
 
 def offline(inputs: Inputs) -> dict[str, Any]:
     """An impression of each, as if it were the only one."""
+    wording = wording_of(inputs)
     if "others" not in inputs:
-        return offline_impression(inputs)
-    each = [offline_impression(other) for other in inputs["others"]]
+        return offline_impression(inputs, wording)
+    each = [offline_impression(other, wording) for other in inputs["others"]]
     return {"impressions": [{"other": n, **one} for n, one in enumerate(each, 1)]}
 
 
-def offline_impression(other: Mapping[str, Any]) -> dict[str, Any]:
+def offline_impression(
+    other: Mapping[str, Any], wording: Wording = ENGLISH
+) -> dict[str, Any]:
     """Sentiment by friendly and hostile words, familiarity by number of meetings."""
     previous = other["previous"] or {"sentiment": 0.0, "familiarity": 0.0}
     own = f" says to {other['subject']}: "
@@ -257,9 +225,10 @@ def offline_impression(other: Mapping[str, Any]) -> dict[str, Any]:
     mood = (
         "friendly" if sentiment > 0.1 else "hostile" if sentiment < -0.1 else "neutral"
     )
-    last = shorten(theirs[-1], 120) if theirs else "nothing new"
+    last = shorten(theirs[-1], 120) if theirs else ""
+    told = {"subject": other["subject"], "mood": mood, "last": last}
     return {
-        "text": f"{other['subject']} seems {mood}; lately: {last}",
+        "text": wording("impression", "offline seems", **told),
         "sentiment": sentiment,
         "familiarity": round(1 - stranger, 3),
     }
@@ -281,6 +250,4 @@ def _tone(line: str) -> int:
 #: its name, ``subject``, the ``previous`` impression's fields, or None (``stale`` among
 #: them if what it rests on has changed), ``since``, lines of what happened, oldest first, and ``meetings``, how many of them. Of several agents these
 #: four stand in ``others``, a mapping for each
-IMPRESS = Task(
-    "impression", schema, system=system, prompt=prompt, check=check, offline=offline
-)
+IMPRESS = Task("impression", schema, values=values, check=check, offline=offline)

@@ -6,10 +6,10 @@ model that is asked for it is often wrong (arXiv 2606.01435).
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, field_validator
 
 from mesa_memory.core.text.replies import Unusable
-from mesa_memory.tasks.base import Inputs, Task, numbered
+from mesa_memory.tasks.base import Inputs, Task
 from mesa_memory.tasks.by_number import ListReply
 from mesa_memory.tasks.offline.attributes import covers
 
@@ -20,9 +20,9 @@ ADD, UPDATE, DELETE, NONE = "ADD", "UPDATE", "DELETE", "NONE"
 class Decision(BaseModel):
     """The operation for a new statement."""
 
-    statement: int = Field(1, description="Number of the new statement")
+    statement: int = 1
     operation: Literal["ADD", "UPDATE", "DELETE", "NONE"]
-    fact: int | None = Field(None, description="Number of the known fact it is about")
+    fact: int | None = None
 
     @field_validator("operation", mode="before")
     @classmethod
@@ -38,26 +38,17 @@ class Decisions(ListReply):
     decisions: list[Decision]
 
 
-def prompt(inputs: Inputs) -> str:
-    """Asks for each new statement which known fact it is about, if any."""
-    new, known = inputs["new"], inputs["known"]
-    rows = numbered([*(each["line"] for each in new), *(f["line"] for f in known)])
-    count = len(new)
-    choices = [
-        f"Statement {number} may be about fact "
-        + " or ".join(str(count + place + 1) for place in each["may_be"])
-        + "."
-        for number, each in enumerate(new, 1)
-    ]
-    question = (
-        "Which is it for each statement? UPDATE: another value of the same thing as the "
-        "fact. DELETE: it says that the fact does not hold any more. NONE: it says the "
-        "same as the fact. ADD: it is about something else. Do not judge which of two is "
-        'newer or true. Reply with JSON only: {"decisions": [{"statement": 1, '
-        f'"operation": "UPDATE", "fact": {count + 1}}}]}}'
-    )
-    listed = ["New statements:", *rows[:count], "Known facts:", *rows[count:]]
-    return "\n".join([*listed, "", *choices, question])
+def values(inputs: Inputs) -> dict[str, Any]:
+    """The values of the prompt; numbers go on from statements to known facts."""
+    new, count = inputs["new"], len(inputs["new"])
+    return {
+        "new": [each["line"] for each in new],
+        "known": [each["line"] for each in inputs["known"]],
+        "choices": [
+            {"number": n, "facts": [count + place + 1 for place in each["may_be"]]}
+            for n, each in enumerate(new, 1)
+        ],
+    }
 
 
 def check(reply: Decisions, inputs: Inputs) -> list[tuple[str, int | None]]:
@@ -73,17 +64,15 @@ def check(reply: Decisions, inputs: Inputs) -> list[tuple[str, int | None]]:
     for number, each in enumerate(new, 1):
         decision = by_number.get(number)
         if decision is None:
-            raise Unusable(f"the decision on statement {number} is missing")
+            raise Unusable("no decision", count=number)
         if decision.operation == ADD:
             found.append((ADD, None))
             continue
         place = None if decision.fact is None else decision.fact - len(new) - 1
         if place not in each["may_be"]:
             numbers = [len(new) + choice + 1 for choice in each["may_be"]]
-            raise Unusable(
-                f"{decision.operation} of statement {number} must name a fact of "
-                f"{numbers}, got {decision.fact}"
-            )
+            given = {"operation": decision.operation, "got": decision.fact}
+            raise Unusable("wrong fact", count=number, numbers=numbers, **given)
         found.append((decision.operation, place))
     return found
 
@@ -110,14 +99,4 @@ def offline(inputs: Inputs) -> dict[str, Any]:
 #: inputs: ``known`` facts and ``new`` statements, each with ``line``, ``attribute``,
 #: ``value`` and ``holds``; of a new one ``may_be`` has the places of the known facts
 #: that it may be about
-JUDGE = Task(
-    "judge",
-    Decisions,
-    system=(
-        "You tell whether a new statement is about the same thing as a fact that one "
-        "agent in a simulation knows already."
-    ),
-    prompt=prompt,
-    check=check,
-    offline=offline,
-)
+JUDGE = Task("judge", Decisions, values=values, check=check, offline=offline)

@@ -7,29 +7,21 @@ from typing import Any
 from pydantic import BaseModel
 
 import mesa_memory.tasks.offline.themes as themes
-from mesa_memory.tasks.base import Inputs, Task, bulleted
+from mesa_memory.tasks.base import Inputs, Task, wording_of
 
 _WHOLE = re.compile(r"(?<!Agent )(?<!\w)[-+]?\d+(?![\d.]*\d)")
 _NUMBER = re.compile(r"(?<!Agent )(?<!\w)[-+]?\d+(?:\.\d+)?")
 
 
-def prompt(inputs: Inputs) -> str:
-    """Asks the ``question`` of ``memory`` (its text) and ``recalled`` (lines)."""
-    recalled, schema = inputs["recalled"], inputs.get("schema")
-    found = ["", "What the question brings to mind:", *bulleted(recalled)]
-    how = "Answer in plain text, in at most 100 words."
-    if schema is not None:
-        how = f"Answer with JSON only: {{{_fields(schema)}}}"
-    return "\n".join(
-        [
-            "The agent's memory:",
-            inputs["memory"].strip(),
-            *(found if recalled else ()),
-            "",
-            f"Question: {inputs['question']}",
-            how,
-        ]
-    )
+def values(inputs: Inputs) -> dict[str, Any]:
+    """The values of the prompt."""
+    schema = inputs.get("schema")
+    return {
+        "question": inputs["question"],
+        "memory": inputs["memory"].strip(),
+        "recalled": inputs["recalled"],
+        "fields": "" if schema is None else f"{{{_fields(schema)}}}",
+    }
 
 
 def offline(inputs: Inputs) -> Any:
@@ -40,7 +32,9 @@ def offline(inputs: Inputs) -> Any:
     """
     lines = [*inputs["memory"].splitlines(), *inputs["recalled"]]
     line, schema = themes.answer(inputs["question"], lines), inputs.get("schema")
-    if schema is None or line == themes.UNKNOWN_ANSWER:
+    if line is None:
+        return wording_of(inputs)("probe", "offline unknown")
+    if schema is None:
         return line
     said = _STEP.sub("", line)
     found = {n: _read(f.annotation, said) for n, f in schema.model_fields.items()}
@@ -80,13 +74,4 @@ def _schema(inputs: Inputs) -> Any:
 
 #: inputs: ``question``; ``memory``, what the agent is shown of it; ``recalled``, what
 #: the question brings to mind; ``schema``, of the answer, if it is no plain text
-PROBE = Task(
-    "probe",
-    _schema,
-    system=(
-        "You answer a question about one agent in a simulation as that agent, from its "
-        "memory alone. Say that you do not know what is not there."
-    ),
-    prompt=prompt,
-    offline=offline,
-)
+PROBE = Task("probe", _schema, values=values, offline=offline)

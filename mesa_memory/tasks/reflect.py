@@ -6,30 +6,26 @@ shown, so that every insight leads back to events.
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 import mesa_memory.tasks.offline.themes as themes
+from mesa_memory.core.content import shorten
 from mesa_memory.core.text.replies import Unusable, check_text
-from mesa_memory.tasks.base import Inputs, Task, numbered
+from mesa_memory.tasks.base import Inputs, Task, wording_of
 from mesa_memory.tasks.by_number import ListReply, Numbers
 from mesa_memory.tasks.offline.terms import supports
 
 #: longest insight, or question
 INSIGHT_CHARS = 400
-#: who reflects
-SYSTEM = (
-    "You are the reflective mind of one agent in a simulation. From statements "
-    "about what it has lived through you draw conclusions that go beyond any "
-    "single statement: about people, relations, causes, plans and the agent "
-    "itself. Conclude nothing that the statements do not support."
-)
+#: longest statement in an insight without a model
+LAST_CHARS = 160
 
 
 class Insight(BaseModel):
     """A conclusion from some of the listed statements."""
 
-    insight: str = Field(description="One sentence, plain text")
-    evidence: Numbers = Field(description="Numbers of the statements it rests on")
+    insight: str
+    evidence: Numbers
 
 
 class Insights(ListReply):
@@ -38,18 +34,9 @@ class Insights(ListReply):
     insights: list[Insight]
 
 
-def prompt(inputs: Inputs) -> str:
-    """Asks for insights and the numbers of the statements that they rest on."""
-    question = inputs["question"]
-    about = "To answer the question above, which" if question else "Which"
-    asked = ["Question:", f"- {question}", ""] if question else []
-    task = (
-        f"{about} insights, at most {inputs['count']}, follow from these statements? "
-        "For each one sentence, and the numbers of the statements it rests on. Reply "
-        'with JSON only: {"insights": [{"insight": "…", "evidence": [1, 2]}]}'
-    )
-    listed = numbered(inputs["lines"])
-    return "\n".join(["Statements, oldest first:", *listed, "", *asked, task])
+def values(inputs: Inputs) -> dict[str, Any]:
+    """The values of the prompt."""
+    return {**inputs, "question": inputs["question"] or ""}
 
 
 def check(reply: Insights, inputs: Inputs) -> list[tuple[str, list[int]]]:
@@ -77,10 +64,7 @@ def check(reply: Insights, inputs: Inputs) -> list[tuple[str, list[int]]]:
             (text, [p for p in evidence if supports(inputs["lines"][p], text)])
         )
     if not found:
-        raise Unusable(
-            "no insight names a statement that was listed; evidence must be numbers "
-            f"from 1 to {shown}"
-        )
+        raise Unusable("no evidence", most=shown)
     return found[: inputs["count"]]
 
 
@@ -92,7 +76,13 @@ def offline(inputs: Inputs) -> dict[str, Any]:
     return {
         "insights": [
             {
-                "insight": themes.insight(theme, lines, found[theme]),
+                "insight": wording_of(inputs)(
+                    "reflect",
+                    "offline insight",
+                    theme=theme,
+                    times=len(found[theme]),
+                    last=shorten(lines[found[theme][-1]], LAST_CHARS),
+                ),
                 "evidence": [position + 1 for position in found[theme]],
             }
             for theme in order[: inputs["count"]]
@@ -105,8 +95,7 @@ def offline(inputs: Inputs) -> dict[str, Any]:
 REFLECT = Task(
     "reflect",
     Insights,
-    system=SYSTEM,
-    prompt=prompt,
+    values=values,
     check=check,
     offline=offline,
     max_chars=INSIGHT_CHARS,
@@ -116,18 +105,7 @@ REFLECT = Task(
 class Questions(ListReply):
     """Questions of an agent about its own records."""
 
-    questions: list[str] = Field(description="One question each, plain text")
-
-
-def question_prompt(inputs: Inputs) -> str:
-    """Asks for questions worth a reflection."""
-    task = (
-        f"Which {inputs['count']} questions about the people and things in these "
-        "statements are the most worth answering? Ask only what the agent's memory may "
-        'answer. Reply with JSON only: {"questions": ["…"]}'
-    )
-    listed = numbered(inputs["lines"])
-    return "\n".join(["Statements, oldest first:", *listed, "", task])
+    questions: list[str]
 
 
 def question_check(reply: Questions, inputs: Inputs) -> list[str]:
@@ -138,7 +116,7 @@ def question_check(reply: Questions, inputs: Inputs) -> list[str]:
     """
     asked = list(dict.fromkeys(" ".join(text.split()) for text in reply.questions))
     if not asked:
-        raise Unusable("no question was asked")
+        raise Unusable("no question")
     chosen = asked[: inputs["count"]]
     for text in chosen:
         check_text("question", text, INSIGHT_CHARS)
@@ -148,15 +126,18 @@ def question_check(reply: Questions, inputs: Inputs) -> list[str]:
 def question_offline(inputs: Inputs) -> dict[str, Any]:
     """One question for each of the ``count`` most common themes of ``lines``."""
     found = list(themes.themes(inputs["lines"]))[: inputs["count"]]
-    return {"questions": [f"What is known about {theme}?" for theme in found]}
+    wording = wording_of(inputs)
+    return {
+        "questions": [
+            wording("questions", "offline question", theme=theme) for theme in found
+        ]
+    }
 
 
 #: inputs: ``lines``, the statements, oldest first; ``count``, the most questions
 QUESTIONS = Task(
     "questions",
     Questions,
-    system=SYSTEM,
-    prompt=question_prompt,
     check=question_check,
     offline=question_offline,
     max_chars=INSIGHT_CHARS,

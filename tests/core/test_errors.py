@@ -22,6 +22,7 @@ EXAMPLES = [
     errors.ParameterError("give it again", names=("llm",)),
     errors.StudyError("it did not work"),
     errors.EmptyDesign("give some values"),
+    errors.PromptFileError("the parts are: system"),
     errors.NotPicklable("use a function of a module", name="memory"),
     errors.StudyChanged("accept it", differences=("code: model.py",)),
     errors.WorkerLost("look at what it printed"),

@@ -173,7 +173,7 @@ def test_lines_of_one_step_stand_under_one_heading():
     assert (
         "oldest first:\nStep 2:\n- Agent 2 says: The bridge broke!\n- Agent 3" in prompt
     )
-    assert prompt.count("Step 2:") == 1 and "in at most 50 words" in prompt
+    assert prompt.count("Step 2:") == 1 and "at most 123 words" in prompt
 
 
 def test_a_greeting_in_the_place_of_a_summary_goes_back_with_the_reason():

@@ -10,6 +10,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -17,7 +18,10 @@ from pydantic import BaseModel, ValidationError
 from mesa_memory.core.render import shorten
 from mesa_memory.core.text.refusals import refuses
 from mesa_memory.core.text.thinking import answers, decision, thinks_only
+from mesa_memory.core.wording import ENGLISH, Wording, languages
 
+#: the prompt file with the reasons why a reply is refused
+REPAIR = "repair"
 #: the good ends of a reply, in the words of all known servers
 _GOOD_ENDS = frozenset([
     "", "none", "null", "stop", "stopped", "end_turn", "end", "eos", "eos_token",
@@ -48,8 +52,6 @@ MAX_WRAPPED_VALUES = 8
 #: longest reason that the model is given
 REASON_CHARS = 300
 
-#: in a prompt, what stands before the example of a reply, on its last line
-EXAMPLE_PREFIX = "Reply with JSON only: "
 #: where the model's own words belong in an example; and there, when it is shown again
 _BLANK, _OWN_WORDS = '"…"', "<text>"
 #: a text of a reply that is the blank, or begins with it
@@ -68,7 +70,6 @@ _PAGE = re.compile(
     r"|</(?:html|head|body|title|script|style|h1)>",
     re.IGNORECASE,
 )
-_AGAIN = "That reply could not be used"
 _NO_LETTERS = re.compile(r"[\W_]+")
 #: more than any of the following has
 _LETTERS = re.compile(r"(?:[\W_]*+[^\W_]){10}")
@@ -77,7 +78,29 @@ _NOTHING = ("", "none", "null", "na", "empty", "nothing", "undefined")
 
 
 class Unusable(ValueError):
-    """The reason that a reply is refused, worded for the model that sent it."""
+    """The reason that a reply is refused, worded for the model that sent it.
+
+    Args:
+        reason: a text, or the name of a part of the prompt file ``repair``.
+        **values: of that part.
+    """
+
+    def __init__(self, reason: str, **values: Any) -> None:
+        self.reason, self.values = reason, values
+        super().__init__(self.told(ENGLISH))
+
+    def told(self, wording: Wording) -> str:
+        """The reason in the words of a request."""
+        if not wording.has(REPAIR, self.reason):
+            return self.reason
+        return wording(REPAIR, self.reason, **self.values)
+
+    def __reduce__(self) -> tuple:
+        return _remade, (type(self), self.reason, self.values)
+
+
+def _remade(kind: type[Unusable], reason: str, values: dict[str, Any]) -> Unusable:
+    return kind(reason, **values)
 
 
 @dataclass
@@ -123,11 +146,11 @@ def check_end(reply: Any) -> None:
     """
     end = end_of(reply.finish)
     if end == FILTERED:
-        raise Filtered("the provider's content filter cut the reply")
+        raise Filtered("filtered")
     if end == BAD_OUTPUT:
-        raise Unusable("the provider could not read the reply as JSON")
+        raise Unusable("unreadable")
     if end not in (STOP, "tool_calls", "function_call"):
-        raise Unusable("the reply was cut off before its end; be shorter")
+        raise Unusable("cut off")
 
 
 def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
@@ -145,12 +168,12 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
     found = [_unquoted(answer) for answer in answers(text)]
     check_end(reply)
     if not found[0]:
-        raise Unusable("the reply was empty")
+        raise Unusable("empty reply")
     value = _unpacked(_validated(found, schema), schema)
     for name, item in value:
         if isinstance(item, str):
             if item == _description(schema, name):
-                raise Unusable(f"{name} is the description of the field, not its value")
+                raise Unusable("description", name=name)
             check_text(name, item, max_chars)
     return value
 
@@ -161,12 +184,9 @@ def _description(schema: type[BaseModel], name: str) -> str | None:
     return told.get(name) or schema.model_fields[name].description
 
 
-def repair_prompt(problem: str) -> str:
+def repair_prompt(problem: str, wording: Wording = ENGLISH) -> str:
     """The request to repair a refused reply."""
-    return (
-        f"{_AGAIN}: {problem}. "
-        "Answer again, with only the JSON object that was asked for."
-    )
+    return wording(REPAIR, "again", problem=problem)
 
 
 def copies_example(reply: str, prompt: str) -> bool:
@@ -180,19 +200,32 @@ def copies_example(reply: str, prompt: str) -> bool:
 def unlike_json(prompt: str) -> str:
     """The prompt with an example whose blanks cannot be taken for the answer.
 
-    A prompt without such an example is given back as it is.
+    The example is on the last line, from its first brace on. A prompt without one is given
+    back as it is.
     """
-    asked, form, example = prompt.rpartition(EXAMPLE_PREFIX)
-    if not form or "\n" in example:
-        return prompt
-    return asked + form + example.replace(_BLANK, _OWN_WORDS)
+    asked, brace, example = _parted(prompt)
+    return asked + brace + example.replace(_BLANK, _OWN_WORDS)
+
+
+def _parted(prompt: str) -> tuple[str, str, str]:
+    """A prompt up to the example on its last line, the example's brace and its rest."""
+    begins = prompt.rfind("\n") + 1
+    brace = prompt.find("{", begins)
+    if brace < 0:
+        return prompt, "", ""
+    return prompt[:brace], "{", prompt[brace + 1 :]
 
 
 def asks_again(message: str) -> bool:
     """True for the last message of a request that asks again, after a refused reply."""
-    _, form, example = message.rpartition(EXAMPLE_PREFIX)
-    copied = form and "\n" not in example and _OWN_WORDS in example
-    return bool(copied) or message.startswith(_AGAIN)
+    again = (_begins_again(language) for language in languages())
+    return _OWN_WORDS in _parted(message)[2] or message.startswith(tuple(again))
+
+
+@cache
+def _begins_again(language: str) -> str:
+    """The words before the problem in a request for another answer."""
+    return repair_prompt("\0", Wording(language)).partition("\0")[0]
 
 
 def _clean(text: str) -> str:
@@ -201,7 +234,7 @@ def _clean(text: str) -> str:
 
 def _validated(found: list[str], schema: type[BaseModel]) -> BaseModel:
     """The last JSON value that fits; else the bare text as the schema reads it."""
-    problem = "a JSON object is missing"
+    problem = Unusable("no object")
     values: list[Any] = []
     for text in found:
         values = _json_values(text)
@@ -218,7 +251,7 @@ def _validated(found: list[str], schema: type[BaseModel]) -> BaseModel:
         value = from_text(found[0])
         if value is not None:
             return value
-    raise Unusable(problem)
+    raise problem
 
 
 def _unquoted(text: str) -> str:
@@ -278,12 +311,12 @@ def _repaired(text: str) -> list[Any]:
     return [*_wrapped([value]), value][::-1]
 
 
-def _reason(error: ValidationError) -> str:
+def _reason(error: ValidationError) -> Unusable:
     details = error.errors(include_url=False, include_context=False)[:3]
-    reasons = [
-        f"{'.'.join(map(str, e['loc'])) or 'reply'}: {e['msg']}" for e in details
-    ]
-    return shorten("; ".join(reasons), REASON_CHARS)
+    where = [".".join(map(str, each["loc"])) or "reply" for each in details]
+    said = [f"{place}: {each['msg']}" for place, each in zip(where, details)]
+    problem = shorten("; ".join(said), REASON_CHARS)
+    return Unusable("wrong form", where=", ".join(where), problem=problem)
 
 
 def _json_values(text: str) -> list[Any]:
@@ -345,16 +378,12 @@ def check_text(name: str, text: str, max_chars: int) -> None:
         Unusable: if it is empty, a refusal or longer than ``max_chars``.
     """
     if not _LETTERS.match(text) and _NO_LETTERS.sub("", text).lower() in _NOTHING:
-        raise Unusable(f"{name} was empty")
+        raise Unusable("empty", name=name)
     if text.lstrip().startswith("…"):
-        raise Unusable(f"{name} begins with the blank of the example")
+        raise Unusable("blank", name=name)
     if len(text) > max_chars:
-        raise Unusable(
-            f"{name} has {len(text)} characters; at most {max_chars} are allowed"
-        )
+        raise Unusable("too long", name=name, chars=len(text), most=max_chars)
     if "<" in text and _PAGE.search(text):
-        raise Unusable(
-            f"{name} is a page of a web server instead of the requested answer"
-        )
+        raise Unusable("page", name=name)
     if refuses(text):
-        raise Unusable(f"{name} is a refusal instead of the requested answer")
+        raise Unusable("refusal", name=name)

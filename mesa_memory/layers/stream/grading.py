@@ -125,7 +125,8 @@ class Grader:
         def inputs(places: list[int], in_lines: bool) -> dict[str, Any]:
             asked: dict[str, Any] = {"in_lines": True} if in_lines else {}
             chosen = [(kinds[p], lines[p]) for p in places]
-            return asked | {"events": chosen, "top": top, "context": context}
+            known = {"events": chosen, "top": top, "context": context}
+            return asked | known | self.unnamed
 
         hard = {place for place, event in enumerate(events) if event.id in tried}
         asking = _Asking(lines, inputs, hard, self, Graded(events))
@@ -146,6 +147,11 @@ class Grader:
         if isinstance(problem, BadReply | None):
             self.unable = not found
         return asking.outcome
+
+    @property
+    def unnamed(self) -> dict[str, str]:
+        """The name to leave out of requests: agents without a role share their grades."""
+        return {} if self.context.told_of["role"] else {"me": ""}
 
     def server(self) -> str:
         """Names the model and its address, which may hold a secret."""
@@ -280,7 +286,7 @@ class _Asking:
             grades = ((asked[i], found[i]) for i in sorted(found, reverse=True))
             mine = {place: grade for place, grade in grades if place in piece}
             if not mine:
-                raise Unusable(f"no grade for the events 1 to {len(piece)} was in it")
+                raise Unusable("no grades of these", most=len(piece))
             return mine
 
         inputs = self.inputs(asked, in_lines)

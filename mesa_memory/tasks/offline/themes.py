@@ -7,25 +7,21 @@ statements as its evidence.
 
 from collections.abc import Iterable, Sequence
 
-from mesa_memory.core.content import shorten, words
+from mesa_memory.core.content import words
 from mesa_memory.retrieval.stop_words import STOP_WORDS
 from mesa_memory.tasks.offline.terms import FORM_WORDS
 
-#: the answer of a memory that says nothing of a question
-UNKNOWN_ANSWER = "I do not know."
 
+def answer(question: str, lines: Sequence[str]) -> str | None:
+    """The line that shares the most words with the question; None if none shares one.
 
-def answer(question: str, lines: Sequence[str]) -> str:
-    """The line that shares the most words with the question.
-
-    Of equally good lines the last; if none shares a word, the answer is that nothing is
-    known.
+    Of equally good lines the last.
     """
     asked = set(_content(question))
     shared = [len(asked.intersection(_content(line))) for line in lines]
     best = max(shared, default=0)
     if not best:
-        return UNKNOWN_ANSWER
+        return None
     last = len(shared) - 1 - shared[::-1].index(best)
     return lines[last].removeprefix("- ")
 
@@ -34,12 +30,6 @@ def asked_first(found: Iterable[str], question: str | None) -> list[str]:
     """Themes: first those named by a question, otherwise in their order."""
     asked = set(words(question or ""))
     return sorted(found, key=lambda theme: theme not in asked)
-
-
-def insight(theme: str, lines: Sequence[str], places: Sequence[int]) -> str:
-    """The number of a theme's statements, and the last one."""
-    last = shorten(lines[places[-1]], 160)
-    return f"{theme} came up {len(places)} times, last: {last}"
 
 
 def themes(lines: Sequence[str]) -> dict[str, list[int]]:
