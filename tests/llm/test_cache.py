@@ -137,36 +137,32 @@ def test_another_server_asks_anew_whether_given_or_configured(
 # -- within a run --------------------------------------------------------------------
 
 
-class Choir(mesa.Model):
-    """Agents who all hear the same, with memories that are alike."""
+class Singer(mesa.Model):
+    """One agent who hears what the agents of other models hear, too."""
 
     def __init__(self, base, **services):
         super().__init__(rng=1)
         self.services = configure(self, **HASTY | services)
-        self.singers = [
-            LLMAgent(self, CoTReasoning, "openai/test", api_base=base, step_prompt="")
-            for _ in range(6)
-        ]
-        for singer in self.singers:
-            singer.memory = LongTermMemory(singer)
+        singer = LLMAgent(self, CoTReasoning, "openai/test", api_base=base)
+        self.memory = singer.memory = LongTermMemory(singer)
 
     def hear(self, text):
-        for singer in self.singers:
-            singer.memory.add_to_memory("message", {"message": text, "sender": 99})
-        for singer in self.singers:
-            singer.memory.process_step()
-        self.services.flush()
+        self.memory.add_to_memory("message", {"message": text, "sender": 99})
+        self.memory.process_step()
 
 
 def test_identical_requests_at_the_same_time_are_one_request(file):
     with OpenAIServer(latency=0.2) as server:
-        choir = Choir(server.base, cache=file)
-        choir.hear("The mill burns.")
+        choir = [Singer(server.base, cache=file) for _ in range(6)]
+        for singer in choir:
+            singer.hear("The mill burns.")
+        for singer in choir:
+            singer.services.flush()
         assert len(prompts(server)) == 1
-    total = choir.services.ledger.total
-    assert (total.calls, total.cached) == (6, 5)
-    texts = {singer.memory.long_term_memory for singer in choir.singers}
-    assert len(texts) == 1
+    totals = [singer.services.ledger.total for singer in choir]
+    assert sum(total.calls for total in totals) == 6
+    assert sum(total.cached for total in totals) == 5
+    assert len({singer.memory.long_term_memory for singer in choir}) == 1
 
 
 def test_who_waits_and_is_cancelled_takes_the_answer_from_nobody(file):

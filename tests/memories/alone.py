@@ -4,6 +4,7 @@ import numpy as np
 
 from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.records import RecordBus
+from mesa_memory.core.wording import ENGLISH
 from mesa_memory.layers.context import LayerContext
 
 
@@ -13,6 +14,7 @@ class LayerRuntime:
     embeds_here = False
     embedder_name = "none"
     failures_allowed = 3
+    wording = ENGLISH
 
     def __init__(self):
         self.bus, self.agent = RecordBus(), Owner()

@@ -203,10 +203,12 @@ class Town(mesa.Model):
         return [record.id for record in gone if record.id not in covered]
 
     def hidden(self) -> list[str]:
-        """Events that a memory holds word for word, but does not show."""
+        """Events that a memory holds, and neither shows nor covers by what it shows."""
+        covered = _sources(self.diary.records)
         shown = {c.unique_id: c.memory.get_prompt_ready() for c in self.citizens}
         held = [record for record in self.events() if record.current]
-        return [r.id for r in held if _text(r) not in shown[r.agent]]
+        left = [r for r in held if _text(r) not in shown[r.agent]]
+        return [record.id for record in left if record.id not in covered]
 
     def check_nothing_lost(self) -> None:
         """Every event arrived once and in time, and is shown or covered."""

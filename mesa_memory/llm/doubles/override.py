@@ -132,7 +132,8 @@ def _typed_faults(request: LLMRequest) -> Iterator[None]:
 def _options(request: LLMRequest) -> dict[str, Any]:
     """As Mesa-LLM calls it: summaries are plain text, all else has a schema."""
     schema = sent_schema(request.schema)
-    return {} if schema in (None, Summary) else {"response_format": schema}
+    is_text = schema is None or issubclass(schema, Summary)
+    return {} if is_text else {"response_format": schema}
 
 
 def _reply(response: Any) -> Reply:
