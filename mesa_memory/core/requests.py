@@ -98,22 +98,16 @@ class LLMRequest:
         A second round shows the refused reply and what was wrong with it; but if that
         only copied the prompt's example, the request as it was, with another example.
         """
-        prompt, again = self.prompt, []
+        prompt, again = self.prompt, list[tuple[str, str]]()
         if self.repair:
             reply, problem = self.repair
-            again_asked = replies.repair_prompt(problem, self.wording)
             if replies.copies_example(reply, prompt):
                 prompt = replies.unlike_json(prompt)
             else:
-                again = [
-                    {"role": "assistant", "content": reply},
-                    {"role": "user", "content": again_asked},
-                ]
-        return [
-            {"role": "system", "content": self.system},
-            {"role": "user", "content": prompt},
-            *again,
-        ]
+                asked = replies.repair_prompt(problem, self.wording)
+                again = [("assistant", reply), ("user", asked)]
+        told = [("system", self.system), ("user", prompt), *again]
+        return [{"role": role, "content": text} for role, text in told]
 
 
 @dataclass(frozen=True)

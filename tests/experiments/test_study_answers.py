@@ -40,6 +40,7 @@ def rows(file):
     assert all(row["purpose"] == "probe" for row in asked)
     found["calls"] = [row for row in found["calls"] if row not in asked]
     del found["responses"], found["studies"]  # which says what is asked
+    del found["prompt_files"]  # a probe's are among them
     for case in found["cases"]:
         del case["fingerprint"]  # with what it is made: with questions
         usage = json.loads(case.pop("usage"))

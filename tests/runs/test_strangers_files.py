@@ -293,6 +293,7 @@ def everywhere(file, text):
         "detail",
         "prompt_hash",
     }
+    keep |= {"hash", "language"}
     keep |= {"application", "decision", "holder", "kind", "layer", "origin", "vector"}
     with sqlite3.connect(file) as on:
         tables = on.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
