@@ -183,7 +183,8 @@ class Extractor:
         known, count = request.inputs["known"], len(request.inputs["lines"])
         for number, line in enumerate(request.inputs["lines"], 1):
             step, _, said = line.removeprefix("Step ").partition(": ")
-            speaker, _, text = said.removeprefix("Agent ").partition(" says: ")
+            speaker, _, told = said.removeprefix("Agent ").partition(" to ")
+            text = told.partition(": ")[2]
             told = self._by_text[int(step), int(speaker), text]
             names = NAMES[told.attribute]
             often = [12] * (len(names) - 1) + [1] if len(names) > 1 else [1]

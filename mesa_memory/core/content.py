@@ -14,7 +14,7 @@ import math
 import re
 import sys
 from collections import deque
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from typing import Any, TypeGuard
 
 from mesa_memory.core.fields import fields_of, is_agent
@@ -75,8 +75,6 @@ _UNSAFE = re.compile(
     + rf"\ud800-\udfff\u061c\u180e\u200b-\u200f{_SELECTORS}\U000e0000-\U000e007f]"
 )  # fmt: skip
 
-#: most names in a sentence
-MAX_LISTED_NAMES = 8
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
@@ -246,17 +244,6 @@ def cut(text: str, limit: int) -> str:
 def brief(text: str, limit: int) -> str:
     """The beginning of ``text``, see ``cut``, with single spaces and on one line."""
     return cut(" ".join(text.split()), limit)
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names in a sentence: ``Ada, Bob and Agent 4``; of many, how many more there are."""
-    several = list(names)
-    shown = several[:MAX_LISTED_NAMES]
-    if more := len(several) - len(shown):
-        shown.append(f"{more} more")
-    if len(shown) < 2:
-        return shown[0] if shown else "nobody else"
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def words(text: str) -> list[str]:

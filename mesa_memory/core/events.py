@@ -8,24 +8,19 @@ import json
 import re
 from ast import literal_eval
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core.content import (
     is_mapping,
-    listed,
     one_line,
     pairs,
     rest_of,
     shorten,
     value_text,
 )
+from mesa_memory.core.voice import PLAIN, Voice, by_id
 
-#: gives an agent its name in a text, by unique id
-type Naming = Callable[[Any], str]
-
-#: longest unique id in a text, in characters
-ID_CHARS = 80
 _SELF, _NEAR = "self_state", "local_state"
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 #: a tool call in the text of a reply of litellm
@@ -46,26 +41,21 @@ _CALL_SAID = frozenset({"name", "response"})
 _CALLS_SAID = frozenset({"tool_calls", "importance"})
 
 
-def by_id(unique_id: Any) -> str:
-    """An agent without a name: ``Agent 4``."""
-    return f"Agent {shorten(value_text(unique_id), ID_CHARS)}"
+def message_text(content: Any, voice: Voice = PLAIN) -> str:
+    """A message's content, such as ``Ada to Bob: …``; a bare text as it is."""
+    return _message(content, voice) if is_mapping(content) else value_text(content)
 
 
-def message_text(content: Any, naming: Naming = by_id) -> str:
-    """A message's content as ``Agent 4 says: …``; a bare text as it is."""
-    return _message(content, naming) if is_mapping(content) else value_text(content)
-
-
-def event_text(kind: str, content: Any, limit: int, naming: Naming = by_id) -> str:
+def event_text(kind: str, content: Any, limit: int, voice: Voice = PLAIN) -> str:
     """One event on one line, at most about ``limit`` characters."""
     if kind == "message":
-        return shorten(message_text(content, naming), limit)
-    line = _sentence(kind, content, naming) if is_mapping(content) else None
+        return shorten(message_text(content, voice), limit)
+    line = _sentence(kind, content, voice) if is_mapping(content) else None
     if line is None:
         said = pairs(content) if is_mapping(content) else value_text(content)
-        line = f"{one_line(str(kind))}: {said}"
+        line = voice.say("other", kind=one_line(str(kind)), text=said)
     if len(line) > limit and is_state(kind, content):
-        line = _state(content, naming, brief=True) or line
+        line = _state(content, voice, brief=True) or line
     return shorten(line, limit)
 
 
@@ -96,12 +86,13 @@ def any_call(events: Sequence[tuple[str, Any]]) -> bool:
     return any(is_call(kind, what) for kind, what in events)
 
 
-def sight(content: Mapping, naming: Naming = by_id) -> str:
+def sight(content: Mapping, voice: Voice = PLAIN) -> str:
     """Of an observation, who is in sight; how and where they are left out."""
     near = content.get(_NEAR)
     if not is_mapping(near) or not near:
-        return "Saw nobody."
-    return f"Saw {', '.join(_known(key, naming) for key in near)}."
+        return voice.say("sight of nobody")
+    seen = ", ".join(_known(key, voice) for key in near)
+    return voice.say("sight", seen=seen, brief=False)
 
 
 def only_of(content: Mapping, keys: Iterable[Any]) -> dict:
@@ -155,36 +146,41 @@ def _with_arguments(content: Any, chosen: list[tuple[str, Any]]) -> dict | None:
     return {**content, "tool_calls": full}
 
 
-def _message(content: Mapping, naming: Naming) -> str:
+def _message(content: Mapping, voice: Voice) -> str:
     text, sender = content.get("message"), content.get("sender")
     said = pairs(content, _MESSAGE_SAID) if text is None else value_text(text)
-    return said if sender is None else f"{naming(sender)} says: {said}"
+    if sender is None:
+        return said
+    given = content.get("recipients") or ()
+    several = given if isinstance(given, list | tuple) else [given]
+    return voice.message(sender, several, said)
 
 
-def _sentence(kind: str, content: Mapping, naming: Naming) -> str | None:
+def _sentence(kind: str, content: Mapping, voice: Voice) -> str | None:
     """A sentence for an event of a known form; None for all else."""
     if kind == "observation" and _is_sight(content):
-        return _state(content, naming)
+        return _state(content, voice)
     if kind == "action":
         if "result" in content and content.keys() - {"importance"} == _CHOSEN:
-            return _done(content["action"], content["result"])
-        return _calls(kind, content)
+            return _done(content["action"], content["result"], voice)
+        return _calls(kind, content, voice)
     if kind == "plan":
-        return _plan(content)
+        return _plan(content, voice)
     if kind == _BECAME:
-        return _execution(content)
+        return _execution(content, voice)
     if kind == "reflection" and {"text", "depth"} <= content.keys():
-        doubt = " (doubtful)" * bool(content.get("doubtful"))
-        return f"reflection{doubt}: {value_text(content['text'])}"
+        doubtful = bool(content.get("doubtful"))
+        text = value_text(content["text"])
+        return voice.say("reflection", text=text, doubtful=doubtful)
     if kind == "conversation" and {"text", "with", "turns"} <= content.keys():
         others = content["with"]
         several = others if isinstance(others, list | tuple) else [others]
         told = value_text(content["text"])
-        return f"conversation with {listed(map(naming, several))}: {told}"
-    return _calls(kind, content)
+        return voice.say("conversation", who=voice.listed(several), text=told)
+    return _calls(kind, content, voice)
 
 
-def _done(action: Any, result: Any) -> str | None:
+def _done(action: Any, result: Any, voice: Voice) -> str | None:
     """An action of the agent and its result; None for another form."""
     if not is_mapping(action) or not isinstance(action.get("name"), str):
         return None
@@ -192,33 +188,42 @@ def _done(action: Any, result: Any) -> str | None:
     given = action.get("arguments")
     if is_mapping(given):  # what came of it may say them, too
         given = {k: v for k, v in given.items() if value_text(v) not in answer}
-    said = f"Did {value_text(action['name'])}"
-    said += f" ({_given(given)})" if given else ""
-    said += f": {answer}" if answer else ""
-    rest = rest_of(action, _DONE_SAID)
-    said += f", {rest}" if rest else ""
     reason = action.get("rationale")
-    return said + (f". Reason: {_flat(reason)}" if reason else "")
+    return voice.say(
+        "done",
+        name=value_text(action["name"]),
+        given=_given(given) if given else "",
+        answer=answer,
+        rest=rest_of(action, _DONE_SAID),
+        reason=_flat(reason) if reason else "",
+    )
 
 
-def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
+def _state(content: Mapping, voice: Voice, brief: bool = False) -> str:
     """An observation; if ``brief``, of the others only who and where they were."""
     own, near = content.get(_SELF), content.get(_NEAR)
     said = []
     if is_mapping(own):
         where, how = _condition(own, "location", _OWN_SAID)
         if where:
-            said.append(f"Was at {where}: {how}." if how else f"Was at {where}.")
+            said.append(voice.say("place", where=where, how=how))
         elif how:
-            said.append(f"Own state: {how}.")
+            said.append(voice.say("own state", how=how))
     elif own is not None:
         said.append(f"{value_text(own)}.")
     if is_mapping(near):
-        seen = [_seen(_known(k, naming), value, brief) for k, value in near.items()]
-        note = " (how they were is left out)" if brief else ""
-        said.append(f"Saw {', '.join(seen) or 'nobody'}{note}.")
+        told = [
+            _seen(_known(key, voice), value, brief, voice)
+            for key, value in near.items()
+        ]
+        seen = ", ".join(told)
+        said.append(
+            voice.say("sight", seen=seen, brief=brief)
+            if seen
+            else voice.say("sight of nobody")
+        )
     elif near is not None:
-        said.append(f"Saw {value_text(near)}.")
+        said.append(voice.say("sight", seen=value_text(near), brief=False))
     if rest := rest_of(content, _SIGHT_SAID):
         said.append(f"{rest}.")
     return " ".join(said)
@@ -240,19 +245,27 @@ def _condition(state: Mapping, place: str, said: frozenset[str]) -> tuple[str, s
     return "" if where is None else value_text(where), how
 
 
-def _seen(who: str, state: Any, brief: bool) -> str:
+def _seen(who: str, state: Any, brief: bool, voice: Voice) -> str:
     if not is_mapping(state):
-        return who if brief else f"{who} ({value_text(state)})"
+        how = "" if brief else value_text(state)
+        return voice.say("seen", who=who, where="", how=how)
     where, how = _condition(state, "position", _NEAR_SAID)
-    who = f"{who} at {where}" if where else who
-    return f"{who} ({how})" if how and not brief else who
+    return voice.say("seen", who=who, where=where, how="" if brief else how)
 
 
-def _known(key: Any, naming: Naming) -> str:
-    """An agent by its key in an observation, with its name if it has one."""
+def _known(key: Any, voice: Voice) -> str:
+    """An agent by its key in an observation, behind its name if it has one.
+
+    For the agent itself the key stays behind a name: it has the id that tools such as
+    Mesa-LLM's ``speak_to`` ask for.
+    """
     text, unique_id = value_text(key), id_of(key)
-    named, plain = naming(unique_id), by_id(unique_id)
-    return text if named == plain else named.replace(plain, text)
+    named, plain = voice(unique_id), by_id(unique_id)
+    if named == plain:
+        return text
+    if voice.owner is not None and not voice.to_owner:
+        return named
+    return f"{named.removesuffix(f' ({plain})')} ({text})"
 
 
 def id_of(key: Any) -> Any:
@@ -267,29 +280,29 @@ def _flat(text: Any) -> str:
     return value_text(flat)
 
 
-def _plan(content: Mapping) -> str | None:
+def _plan(content: Mapping, voice: Voice) -> str | None:
     keys = content.keys() - {"importance"}
     if keys == {"content"}:
-        return f"Planned: {_flat(content['content'])}"
+        return voice.say("planned", text=_flat(content["content"]), action="")
     if keys == {"reasoning", "action"}:
         reasons, action = _flat(content["reasoning"]), _flat(content["action"])
-        return f"Planned: {reasons} Action: {action}"
+        return voice.say("planned", text=reasons, action=action)
     return None
 
 
-def _execution(content: Mapping) -> str | None:
+def _execution(content: Mapping, voice: Voice) -> str | None:
     if content.keys() - {"importance"} != {"content"}:
         return None
     text = content["content"]
     if not isinstance(text, str) or not text.startswith("Message("):
-        return f"Carried out the plan: {_flat(text)}"
+        return voice.say("carried out", text=_flat(text))
     if calls := _chosen(text):
         said = [
             one_line(name) + (f" ({_given(given)})" if given else "")
             for name, given in calls
         ]
-        return f"Chose {'; '.join(said)}."
-    return None if "tool_calls=[" in text else "Chose no tool."
+        return voice.say("chose", calls="; ".join(said))
+    return None if "tool_calls=[" in text else voice.say("chose nothing")
 
 
 def _chosen(text: str) -> list[tuple[str, Any]]:
@@ -308,7 +321,7 @@ def _given(arguments: Any) -> str:
     return pairs(arguments) if is_mapping(arguments) else value_text(arguments)
 
 
-def _calls(kind: str, content: Mapping) -> str | None:
+def _calls(kind: str, content: Mapping, voice: Voice) -> str | None:
     """Mesa-LLM's ``{"tool_calls": [{"name", "response"}]}``; None for all else."""
     calls = content.get("tool_calls")
     if not isinstance(calls, list):
@@ -316,10 +329,13 @@ def _calls(kind: str, content: Mapping) -> str | None:
     for call in calls:
         if not is_mapping(call) or "name" not in call:
             return None
-    said = "; ".join([_used(call) for call in calls]) or "no tool"
-    others = rest_of(content, _CALLS_SAID)
-    verb = "Used" if kind == "action" else f"{one_line(str(kind))}:"
-    return f"{verb} {said}, {others}" if others else f"{verb} {said}"
+    told = {
+        "calls": "; ".join([_used(call) for call in calls]),
+        "rest": rest_of(content, _CALLS_SAID),
+    }
+    if kind == "action":
+        return voice.say("used", **told)
+    return voice.say("used in", kind=one_line(str(kind)), **told)
 
 
 def _used(call: Mapping) -> str:

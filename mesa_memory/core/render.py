@@ -1,6 +1,8 @@
 """Events, steps and sections of a prompt, within their limits."""
 
+import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from mesa_memory.core.content import (
@@ -12,27 +14,58 @@ from mesa_memory.core.content import (
 )
 from mesa_memory.core.events import ROUTINE_KINDS, event_text, message_text
 from mesa_memory.core.records import DERIVED
+from mesa_memory.core.wording import ENGLISH, Wording
 
 __all__ = (
-    "BLOCK_STEPS", "NONE_YET", "NOTHING_RECENT", "NOTHING_REMEMBERED", "NOTHING_YET", "beyond", "count_tokens",
-    "event_text", "folded", "message_text", "newest", "one_line", "record_text", "section",
-    "shorten", "step_text", "times", "tokens_of", "value_text",
+    "BLOCK_STEPS",
+    "at_step",
+    "beyond",
+    "count_tokens",
+    "event_text",
+    "folded",
+    "message_text",
+    "newest",
+    "one_line",
+    "record_text",
+    "repeated",
+    "section",
+    "shorten",
+    "step_pattern",
+    "step_text",
+    "tokens_of",
+    "told",
+    "value_text",
 )  # fmt: skip
 
 #: how many steps leave the recent steps of a laid-out request at a time
 BLOCK_STEPS = 5
 #: longest text of an event in a record, for readers; the content is kept whole
 RECORD_CHARS = 2000
-#: what an empty short-term section says (Mesa-LLM's words)
-NOTHING_RECENT = "No recent memory."
-#: what other sections say as long as they are empty
-NONE_YET, NOTHING_YET = "None yet.", "Nothing yet."
-NOTHING_REMEMBERED = "Nothing remembered yet."
 
 
-def step_text(step: Any, lines: Iterable[str]) -> str:
+def told(wording: Wording, part: str, **values: Any) -> str:
+    """A text of the prompt file ``memory``."""
+    return wording("memory", part, **values)
+
+
+def step_text(step: Any, lines: Iterable[str], wording: Wording = ENGLISH) -> str:
     """A step's heading and its events, one line each."""
-    return "\n- ".join([f"Step {value_text(step)}:", *lines])
+    heading = told(wording, "step", step=value_text(step))
+    return "\n- ".join([heading, *lines])
+
+
+def at_step(step: Any, line: str, wording: Wording = ENGLISH) -> str:
+    """An event on one line, with its step before it if it has one."""
+    if step is None:
+        return line
+    return told(wording, "at step", step=value_text(step), line=line)
+
+
+@cache
+def step_pattern(part: str, wording: Wording = ENGLISH) -> str:
+    """A regular expression for the part ``step`` or ``at step`` without its line."""
+    text = told(wording, part, step="\0", line="").rstrip("\n")
+    return re.escape(text).replace(re.escape("\0"), r"[-\d.]+")
 
 
 def record_text(kind: str, origin: str, content: Any) -> str:
@@ -43,7 +76,7 @@ def record_text(kind: str, origin: str, content: Any) -> str:
 
 
 def folded(
-    steps: Iterable[tuple[Any, Sequence[tuple[str, str]]]],
+    steps: Iterable[tuple[Any, Sequence[tuple[str, str]]]], wording: Wording = ENGLISH
 ) -> list[tuple[Any, list[str]]]:
     """Steps and their lines, with each repetition that says nothing new as a number.
 
@@ -53,63 +86,67 @@ def folded(
         steps: step, and (kind, line) of its events, oldest first.
     """
     shown: dict[Any, list[str]] = {}
-    for step, told in _once(list(steps)):
-        if told:
-            shown.setdefault(step, []).extend([line for _, line in told])
+    for step, events in _once(list(steps), wording):
+        if events:
+            shown.setdefault(step, []).extend([line for _, line in events])
     return list(shown.items())
 
 
 def folded_lines(
-    steps: Iterable[tuple[Any, Sequence[tuple[str, str]]]],
+    steps: Iterable[tuple[Any, Sequence[tuple[str, str]]]], wording: Wording = ENGLISH
 ) -> list[tuple[Any, str]]:
     """``folded``, with a (step, line) for each line."""
-    return [(step, line) for step, lines in folded(steps) for line in lines]
+    return [(step, line) for step, lines in folded(steps, wording) for line in lines]
 
 
 def _once(
-    steps: Iterable[tuple[Any, Sequence[tuple[str, str]]]],
+    steps: Sequence[tuple[Any, Sequence[tuple[str, str]]]], wording: Wording
 ) -> list[tuple[Any, Sequence[tuple[str, str]]]]:
     """The steps with each repetition told in its last place alone, and how often."""
     when: dict[tuple[str, str], list[Any]] = {}
-    for step, told in steps:
-        for event in told:
+    for step, events in steps:
+        for event in events:
             when.setdefault(event, []).append(step)
     left = {event: len(found) for event, found in when.items()}
     kept: list[tuple[Any, Sequence[tuple[str, str]]]] = []
-    for step, told in steps:
+    for step, events in steps:
         lines = []
-        for event in told:
+        for event in events:
             kind, line = event
             left[event] -= 1
             if kind not in ROUTINE_KINDS or len(when[event]) == 1:
                 lines.append(event)
             elif not left[event]:
-                lines.append((kind, line + times(len(when[event]), when[event][0])))
+                again = repeated(line, len(when[event]), when[event][0], wording)
+                lines.append((kind, again))
         kept.append((step, lines))
     return kept
 
 
-def times(count: int, first: Any) -> str:
-    """The note of a line that stands for several; ``first`` is the step of the oldest."""
-    return f" ({count} times, first in step {value_text(first)})"
+def repeated(line: str, count: int, first: Any, wording: Wording = ENGLISH) -> str:
+    """A line that stands for several; ``first`` is the step of the oldest."""
+    values = {"line": line, "count": count, "step": value_text(first)}
+    return told(wording, "repeated", **values)
 
 
-def section(blocks: Sequence[str], limit: int, what: str = "steps") -> str:
+def section(
+    blocks: Sequence[str], limit: int, what: str = "steps", wording: Wording = ENGLISH
+) -> str:
     """The newest blocks that fit ``limit`` characters, oldest first.
 
     At least the newest is shown; of one that does not fit alone, its newest lines. What
-    is left out is counted.
+    is left out is counted, by the part ``left out`` with the name ``what``.
     """
     left_out = beyond(blocks, limit)
     shown = list(blocks[left_out:])
     if len(shown) == 1:
-        shown = [newest(shown[0], limit)]
+        shown = [newest(shown[0], limit, wording)]
     if left_out:
-        shown.insert(0, f"({left_out} earlier {what} not shown)")
+        shown.insert(0, told(wording, f"left out {what}", count=left_out))
     return "\n".join(shown)
 
 
-def newest(block: str, limit: int) -> str:
+def newest(block: str, limit: int, wording: Wording = ENGLISH) -> str:
     """The heading and the newest lines of a block that fit ``limit`` characters.
 
     At least the newest line is shown, its middle cut if need be.
@@ -124,8 +161,9 @@ def newest(block: str, limit: int) -> str:
     shown = lines[left_out:]
     if len(shown) == 1:
         shown = [shorten(shown[0], max(room, 2))]
-    note = [f"({left_out} earlier events of this step not shown)"] * bool(left_out)
-    return "\n".join([heading, *note, *shown])
+    if left_out:
+        shown.insert(0, told(wording, "left out step events", count=left_out))
+    return "\n".join([heading, *shown])
 
 
 def beyond(blocks: Sequence[str], limit: int) -> int:

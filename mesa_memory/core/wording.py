@@ -175,7 +175,7 @@ class Wording:
             for name, file in self.files.items()
             if file is not _built_in(self.language)[name]
         }
-        return _restored, (self.language, own)
+        return restored, (self.language, own)
 
 
 def languages() -> list[str]:
@@ -222,7 +222,8 @@ def _own_files(language: str, folder: str | Path | None) -> dict[str, PromptFile
     return found
 
 
-def _restored(language: str, own: Mapping[str, str]) -> Wording:
+def restored(language: str, own: Mapping[str, str]) -> Wording:
+    """A wording with these texts of files, by name."""
     made = Wording(language)
     made.files |= {name: PromptFile(name, text) for name, text in own.items()}
     return made

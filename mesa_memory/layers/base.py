@@ -201,13 +201,13 @@ class Layer:
         self.context.let_go([record], reason, self.now, self)
 
     def name_of(self, agent_id: Any) -> str:
-        """The name of an agent in a text, by its unique id, such as ``"Ada (Agent 4)"``."""
+        """The name of an agent in a text, by its unique id, such as ``"Ada"``."""
         return self.context.names(agent_id)
 
     def line(self, record: MemoryRecord) -> Line:
         """A record as a line, as all memories show it."""
-        text = self.context.line(record)
-        return Line(text, (record,), record.step, record.kind)
+        text, wording = self.context.own_line(record), self.context.wording
+        return Line(text, (record,), record.step, record.kind, wording=wording)
 
 
 def with_unique_names(

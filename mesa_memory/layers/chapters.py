@@ -124,7 +124,8 @@ class Chapters(Layer):
         full = full or [self._line_of(record) for record in told[-1:]]
         short = self._fitting(len(told) - len(full), room // 4, self._beginning_of)
         count = len(told) - len(full) - len(short)
-        note = Line(f"({count} earlier chapters not shown)", kind=KIND, rank=math.inf)
+        left_out = self.context.told("left out chapters", count=count)
+        note = Line(left_out, kind=KIND, rank=math.inf)
         return [*[note] * bool(count), *short, *full]
 
     def records(self) -> list[MemoryRecord]:
@@ -195,11 +196,13 @@ class Chapters(Layer):
             Entry.of(self.agent, step, list(group), context.additive_event_types)
             for step, group in groupby(events, attrgetter("step"))
         ]
-        told = [(e.step, entry_told(e, context.event_chars)) for e in entries]
+        told = [
+            (e.step, entry_told(e, context.event_chars, context.voice)) for e in entries
+        ]
         return {
             "number": self._count + 1,
             "story": self._known.content["text"] if self._known else "",
-            "lines": render.folded_lines(told),
+            "lines": render.folded_lines(told, context.wording),
             "judge": judge,
             "max_chars": self.recap_chars,
         }
@@ -246,8 +249,10 @@ class Chapters(Layer):
         number, began, ended, text = map(
             render.value_text, map(content.get, ("number", "began", "ended", "text"))
         )
-        told = f"Chapter {number} (steps {began} to {ended}): {said or text}"
-        return Line(told, (record,), kind=KIND, rank=rank)
+        given = {"number": number, "first": began, "last": ended}
+        told = self.context.told("chapter", **given, text=said or text)
+        wording = self.context.wording
+        return Line(told, (record,), kind=KIND, rank=rank, wording=wording)
 
     def _chars(self, event: MemoryRecord) -> int:
         return len(self.context.line(event)) + 3

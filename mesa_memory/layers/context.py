@@ -1,11 +1,8 @@
 """The context of a memory's layers: their agent, time, records and requests."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from mesa_memory.core import render
@@ -23,42 +20,13 @@ from mesa_memory.core.records import (
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.subjects import counterpart, with_ids
 from mesa_memory.core.text.thinking import decision
+from mesa_memory.core.voice import Voice
 from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.names import Names, role_of
+from mesa_memory.layers.context_flag import ContextFlag
 from mesa_memory.layers.declared_state import held_by
 from mesa_memory.layers.history import MessageHistory
-
-_NONE: Mapping[int, Any] = MappingProxyType({})
-
-
-class ContextFlag:
-    """A value that a thread or task sets on an object for a while; no other sees it."""
-
-    def __init__(self, name: str) -> None:
-        self._values: ContextVar[Mapping[int, Any]] = ContextVar(name)
-
-    def of(self, thing: Any) -> Any:
-        """The value here and now; None if it is not set."""
-        return self._values.get(_NONE).get(id(thing))
-
-    def put(self, thing: Any, value: Any) -> None:
-        """Sets the value on an object; None takes it away."""
-        values = {**self._values.get(_NONE), id(thing): value}
-        if value is None:
-            del values[id(thing)]
-        self._values.set(values)
-
-    @contextmanager
-    def on(self, thing: Any, value: Any = True) -> Iterator[None]:
-        """Sets the value on an object meanwhile."""
-        before = self.of(thing)
-        self.put(thing, value)
-        try:
-            yield
-        finally:
-            self.put(thing, before)
-
 
 #: the batch of steps that is being settled; on a memory's context
 SETTLING = ContextFlag("settling")
@@ -358,9 +326,30 @@ class LayerContext:
         return bool(UNNOTICED.of(self))
 
     def line(self, event: MemoryRecord) -> str:
-        """An event on one line."""
-        limit = self.event_chars
-        return render.event_text(event.kind, event.content, limit, self.names)
+        """An event on one line, as requests tell it: everybody by name."""
+        return render.event_text(
+            event.kind, event.content, self.event_chars, self.voice
+        )
+
+    def own_line(self, event: MemoryRecord) -> str:
+        """An event on one line, as the agent itself is told: it is "you"."""
+        return render.event_text(
+            event.kind, event.content, self.event_chars, self.own_voice
+        )
+
+    def told(self, part: str, **values: Any) -> str:
+        """A text of the prompt file ``memory``."""
+        return render.told(self.wording, part, **values)
+
+    @property
+    def voice(self) -> Voice:
+        """Names and words in requests about this memory."""
+        return Voice(self.names, self.wording, self.agent.unique_id)
+
+    @property
+    def own_voice(self) -> Voice:
+        """Names and words in what the agent itself is told."""
+        return Voice(self.names, self.wording, self.agent.unique_id, to_owner=True)
 
     def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
         """The system text of a task; a user's class may have written it."""

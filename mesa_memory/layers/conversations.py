@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.content import is_mapping, listed
 from mesa_memory.core.conversations import Conversation, Grouping
 from mesa_memory.core.records import CONSOLIDATED, DERIVED, MemoryRecord
 from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
@@ -13,16 +12,15 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.errors import BadReply, EmbedderError
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.context import LAID_OUT
-from mesa_memory.layers.entry import Entry
+from mesa_memory.layers.entry import Entry, Message
 from mesa_memory.layers.filtering import askable
 from mesa_memory.layers.lines import Line
-from mesa_memory.layers.stream.indexing import EventIndex
+from mesa_memory.layers.stream.indexing import EventIndex, searched
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.summary import summary_of
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import CONVERSATION
 from mesa_memory.tasks.base import in_batches
-from mesa_memory.tasks.conversation import OWN_PREFIX
 
 #: of the records
 KIND = "conversation"
@@ -60,7 +58,7 @@ class Conversations(Layer):
         index: the summaries by what they are about.
     """
 
-    name, heading, volatility = "conversations", "Conversations before", 0.6
+    name, volatility = "conversations", 0.6
     state = ("_refused",)
     restored = ("talks", "held", "_fresh")
 
@@ -214,7 +212,8 @@ class Conversations(Layer):
         names = self.context.names
         return {
             "me": names(self.agent.unique_id),
-            "others": listed(map(names, talk.others)),
+            "others": self.context.voice.listed(talk.others),
+            "turns": [self._turn(message) for message in messages],
             "lines": [(message.step, self._line(message)) for message in messages],
             "max_chars": self.summary_chars,
         }
@@ -223,13 +222,15 @@ class Conversations(Layer):
         return len(self._line(message)) + 3
 
     def _line(self, message: MemoryRecord) -> str:
-        """A message on one line; the agent's own begins with ``You say``."""
-        content = message.content
-        own = is_mapping(content) and content.get("sender") == self.agent.unique_id
-        if not own:
-            return self.context.line(message)
-        said = {key: value for key, value in content.items() if key != "sender"}
-        return OWN_PREFIX + render.event_text("message", said, self.context.event_chars)
+        """A message on one line; the agent itself is "you"."""
+        return self.context.own_line(message)
+
+    def _turn(self, message: MemoryRecord) -> tuple[str, str]:
+        """The speaker's name, empty for the agent itself, and the words."""
+        said = Message.of(message.step, message.content)
+        known = said.sender not in (None, self.agent.unique_id)
+        words = render.shorten(render.value_text(said.text), self.context.event_chars)
+        return self.context.names(said.sender) if known else "", words
 
     def _take_up(
         self,
@@ -245,7 +246,7 @@ class Conversations(Layer):
         told = askable(self.context, messages)
         words = [m for m in messages if doubt or m not in told]
         content: dict[str, Any] = {
-            "text": text or "not summarised",
+            "text": text or self.context.told("not summarised"),
             "with": list(talk.others),
             "began": messages[0].step,
             "ended": messages[-1].step,
@@ -292,14 +293,14 @@ class Conversations(Layer):
     def _thread(self, talk: Conversation) -> str:
         shown = self._turns(talk)
         left_out = len(talk.messages) - len(shown)
-        others = listed(map(self.context.names, talk.others))
-        over = ", which is over" if talk.closed is not None else ""
-        note = [f"({left_out} earlier turns not shown)"] * bool(left_out)
+        told, wording = self.context.told, self.context.wording
+        others, over = self.context.voice.listed(talk.others), talk.closed is not None
+        note = [told("left out turns", count=left_out)] * bool(left_out)
         lines = [
-            f"- Step {render.value_text(message.step)}: {self.context.line(message)}"
-            for message in shown
+            f"- {render.at_step(m.step, self.context.own_line(m), wording)}"
+            for m in shown
         ]
-        return "\n".join([f"Conversation with {others}{over}:", *note, *lines])
+        return "\n".join([told("thread", who=others, over=over), *note, *lines])
 
     def summary(self) -> list[Line]:
         """The newest summaries, oldest first."""
@@ -316,16 +317,19 @@ class Conversations(Layer):
         """One summary on a line, with its steps and participants."""
         content = record.content
         first, last = content["began"], content["ended"]
-        when = f"Step {render.value_text(first)}"
-        if last != first:
-            when = f"Steps {render.value_text(first)} to {render.value_text(last)}"
         others = content["with"]  # somebody may have edited it
         several = others if isinstance(others, list | tuple) else [others]
-        with_whom = listed(map(self.context.names, several))
-        text = f"{when}, with {with_whom}: {render.value_text(content['text'])}"
-        if said := content.get("said"):
-            text += f" (word for word: {render.value_text(said)})"
-        return Line(text, (record,), kind=KIND, rank=record.step)
+        said = content.get("said")
+        text = self.context.told(
+            "conversation",
+            first=render.value_text(first),
+            last=render.value_text(last),
+            who=self.context.voice.listed(several),
+            text=render.value_text(content["text"]),
+            said=render.value_text(said) if said else "",
+        )
+        wording = self.context.wording
+        return Line(text, (record,), kind=KIND, rank=record.step, wording=wording)
 
     def bring_to_mind(self) -> RecallResult | None:
         """Earlier summaries, not among the newest, that the dialogue calls for, if any."""
@@ -390,4 +394,7 @@ class _DialogueRecall(Recollection):
 
     def focus(self) -> str:
         """The last lines of dialogue; empty without any."""
-        return "\n".join(map(self.context.line, self.talks.spoken()[-QUERY_LINES:]))
+        limit, voice = self.context.event_chars, searched(self.context)
+        said = self.talks.spoken()[-QUERY_LINES:]
+        told = [render.event_text(e.kind, e.content, limit, voice) for e in said]
+        return "\n".join(told)

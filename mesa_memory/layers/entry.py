@@ -3,7 +3,7 @@
 import copy
 import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, ClassVar, Self
@@ -13,12 +13,14 @@ from rich.panel import Panel
 from rich.text import Text
 
 from mesa_memory.core import render
-from mesa_memory.core.events import Naming, any_call, by_id, event_text, merged
+from mesa_memory.core.events import any_call, event_text, merged
 from mesa_memory.core.importance import GRADE_MIN
 from mesa_memory.core.inbox import by_kind, superseded
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import Opaque, SnapshotPart
 from mesa_memory.core.subjects import is_id
+from mesa_memory.core.voice import PLAIN, Voice
+from mesa_memory.core.wording import Wording
 from mesa_memory.hosts.mesa_llm.agents import MemoryEntry
 from mesa_memory.hosts.mesa_llm.names import Names, own_name
 
@@ -40,25 +42,27 @@ class _Lines:
     told: list[tuple[str, str]]
     limit: int
     names: dict[Any, str]
+    wording: Wording
 
     @classmethod
-    def of(cls, events: Iterable[MemoryRecord], limit: int, naming: Naming) -> Self:
+    def of(cls, events: Iterable[MemoryRecord], limit: int, voice: Voice) -> Self:
         """The lines of events, and the names in them."""
         names: dict[Any, str] = {}
 
         def noted(unique_id: Any) -> str:
-            name = naming(unique_id)
+            name = voice(unique_id)
             if is_id(unique_id):  # else it has no name that could change
                 names[unique_id] = name
             return name
 
-        told = _lines_of(merged(list(map(_TOLD_OF, events))), limit, noted)
-        return cls(told, limit, names)
+        noting = replace(voice, naming=noted)
+        told = _lines_of(merged(list(map(_TOLD_OF, events))), limit, noting)
+        return cls(told, limit, names, voice.wording)
 
-    def hold(self, limit: int, naming: Naming) -> bool:
+    def hold(self, limit: int, voice: Voice) -> bool:
         """True if they would be the same now: all names are unchanged."""
-        same = limit == self.limit
-        return same and all(naming(who) == name for who, name in self.names.items())
+        same = limit == self.limit and voice.wording is self.wording
+        return same and all(voice(who) == name for who, name in self.names.items())
 
 
 def _printable(text: str, encoding: str) -> str:
@@ -81,7 +85,6 @@ class Entry(MemoryEntry, SnapshotPart):
     events: tuple[MemoryRecord, ...]
     measured: tuple[int, int] | None = None  #: tokens and characters, once asked for
     lengths: Sequence[int] | None = None  #: of each event's line, in a part of a step
-    _lines: _Lines | None = None
 
     def __init__(
         self,
@@ -96,6 +99,7 @@ class Entry(MemoryEntry, SnapshotPart):
         self._additive = frozenset(additive)
         self.step = step  # type: ignore[assignment]
         self.events = tuple(events)
+        self._lines: dict[Any, _Lines] = {}  # by whom they call "you"
         self.bind(agent)
 
     @cached_property
@@ -108,11 +112,12 @@ class Entry(MemoryEntry, SnapshotPart):
         """True if an event is a reply of litellm as Python; see ``events.is_call``."""
         return any_call(list(map(_TOLD_OF, self.events)))
 
-    def told(self, limit: int, naming: Naming) -> list[tuple[str, str]]:
+    def told(self, limit: int, voice: Voice) -> list[tuple[str, str]]:
         """See ``entry_told``; the lines are made once, as they are asked for often."""
-        lines = self._lines
-        if lines is None or not lines.hold(limit, naming):
-            lines = self._lines = _Lines.of(self.events, limit, naming)
+        key = voice.owner, voice.to_owner
+        lines = self._lines.get(key)
+        if lines is None or not lines.hold(limit, voice):
+            lines = self._lines[key] = _Lines.of(self.events, limit, voice)
         return lines.told
 
     def bind(self, agent: Any) -> None:
@@ -171,7 +176,7 @@ class Entry(MemoryEntry, SnapshotPart):
         return console.print(panel)
 
     def __getstate__(self) -> dict:
-        return {**vars(self), "_agent": None, "_lines": None}
+        return {**vars(self), "_agent": None, "_lines": {}}
 
     def __deepcopy__(self, memo: dict) -> "Entry":
         agent = memo.get(id(self.agent), self.agent)
@@ -223,10 +228,11 @@ class Message:
             text,
         )
 
-    def line(self, naming: Naming = by_id) -> str:
+    def line(self, voice: Voice = PLAIN) -> str:
         """``Agent 4 says: …`` on one line."""
         said = {"message": self.text, "sender": self.sender}
-        return render.message_text(said, naming=naming)
+        said["recipients"] = list(self.recipients)
+        return render.message_text(said, voice=voice)
 
 
 def entry_events(entry: MemoryEntry) -> list[tuple[str, Any]]:
@@ -245,24 +251,33 @@ def records_of(entries: Iterable[MemoryEntry]) -> list[MemoryRecord]:
     return [event for entry in entries for event in getattr(entry, "events", ())]
 
 
-def entry_lines(entry: MemoryEntry, limit: int) -> list[str]:
+def entry_lines(
+    entry: MemoryEntry, limit: int, voice: Voice | None = None
+) -> list[str]:
     """The events of an entry, one line each."""
-    return [line for _, line in entry_told(entry, limit)]
+    return [line for _, line in entry_told(entry, limit, voice)]
 
 
-def entry_told(entry: MemoryEntry, limit: int) -> list[tuple[str, str]]:
-    """(kind, line) of each event of an entry, oldest first."""
-    model = getattr(entry.agent, "model", None)
-    naming = by_id if model is None else Names.of(model)
+def entry_told(
+    entry: MemoryEntry, limit: int, voice: Voice | None = None
+) -> list[tuple[str, str]]:
+    """(kind, line) of each event of an entry, oldest first.
+
+    Args:
+        voice: names and words; None calls agents by their names, in English.
+    """
+    if voice is None:
+        model = getattr(entry.agent, "model", None)
+        voice = PLAIN if model is None else Voice(Names.of(model))
     if isinstance(entry, Entry):
-        return entry.told(limit, naming)
-    return _lines_of(merged(entry_events(entry)), limit, naming)
+        return entry.told(limit, voice)
+    return _lines_of(merged(entry_events(entry)), limit, voice)
 
 
 def _lines_of(
-    events: Sequence[tuple[str, Any]], limit: int, naming: Naming
+    events: Sequence[tuple[str, Any]], limit: int, voice: Voice
 ) -> list[tuple[str, str]]:
-    return [(k, event_text(k, c, limit, naming)) for k, c in events]
+    return [(k, event_text(k, c, limit, voice)) for k, c in events]
 
 
 def entry_snapshot(entry: MemoryEntry) -> Any:

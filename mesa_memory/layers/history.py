@@ -60,13 +60,16 @@ def as_text(messages: Iterable[Message], context: Any, block: int = 1) -> str:
     """
     messages = list(messages)
     lines = [
-        f"Step {render.value_text(m.step)}: "
-        + render.shorten(m.line(context.names), context.event_chars)
+        render.at_step(
+            m.step,
+            render.shorten(m.line(context.own_voice), context.event_chars),
+            context.wording,
+        )
         for m in messages
     ]
     limit, told = context.section_chars, [m.step for m in messages]
     left_out = beyond(list(zip(told, lines, strict=True)), limit, block)
-    shown = render.section(lines[left_out:], limit, "messages")
+    shown = render.section(lines[left_out:], limit, "messages", context.wording)
     if left_out:
-        shown = f"({left_out} earlier messages not shown)\n{shown}"
+        shown = f"{context.told('left out messages', count=left_out)}\n{shown}"
     return shown + "\n\n" * bool(lines)

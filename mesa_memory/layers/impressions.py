@@ -70,7 +70,7 @@ class Impressions(Layer):
         ValueError: if no kind counts, or a kind is not a text.
     """
 
-    name, heading = "impressions", "Impressions of those present"
+    name = "impressions"
     restored = ("known",)
     most = MAX_OTHERS
 
@@ -179,10 +179,15 @@ class Impressions(Layer):
         shown = {s: current[s] for s in self._present() if s in current}
         return [
             Line(
-                "{}: {text} (sentiment {sentiment:+.1f}, familiarity {familiarity:.1f})".format(
-                    names(subject), **record.content
+                self.context.told(
+                    "impression",
+                    who=names(subject),
+                    text=record.content["text"],
+                    sentiment=f"{record.content['sentiment']:+.1f}",
+                    familiarity=f"{record.content['familiarity']:.1f}",
                 ),
                 (record,),
+                wording=self.context.wording,
             )
             for subject, record in shown.items()
         ]
@@ -236,14 +241,18 @@ class Impressions(Layer):
         if known and known.stale_since is not None:
             before = known.content | {"stale": known.stale_since}
         told = [(e.step, [(e.kind, self._evidence(e, subject))]) for e in since]
+        wording = self.context.wording
         lines = [
-            f"Step {render.value_text(step)}: {line}"
-            for step, line in render.folded_lines(told)
+            render.at_step(step, line, wording)
+            for step, line in render.folded_lines(told, wording)
         ]
         return {
             "subject": self.context.names(subject),
             "previous": before,
             "since": lines,
+            "seen": [
+                self._seen(event, line) for event, (_, ((_, line),)) in zip(since, told)
+            ],
             "meetings": len(since),
         }
 
@@ -258,17 +267,20 @@ class Impressions(Layer):
 
     def _evidence(self, event: MemoryRecord, subject: Any) -> str:
         """The part of an event about another agent, on one line."""
-        content, limit = (
-            evidence(event.kind, event.content, subject),
-            self.context.event_chars,
-        )
-        line = render.event_text(event.kind, content, limit, self.context.names)
-        me = self.agent.unique_id
-        if event.kind == "message" and content.get("sender") == me:
-            return line.replace(
-                " says: ", f" says to {self.context.names(subject)}: ", 1
-            )
-        return line
+        content = evidence(event.kind, event.content, subject)
+        limit = self.context.event_chars
+        return render.event_text(event.kind, content, limit, self.context.voice)
+
+    def _seen(self, event: MemoryRecord, line: str) -> tuple[str, str, bool]:
+        """An event for the rules without a model: as a line, its words, and whose it is.
+
+        A deed has no words.
+        """
+        content = event.content
+        if event.kind != "message" or not isinstance(content, Mapping):
+            return line, "", False
+        own = content.get("sender") == self.agent.unique_id
+        return line, render.value_text(content.get("message", "")), own
 
     def _renew(
         self, subject: Any, since: Sequence[MemoryRecord], new: Impression

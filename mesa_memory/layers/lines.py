@@ -1,12 +1,14 @@
 """Lines of a memory, with the records behind them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.events import ROUTINE_KINDS
 from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.entry import Entry, entry_told
 
@@ -25,6 +27,7 @@ class Line:
             is shown by one layer only, and folded where it repeats. Empty for what a
             layer says of its records, which may stand beside them.
         rank: what is left out first if room is lacking: the lowest.
+        wording: the words of the remark on a line that may not hold.
     """
 
     text: str
@@ -32,13 +35,14 @@ class Line:
     step: Any = None
     kind: str = ""
     rank: float = 0.0
+    wording: Wording = field(default=ENGLISH, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for record in self.records:
             if record.stale_since is not None:
                 since = render.value_text(record.stale_since)
-                note = f" (may not hold: what it rests on has changed in step {since})"
-                object.__setattr__(self, "text", self.text + note)
+                told = render.told(self.wording, "stale", line=self.text, step=since)
+                object.__setattr__(self, "text", told)
                 return
 
     @property
@@ -47,25 +51,23 @@ class Line:
         return [record.id for record in self.records] or [str(id(self))]
 
 
-def of_entry(entry: Any, limit: int) -> list[Line]:
-    """The events of an entry, a line each; also of an entry made elsewhere.
-
-    Args:
-        limit: longest text of a line.
-    """
-    told = entry_told(entry, limit)
+def of_entry(entry: Any, context: LayerContext) -> list[Line]:
+    """The events of an entry, a line each; also of an entry made elsewhere."""
+    voice = context.own_voice
+    told = entry_told(entry, context.event_chars, voice)
     records = entry.events if isinstance(entry, Entry) else ()
+    of = partial(Line, step=entry.step, wording=voice.wording)
     if len(records) != len(told):  # a call and what came of it make one line
-        return [Line(text, tuple(records), entry.step, kind) for kind, text in told]
+        return [of(text, tuple(records), kind=kind) for kind, text in told]
     return [
-        Line(text, (record,), entry.step, kind)
+        of(text, (record,), kind=kind)
         for (kind, text), record in zip(told, records, strict=True)
     ]
 
 
-def of_entries(entries: Iterable[Any], limit: int) -> list[Line]:
+def of_entries(entries: Iterable[Any], context: LayerContext) -> list[Line]:
     """The events of entries, a line each, in their order."""
-    return [line for entry in entries for line in of_entry(entry, limit)]
+    return [line for entry in entries for line in of_entry(entry, context)]
 
 
 def pending_entries(context: LayerContext) -> list[Entry]:
@@ -76,7 +78,7 @@ def pending_entries(context: LayerContext) -> list[Entry]:
 
 def pending(context: LayerContext) -> list[Line]:
     """Events that are not admitted yet, one line each."""
-    return of_entries(pending_entries(context), context.event_chars)
+    return of_entries(pending_entries(context), context)
 
 
 def folded(lines: Sequence[Line]) -> list[Line]:
@@ -96,15 +98,16 @@ def folded(lines: Sequence[Line]) -> list[Line]:
             kept.append(line)
         elif place == places[-1]:
             records = tuple(r for p in places for r in lines[p].records)
-            note = render.times(len(places), lines[places[0]].step)
-            kept.append(replace(line, text=line.text + note, records=records))
+            first = lines[places[0]].step
+            told = render.repeated(line.text, len(places), first, line.wording)
+            kept.append(replace(line, text=told, records=records))
     return kept
 
 
-def in_steps(lines: Iterable[Line]) -> list[str]:
+def in_steps(lines: Iterable[Line], wording: Wording = ENGLISH) -> list[str]:
     """Lines as text, one block for each step, in the order given."""
     steps: dict[Any, list[tuple[str, str]]] = {}
     for line in lines:
         steps.setdefault(line.step, []).append((line.kind, line.text))
-    folded = render.folded(steps.items())
-    return [render.step_text(step, told) for step, told in folded]
+    folded = render.folded(steps.items(), wording)
+    return [render.step_text(step, told, wording) for step, told in folded]

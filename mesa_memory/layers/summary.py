@@ -58,7 +58,7 @@ class RunningSummary(Layer):
         summary_chars: longest accepted summary.
     """
 
-    name, heading, volatility = "summary", "What happened before", 0.3
+    name, volatility = "summary", 0.3
     state = ("former", "current", "_refused")
     kind = "summary"  #: of its records
     task = CONSOLIDATE  #: what is asked
@@ -99,7 +99,10 @@ class RunningSummary(Layer):
 
     def summary(self) -> list[Line]:
         """The summary on one line."""
-        return [Line(self.shown(), tuple(self.records()))] if self.text else []
+        if not self.text:
+            return []
+        wording = self.context.wording
+        return [Line(self.shown(), tuple(self.records()), wording=wording)]
 
     def shown(self) -> str:
         """The summary as it is shown; only one made by hand is cut."""
@@ -168,13 +171,16 @@ class RunningSummary(Layer):
     ) -> dict[str, Any]:
         """The inputs of a request about these events of entries."""
         limit = self.context.event_chars
-        told = [(e.step, entry_told(e, limit)) for e in self._of(entries, events)]
+        told = [
+            (e.step, entry_told(e, limit, self.context.voice))
+            for e in self._of(entries, events)
+        ]
         # Only a summary that a user has put there by hand is longer.
         known = render.shorten(self.text, max(self.summary_chars, SUMMARY_SHOWN))
         stale = any(record.stale_since is not None for record in self.records())
         return {
             "summary": known,
-            "lines": render.folded_lines(told),
+            "lines": render.folded_lines(told, self.context.wording),
             "max_chars": self.summary_chars,
             **({"stale": True} if stale else {}),
         }
@@ -248,7 +254,6 @@ class Story(RunningSummary):
     """
 
     name = kind = "story"
-    heading = "The story so far"
     task = STORY
 
     def __init__(

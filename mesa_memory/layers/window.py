@@ -74,7 +74,7 @@ class Window(Layer):
         shown, layout = [*self.covered, *self.entries()], LAID_OUT.of(self.context)
         if layout is not None:
             shown = [*self.trail.of(shown, layout.block), *shown]
-        return of_entries(shown, self.context.event_chars)
+        return of_entries(shown, self.context)
 
     def records(self) -> list[MemoryRecord]:
         """The records of its entries."""
@@ -197,13 +197,14 @@ class Window(Layer):
             return entry.lengths
         if not entry.calls:  # else a call and the action that came of it make one line
             return self.line_lengths(entry)
-        return [len(self.context.line(event)) for event in entry.events]
+        return [len(self.context.own_line(event)) for event in entry.events]
 
     def line_lengths(self, entry: Any) -> Sequence[int]:
         """Of each line of an entry's text."""
         if isinstance(entry, Entry) and entry.lengths is not None and not entry.calls:
             return entry.lengths
-        return [len(line) for _, line in entry_told(entry, self.context.event_chars)]
+        limit, voice = self.context.event_chars, self.context.own_voice
+        return [len(line) for _, line in entry_told(entry, limit, voice)]
 
     def size(self, entry: Any) -> int:
         """Tokens of an entry; an own entry does not change, so it is counted once."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.conversations import Conversations
@@ -114,15 +113,16 @@ class ConversationMemory(RecallMixin, MemoryModule):
     def format_short_term(self) -> str:
         """The last steps, and each conversation under way."""
         happened = [line for line in self.recent() if line.kind != "message"]
-        blocks = [*in_steps(happened), *self._talks.threads()]
+        context = self.layer_context
+        blocks = [*in_steps(happened, context.wording), *self._talks.threads()]
         if not blocks:
-            return render.NOTHING_RECENT
-        return render.section(blocks, self.section_chars)
+            return context.told("nothing recent")
+        return self.section(blocks, "steps")
 
     def format_long_term(self) -> str:
         """The summaries recalled for the dialogue, and then the newest."""
         newest = [f"- {line.text}" for line in self._talks.summary()]
-        shown = render.section(newest, self.section_chars, "conversations")
+        shown = self.section(newest, "conversations")
         found = self._talks.bring_to_mind()
         if found is None:
             return shown
@@ -131,12 +131,13 @@ class ConversationMemory(RecallMixin, MemoryModule):
             (each.record for each in found.records), key=lambda record: record.order
         )
         lines = [f"- {self._talks.told(record).text}" for record in recalled]
-        earlier = render.section(lines, self.section_chars, "conversations")
+        earlier = self.section(lines, "conversations")
         if not earlier:
             return shown
-        return f"Relevant earlier memories:\n{earlier}\n\nLatest:\n{shown}".rstrip()
+        parts = self.under("relevant", earlier), self.under("latest", shown)
+        return "\n\n".join(parts).rstrip()
 
     def get_prompt_ready(self) -> str:
         """The summaries, and the conversations under way."""
-        known = self.format_long_term() or render.NONE_YET
-        return self.with_recent("Conversations before", known)
+        known = self.format_long_term() or self.layer_context.told("none yet")
+        return self.with_recent("conversations", known)

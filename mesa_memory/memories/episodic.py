@@ -200,15 +200,17 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         chosen = self._with_room(found.records)
         recalled = index.in_order(chosen)
         runtime.note_recall("prompt", found, lambda r: r.record.id in chosen)
-        blocks = in_steps(of_entries(recalled, self.event_chars))
+        context = self.layer_context
+        blocks = in_steps(of_entries(recalled, context), context.wording)
         left_out = len(found.records) - len(chosen)
-        note = f"({left_out} memories of less weight not shown)\n" if left_out else ""
-        return note + render.section(blocks, self.section_chars)
+        note = context.told("left out memories", count=left_out) + "\n"
+        return note * bool(left_out) + self.section(blocks, "steps")
 
     def get_prompt_ready(self) -> str:
         """The recalled events, and recent steps."""
-        recalled = self.format_long_term() or render.NOTHING_REMEMBERED
-        return self.with_recent("Most important memories", recalled)
+        nothing = self.layer_context.told("nothing remembered")
+        recalled = self.format_long_term() or nothing
+        return self.with_recent("memories", recalled)
 
     def _with_room(self, found: Sequence[ScoredRecord]) -> set[str]:
         """Ids of the best records that the section has room for, at least one."""
@@ -217,7 +219,11 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         used = 0
         for record in (each.record for each in found):
             text = "\n".join(
-                entry_lines(self._stream.index.entry_of[record.id], self.event_chars)
+                entry_lines(
+                    self._stream.index.entry_of[record.id],
+                    self.event_chars,
+                    self.layer_context.own_voice,
+                )
             )
             used += len(render.step_text(record.step, [text])) + 1
             if record.step in steps:  # its heading is there already

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.facts import file as fact_file
@@ -140,10 +139,10 @@ class FactMemory(RecallMixin, MemoryModule):
         """The summary, if there is one, and the facts."""
         brief = [line.text for line in self._facts.brief_lines()]
         facts = [f"- {line.text}" for line in self._lines.shown()]
-        told = render.section(facts, self.section_chars, "facts")
+        told = self.section(facts, "facts")
         return "\n".join([*brief, *([told] if told else [])])
 
     def get_prompt_ready(self) -> str:
         """The facts, and recent steps."""
-        known = self.format_long_term() or render.NOTHING_YET
-        return self.with_recent("What is known", known)
+        known = self.format_long_term() or self.layer_context.told("nothing yet")
+        return self.with_recent("facts", known)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any, Unpack
 
-from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.impressions import Impressions
@@ -82,11 +81,10 @@ class ImpressionMemory(MemoryModule):
     def format_long_term(self) -> str:
         """Impressions of the agents present: seen nearby or just heard from."""
         lines = [f"- {line.text}" for line in self._impressions.summary()]
-        return render.section(lines, self.section_chars, "impressions")
+        return self.section(lines, "impressions")
 
     def get_prompt_ready(self) -> str:
         """Recent steps, and impressions of those present."""
-        return (
-            f"Short term memory:\n{self.format_short_term()}\n\n"
-            f"Impressions of those present:\n{self.format_long_term() or render.NONE_YET}"
-        )
+        known = self.format_long_term() or self.layer_context.told("none yet")
+        recent = self.under("short_term", self.format_short_term())
+        return f"{recent}\n\n{self.under('impressions', known)}"

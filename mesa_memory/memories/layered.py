@@ -242,14 +242,15 @@ class LayeredMemory(RecallMixin, MemoryModule):
             layer,
             [],
             weight=self._shares.get(layer.name, 1.0),
-            left="memories of less weight" if stream else "earlier lines",
+            left="memories" if stream else "lines",
             steps=stream,
             problem=self._problem(layer),
         )
         try:
             lines, recalled = lines_of(layer)
         except FAULTS as fault:
-            section.problem = f"(not available: {type(fault).__name__})"
+            name = type(fault).__name__
+            section.problem = self.layer_context.told("not available", fault=name)
             return section
         if recalled is not None:
             found[layer.name] = recalled
@@ -262,13 +263,14 @@ class LayeredMemory(RecallMixin, MemoryModule):
         problems = [text for layer in plain if (text := self._problem(layer))]
         return Section(
             RECENT_SECTION,
-            "Short term memory",
+            self.layer_context.told("heading short_term"),
             self._verbatim(),
             self._recent_weight(others),
-            left="earlier events",
+            left="events",
             steps=True,
             problem="\n".join(problems),
-            empty=render.NOTHING_RECENT,
+            empty=self.layer_context.told("nothing recent"),
+            wording=self.layer_context.wording,
             block=layout.block if layout else 1,
         )
 
@@ -279,7 +281,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
             return steps
         known = {record.id for turn in turns for record in turn.records}
         others = [s for s in steps if not s.records or not known.issuperset(s.ids)]
-        return sorted([*turns, *others], key=lambda line: line.step or 0)
+        return sorted([*turns, *others], key=_happened)
 
     def _recent_weight(self, others: float) -> float:
         """The part of the recent steps: their own, that of their layers, or half."""
@@ -291,7 +293,8 @@ class LayeredMemory(RecallMixin, MemoryModule):
         if layer.name not in self._faults:
             return ""
         since, what = self._faults[layer.name]
-        return f"(not up to date since step {render.value_text(since)}: {what})"
+        step = render.value_text(since)
+        return self.layer_context.told("unfinished since", step=step, fault=what)
 
     # -- recall -----------------------------------------------------------------------
 
@@ -363,3 +366,8 @@ def _going_on(flow: Flow[None], effect: Effect) -> Flow[None]:
         return
     finally:
         flow.close()
+
+
+def _happened(line: Line) -> tuple[Any, Any]:
+    """When the event of a line happened: its step, and its place in that step."""
+    return line.step or 0, line.records[0].order if line.records else (float("inf"),)

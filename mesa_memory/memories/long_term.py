@@ -50,7 +50,7 @@ class LongTermMemory(MemoryModule):
 
     def get_prompt_ready(self) -> str:
         """The summary, and recent steps."""
-        return self.with_recent("Long term memory", self.format_long_term())
+        return self.with_recent("long_term", self.format_long_term())
 
     def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
         """As in Mesa-LLM, events of the current step are in ``buffer``."""

@@ -92,13 +92,13 @@ class NarrativeMemory(MemoryModule):
     def format_long_term(self) -> str:
         """The chapters, older ones shorter, and the story so far."""
         recaps = [f"- {line.text}" for line in self._chapters.summary()]
-        parts = ["\n".join(["Chapters:", *recaps])] * bool(recaps)
+        parts = [self.under("chapters", "\n".join(recaps))] * bool(recaps)
         if self._story.text:
-            parts.append(f"The story so far:\n{self._story.shown()}")
+            parts.append(self.under("story", self._story.shown()))
         return "\n\n".join(parts)
 
     def get_prompt_ready(self) -> str:
         """The chapters, the story so far, and recent steps."""
         known = self.format_long_term()
         before = f"{known}\n\n" if known else ""
-        return f"{before}Short term memory:\n{self.format_short_term()}"
+        return before + self.under("short_term", self.format_short_term())

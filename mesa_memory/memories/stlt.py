@@ -74,8 +74,8 @@ class STLTMemory(MemoryModule):
 
     def get_prompt_ready(self) -> str:
         """Both sections as prompt text."""
-        recent = f"Short term memory:\n{self.format_short_term()}"
-        known = f"Long term memory:\n{self.format_long_term()}"
+        recent = self.under("short_term", self.format_short_term())
+        known = self.under("long_term", self.format_long_term())
         return "\n\n".join(self.ordered(recent, known))
 
     def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:

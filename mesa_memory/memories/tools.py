@@ -109,4 +109,4 @@ def _scaled(grade: float, memory: Any) -> float:
 
 
 def _line(record: MemoryRecord, context: Any) -> str:
-    return f"Step {render.value_text(record.step)}: {text_of(record, context)}"
+    return render.at_step(record.step, text_of(record, context), context.wording)

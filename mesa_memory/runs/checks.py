@@ -2,21 +2,28 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from sqlalchemy import func, select
 
 from mesa_memory.core.records import DERIVED, EVENT, REFUSED
-from mesa_memory.core.render import NOTHING_RECENT
+from mesa_memory.core.wording import Wording, languages
 from mesa_memory.stores.schema import calls, prompts, recalls, records
 from mesa_memory.stores.sql import Store
 
 #: rows that are read from the store at once
 ROWS_AT_ONCE = 500
-#: in a prompt, what is not a line of memory: a heading, a remark, and empty sections
-_FRAME = re.compile(
-    rf"|(?!- ).*:|\(.*\)|{re.escape(NOTHING_RECENT)}|(?:None|Nothing)[a-z ]* yet\."
-)
+#: what an empty section says
+_EMPTY = ("nothing recent", "none yet", "nothing yet", "nothing remembered")
+
+
+@cache
+def _frame() -> re.Pattern[str]:
+    """In a prompt, what is no line of memory: a heading, a remark, an empty section."""
+    wordings = map(Wording, languages())
+    empty = [re.escape(w("memory", part)) for w in wordings for part in _EMPTY]
+    return re.compile(rf"|(?!- ).*[:：]|[(（].*[)）]|{'|'.join(empty)}")
 
 
 def record_checks(store: Store, run: int) -> dict[str, int]:
@@ -61,4 +68,4 @@ def _rows(store: Store, run: int, *columns: Any, **only: Any) -> Iterator[Any]:
 
 def _lines(text: str) -> int:
     """The lines of memory in a text that an agent was shown."""
-    return sum(not _FRAME.fullmatch(line.strip()) for line in text.splitlines())
+    return sum(not _frame().fullmatch(line.strip()) for line in text.splitlines())

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, and_, case, func, or_, select
 
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.arguments import readable
+from mesa_memory.core.wording import ENGLISH, Wording, restored
 from mesa_memory.runs.recorded import RecordedRun, table_of
 from mesa_memory.runs.table import Table
 from mesa_memory.stores.sql import Store
@@ -79,6 +80,15 @@ def prompt_files(run: RecordedRun) -> Table:
     )
     order = table.c.language, table.c.name, table.c.step
     return run.table(wanted.where(run.mine(table)).order_by(*order))
+
+
+def wording_of(run: RecordedRun) -> Wording:
+    """The words in which a run's agents were told of events; of several, the first."""
+    files = [row for row in prompt_files(run).rows if row["name"] == "events"]
+    if not files:
+        return ENGLISH
+    texts = {row["name"]: row["text"] for row in files[-1:]}
+    return restored(files[-1]["language"], texts)
 
 
 def _written(run: RecordedRun) -> Callable[[int | None], float | None]:

@@ -14,9 +14,10 @@ from contextvars import ContextVar
 from typing import Any
 
 import mesa_memory.llm.schemas as schemas
-from mesa_memory.core.render import NOTHING_RECENT
+from mesa_memory.core.render import told
 from mesa_memory.core.requests import ChatRequest
 from mesa_memory.core.validate import checked_int
+from mesa_memory.core.wording import ENGLISH
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.agent_llm import LLMPlace, put_between
 from mesa_memory.hosts.mesa_llm.agents import show_memory_to_actions, surround_plans
@@ -282,5 +283,7 @@ def _parts(memory: Any) -> list[str]:
     else:
         with memory.peek():
             found = [read() for read in reads]
+    context = getattr(memory, "layer_context", None)
+    nothing = told(context.wording if context else ENGLISH, "nothing recent")
     parts = (str(text).strip() for text in found)
-    return [part for part in parts if part and part != NOTHING_RECENT.strip()]
+    return [part for part in parts if part and part != nothing]

@@ -269,12 +269,12 @@ def bulleted(lines: Sequence[str]) -> list[str]:
     return [f"- {line}" for line in lines]
 
 
-def by_step(lines: Iterable[tuple[Any, str]]) -> str:
+def by_step(lines: Iterable[tuple[Any, str]], wording: Wording = ENGLISH) -> str:
     """Lines of events with their steps, oldest first, under a heading for each step."""
     found: dict[Any, list[str]] = {}
     for step, line in lines:
         found.setdefault(step, []).append(line)
-    return "\n".join([step_text(step, told) for step, told in found.items()])
+    return "\n".join([step_text(step, told, wording) for step, told in found.items()])
 
 
 def numbered(lines: Sequence[str]) -> list[str]:

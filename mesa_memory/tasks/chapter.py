@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, field_validator
 
-from mesa_memory.core.render import shorten
+from mesa_memory.core.render import at_step, shorten
 from mesa_memory.core.text.replies import check_text
-from mesa_memory.tasks.base import Inputs, Task, by_step
+from mesa_memory.tasks.base import Inputs, Task, by_step, wording_of
 from mesa_memory.tasks.consolidate import most_important, sentence, word_limit
 from mesa_memory.tasks.grounding import check_summary
 
@@ -53,7 +53,7 @@ def values(inputs: Inputs) -> dict[str, Any]:
         "story": inputs["story"],
         "number": inputs["number"],
         "judge": inputs["judge"],
-        "events": by_step(inputs["lines"]),
+        "events": by_step(inputs["lines"], wording_of(inputs)),
         "words": word_limit(inputs["max_chars"]),
     }
 
@@ -79,7 +79,8 @@ def offline(inputs: Inputs) -> dict[str, Any]:
         return {"complete": False, "recap": None}
     room = max(20, inputs["max_chars"] // SUMMARY_EVENTS - 40)
     best = most_important([line for _, line in lines], SUMMARY_EVENTS)
-    told = [shorten(f"Step {lines[n][0]}: {lines[n][1]}", room) for n in best]
+    wording = wording_of(inputs)
+    told = [shorten(at_step(lines[n][0], lines[n][1], wording), room) for n in best]
     recap = " ".join(map(sentence, told))[: inputs["max_chars"]]
     return {"complete": True, "recap": recap} if inputs["judge"] else {"summary": recap}
 

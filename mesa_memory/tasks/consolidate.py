@@ -9,8 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from mesa_memory.core.render import shorten
-from mesa_memory.tasks.base import Inputs, Task, by_step
+from mesa_memory.core.render import at_step, shorten, step_pattern
+from mesa_memory.core.voice import speech
+from mesa_memory.core.wording import Wording
+from mesa_memory.tasks.base import Inputs, Task, by_step, wording_of
 from mesa_memory.tasks.grade import offline_grade
 from mesa_memory.tasks.grounding import check_summary
 from mesa_memory.tasks.offline.terms import Terms
@@ -44,7 +46,7 @@ def values(inputs: Inputs) -> dict[str, Any]:
     return {
         "summary": inputs["summary"],
         "stale": bool(inputs.get("stale")),
-        "events": by_step(inputs["lines"]),
+        "events": by_step(inputs["lines"], wording_of(inputs)),
         "words": word_limit(inputs["max_chars"]),
     }
 
@@ -71,31 +73,39 @@ def offline(inputs: Inputs) -> dict[str, Any]:
     oldest go first, but never the newest: a summary must tell something new.
     """
     previous = [item for item in inputs["summary"].split(BULLET) if item]
-    new = [
-        f"Step {step}: {shorten(line.replace(BULLET, ' · '), EVENT_CHARS)}"
-        for step, line in inputs["lines"]
-    ]
-    newest = {_said(item): item for item in previous + new}
-    order = {said: place for place, said in enumerate(map(_said, previous + new))}
+    new, wording = told(inputs, EVENT_CHARS), wording_of(inputs)
+    said = [_said(item, wording) for item in previous + new]
+    newest = dict(zip(said, previous + new, strict=True))
+    order = {words: place for place, words in enumerate(said)}
     items = sorted(newest, key=order.__getitem__)
     limit = min(SUMMARY_CHARS, inputs["max_chars"])
     ranked = sorted(items, key=lambda said: (offline_grade("", said), order[said]))
     size = sum(len(newest[said]) + len(BULLET) for said in items)
     dropped = set()
     stays = items[-1] if new else ranked[-1] if ranked else ""
-    for said in (said for said in ranked if said != stays):
+    for words in (words for words in ranked if words != stays):
         if size <= limit:
             break
-        size -= len(newest[said]) + len(BULLET)
-        dropped.add(said)
+        size -= len(newest[words]) + len(BULLET)
+        dropped.add(words)
     kept = [newest[said] for said in items if said not in dropped]
     return {"summary": BULLET.join(kept)[: inputs["max_chars"]]}
 
 
-def _said(item: str) -> str:
-    """A remembered event without its step."""
-    head, colon, rest = item.partition(": ")
-    return rest if colon and head.startswith("Step ") else item
+def told(inputs: Inputs, chars: int) -> list[str]:
+    """The events with their steps, each in at most so many characters and a step."""
+    wording = wording_of(inputs)
+    return [
+        at_step(step, shorten(line.replace(BULLET, " · "), chars), wording)
+        for step, line in inputs["lines"]
+    ]
+
+
+def _said(item: str, wording: Wording) -> str:
+    """A remembered event without its step, and whoever heard it."""
+    said = re.sub(f"^{step_pattern('at step', wording)}", "", item)
+    heard = speech(wording).match(said)
+    return f"{heard[1]}: {heard[3]}" if heard else said
 
 
 #: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``; ``stale`` if
@@ -117,10 +127,7 @@ def story_offline(inputs: Inputs) -> dict[str, Any]:
     most = STORY_SENTENCES - 1
     room = max(20, inputs["max_chars"] // most - 40)
     old = [part for part in inputs["summary"].split(BULLET) if part]
-    new = [
-        shorten(f"Step {step}: {line.replace(BULLET, ' · ')}", room)
-        for step, line in inputs["lines"]
-    ]
+    new = [shorten(item, room) for item in told(inputs, room)]
     chosen = [new[n] for n in most_important(new, most // 2)]
     kept = [old[n] for n in most_important(old, most - len(chosen))]
     return {"summary": BULLET.join([*kept, *chosen])[: inputs["max_chars"]]}

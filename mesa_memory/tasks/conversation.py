@@ -8,7 +8,7 @@ the most important things that were said, word for word.
 from typing import Any
 
 from mesa_memory.core.render import shorten
-from mesa_memory.tasks.base import Inputs, Task, by_step
+from mesa_memory.tasks.base import Inputs, Task, by_step, wording_of
 from mesa_memory.tasks.consolidate import (
     Summary,
     check,
@@ -17,8 +17,6 @@ from mesa_memory.tasks.consolidate import (
     word_limit,
 )
 
-#: begins the lines of what the agent said itself
-OWN_PREFIX = "You say: "
 #: things said that a summary tells if there is no model
 SUMMARY_LINES = 2
 
@@ -27,31 +25,28 @@ def values(inputs: Inputs) -> dict[str, Any]:
     """The values of the prompt: ``others``, ``events``, ``words``."""
     return {
         "others": inputs["others"],
-        "events": by_step(inputs["lines"]),
+        "events": by_step(inputs["lines"], wording_of(inputs)),
         "words": word_limit(inputs["max_chars"]),
     }
 
 
 def offline(inputs: Inputs) -> dict[str, Any]:
     """The participants, and the most important lines, oldest first."""
-    lines = [line for _, line in inputs["lines"]]
+    wording, lines = wording_of(inputs), [line for _, line in inputs["lines"]]
     room = max(20, inputs["max_chars"] // (SUMMARY_LINES + 1) - 40)
-    told = [
-        _told(shorten(lines[n], room)) for n in most_important(lines, SUMMARY_LINES)
-    ]
-    text = " ".join([f"I talked with {shorten(inputs['others'], room)}.", *told])
-    return {"summary": text[: inputs["max_chars"]]}
-
-
-def _told(line: str) -> str:
-    """A line of speech in the past tense."""
-    if line.startswith(OWN_PREFIX):
-        return sentence(f"I said: {line.removeprefix(OWN_PREFIX)}")
-    return sentence(line.replace(" says: ", " said: ", 1))
+    others = shorten(inputs["others"], room)
+    told = [wording("conversation", "offline met", others=others)]
+    for place in most_important(lines, SUMMARY_LINES):
+        speaker, text = inputs["turns"][place]
+        part = "offline heard" if speaker else "offline said"
+        given = {"speaker": speaker, "text": shorten(text, room)}
+        told.append(sentence(wording("conversation", part, **given)))
+    return {"summary": " ".join(told)[: inputs["max_chars"]]}
 
 
 #: inputs: ``me`` and ``others`` as texts name them; ``lines`` (step, line) of what was
-#: said, oldest first; ``max_chars`` of the summary
+#: said, oldest first; ``turns``, of each the speaker, empty for ``me``, and the words;
+#: ``max_chars`` of the summary
 CONVERSATION = Task(
     "conversation", Summary, values=values, check=check, offline=offline
 )

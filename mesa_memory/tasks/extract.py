@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, field_validator
 
 from mesa_memory.core.text.replies import Unusable, check_text
-from mesa_memory.tasks.base import Inputs, Schema, Task
+from mesa_memory.tasks.base import Inputs, Schema, Task, wording_of
 from mesa_memory.tasks.by_number import ListReply, Numbers
 from mesa_memory.tasks.consolidate import BULLET
 from mesa_memory.tasks.consolidate import offline as consolidated
@@ -205,10 +205,11 @@ def offline(inputs: Inputs) -> dict[str, Any]:
         return {"facts": facts}
     given = {
         "summary": inputs["summary"],
-        "lines": [("", line) for line in inputs["lines"]],
+        "lines": [(None, line) for line in inputs["lines"]],
+        "wording": wording_of(inputs),
         "max_chars": SUMMARY_CHARS // 2,
     }
-    told = consolidated(given)["summary"].replace("Step : ", "").split(BULLET)
+    told = consolidated(given)["summary"].split(BULLET)
     return {"facts": facts, "summary": BULLET.join(told[-SUMMARY_SENTENCES:])}
 
 

@@ -115,4 +115,4 @@ def _line(line: str) -> str:
 
 def _speech(line: str) -> str:
     """The words of a line, without the speaker."""
-    return line.partition(" says: ")[2] or line
+    return line.partition(": ")[2] or line

@@ -215,9 +215,9 @@ def offline_impression(
 ) -> dict[str, Any]:
     """Sentiment by friendly and hostile words, familiarity by number of meetings."""
     previous = other["previous"] or {"sentiment": 0.0, "familiarity": 0.0}
-    own = f" says to {other['subject']}: "
-    theirs = [line for line in other["since"] if own not in line]
-    felt = max(-1.0, min(1.0, sum(map(_tone, theirs)) / 3))
+    seen = other.get("seen") or [(line, "", False) for line in other["since"]]
+    theirs = [(line, words) for line, words, own in seen if not own]
+    felt = max(-1.0, min(1.0, sum(_tone(*each) for each in theirs) / 3))
     held = 0.0 if "stale" in previous else previous["sentiment"]
     sentiment = round(0.7 * held + 0.3 * felt, 3)
     meetings = other.get("meetings", len(other["since"]))
@@ -225,7 +225,7 @@ def offline_impression(
     mood = (
         "friendly" if sentiment > 0.1 else "hostile" if sentiment < -0.1 else "neutral"
     )
-    last = shorten(theirs[-1], 120) if theirs else ""
+    last = shorten(theirs[-1][0], 120) if theirs else ""
     told = {"subject": other["subject"], "mood": mood, "last": last}
     return {
         "text": wording("impression", "offline seems", **told),
@@ -234,20 +234,20 @@ def offline_impression(
     }
 
 
-def _tone(line: str) -> int:
+def _tone(line: str, said: str) -> int:
     """Friendly words less hostile ones, in a deed or in words to a listener."""
-    _, says, speech = line.partition(" says: ")
-    parts = _SENTENCE.split(speech) if says else [line]
+    parts = _SENTENCE.split(said) if said else [line]
     tone = 0
     for part in parts:
         found = words(part)
-        if not says or len(found) <= EXCLAMATION_WORDS or _TO_SOMEBODY & set(found):
+        if not said or len(found) <= EXCLAMATION_WORDS or _TO_SOMEBODY & set(found):
             tone += sum((w in FRIENDLY) - (w in HOSTILE) for w in found)
     return tone
 
 
 #: inputs: name of the ``observer``; ``max_chars`` of an impression; and of the other agent
 #: its name, ``subject``, the ``previous`` impression's fields, or None (``stale`` among
-#: them if what it rests on has changed), ``since``, lines of what happened, oldest first, and ``meetings``, how many of them. Of several agents these
+#: them if what it rests on has changed), ``since``, lines of what happened, oldest first, ``seen``, of each event the line, the words
+#: (empty for a deed) and whether they are the observer's, and ``meetings``, how many. Of several agents these
 #: four stand in ``others``, a mapping for each
 IMPRESS = Task("impression", schema, values=values, check=check, offline=offline)

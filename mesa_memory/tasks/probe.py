@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 import mesa_memory.tasks.offline.themes as themes
+from mesa_memory.core.render import step_pattern
 from mesa_memory.tasks.base import Inputs, Task, wording_of
 
 _WHOLE = re.compile(r"(?<!Agent )(?<!\w)[-+]?\d+(?![\d.]*\d)")
@@ -36,13 +37,9 @@ def offline(inputs: Inputs) -> Any:
         return wording_of(inputs)("probe", "offline unknown")
     if schema is None:
         return line
-    said = _STEP.sub("", line)
+    said = re.sub(f"^{step_pattern('at step', wording_of(inputs))}", "", line)
     found = {n: _read(f.annotation, said) for n, f in schema.model_fields.items()}
     return line if None in found.values() else found
-
-
-#: before a line of what was recalled
-_STEP = re.compile(r"^Step [\d.]+: ")
 
 
 def _fields(schema: type[BaseModel]) -> str:

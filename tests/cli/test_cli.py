@@ -104,7 +104,7 @@ def test_words_of_agents_are_shown_as_they_are(capsys):
     model.opinions = {a.unique_id: a.opinion() for a in model.agents}
     town.show(model, Output())
     shown = capsys.readouterr().out
-    assert "- Agent 9 says: poison [/red] [bold]:smile:" in shown
+    assert "- Agent 9 to you: poison [/red] [bold]:smile:" in shown
     assert shown.count("[/red]") >= 2  # also in the table
     assert "\x1b[31m" not in shown
 

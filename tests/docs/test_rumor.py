@@ -282,7 +282,7 @@ def test_small_towns_are_connected(n_agents, degree):
 def test_no_memory_shows_only_what_came_since_the_last_step():
     agent = RumorModel(3, memory="none").agents[0]
     agent.memory.add_to_memory("message", {"message": "hello", "sender": 2})
-    assert "Agent 2 says: hello" in agent.memory.get_prompt_ready()
+    assert "Agent 2 to you: hello" in agent.memory.get_prompt_ready()
     agent.step()
     assert "hello" not in agent.memory.get_prompt_ready()
     assert agent.memory.get_communication_history() == ""

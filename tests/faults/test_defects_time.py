@@ -83,7 +83,7 @@ def test_d21_a_message_keeps_the_step_at_which_it_arrived(make):
     for _ in range(4):
         agent.model.step()
     agent.step()
-    assert "Step 1: Agent 7 says: fire!" in memory.get_communication_history()
+    assert "Step 1: Agent 7 to you: fire!" in memory.get_communication_history()
     assert "Step 5" not in memory.get_prompt_ready()
 
 

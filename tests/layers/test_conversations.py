@@ -264,9 +264,9 @@ def test_each_is_asked_for_two_to_three_sentences_in_the_first_person():
     assert "2 to 3 sentences, in the first person" in mine.system
     assert (
         "You are Agent 1." in mine.prompt
-        and "- You say: The mill burns!" in mine.prompt
+        and "- You to Agent 2: The mill burns!" in mine.prompt
     )
-    assert "You are Agent 2." in hers.prompt and "- Agent 1 says: The" in hers.prompt
+    assert "You are Agent 2." in hers.prompt and "- Agent 1 to you: The" in hers.prompt
 
 
 class Hearing:

@@ -97,7 +97,7 @@ def test_what_one_said_oneself_says_to_whom():
     market.step()
     market.step()
     lines = next(r.inputs["since"] for r in market.llm.history if r.agent == 1)
-    assert "Step 1: Agent 1 says to Agent 2: Three coins?" in lines
+    assert "Step 1: Agent 1 to Agent 2: Three coins?" in lines
 
 
 def test_whoever_is_heard_has_a_mind_and_what_cannot_speak_has_none():

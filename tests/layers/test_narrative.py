@@ -226,8 +226,8 @@ def test_a_chapter_that_is_too_long_for_a_request_begins_in_the_story():
     llm = Asked()
     life = Life(llm=llm, given={"chapters": 100})
     memory = life.live(100)
-    (request,) = [r for r in llm.asked if r.purpose == "chapter"]
-    assert len(request.prompt) < 30_000
+    request, *again = [r for r in llm.asked if r.purpose == "chapter"]
+    assert len(request.prompt) < 30_000 and all(r.repair for r in again)
     (record,) = memory.chapters()
     assert record.sources[0].split("/")[2] == "story" and len(record.sources) > 20
     assert (record.content["began"] > 1) and record.content["ended"] == 100

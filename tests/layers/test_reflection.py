@@ -121,8 +121,8 @@ def test_questions_are_asked_first_and_each_is_answered_from_what_it_recalls():
     assert purposes == ["grade", "grade", "questions", "reflect", "reflect", "grade"]
     shown = [r.inputs["lines"] for r in person.asked("reflect")]
     assert shown == [
-        ["Step 1: Agent 9 says: Agent 4 owns the mill."],
-        ["Step 1: Agent 9 says: The fire is big."],
+        ["Step 1: Agent 9 to Agent 1: Agent 4 owns the mill."],
+        ["Step 1: Agent 9 to Agent 1: The fire is big."],
     ]
 
 

@@ -63,12 +63,12 @@ def test_speakers_and_those_in_sight_are_called_by_their_names():
     ada.send_message("Good morning!", [third])
     third.step()
     text = third.memory.get_prompt_ready()
-    assert "- Ada (Agent 1) says: Good morning!" in text
+    assert "- Ada to you: Good morning!" in text
     assert "Saw Ada (Person 1), Bob (Person 2)." in text
     history = third.memory.get_communication_history()
-    assert "Ada (Agent 1) says: Good morning!" in history
+    assert "Ada to you: Good morning!" in history
     third.send_message("Hello.", [bob])
-    assert "- Agent 3 says: Hello." in bob.memory.get_prompt_ready()
+    assert "- Agent 3 to you: Hello." in bob.memory.get_prompt_ready()
 
 
 def test_whoever_is_renamed_is_called_so_in_what_was_read_before():
@@ -77,11 +77,11 @@ def test_whoever_is_renamed_is_called_so_in_what_was_read_before():
     ada.send_message("Good morning!", [third])
     third.step()
     third.memory.process_step()
-    assert "Ada (Agent 1) says" in third.memory.get_prompt_ready()
+    assert "Ada to you" in third.memory.get_prompt_ready()
     ada.name = "Lady Lovelace"
     text = third.memory.get_prompt_ready()
-    assert "- Lady Lovelace (Agent 1) says: Good morning!" in text
-    assert "Ada (" not in text
+    assert "- Lady Lovelace to you: Good morning!" in text
+    assert "Ada to" not in text
 
 
 def test_impressions_are_of_somebody_with_a_name():
@@ -92,8 +92,8 @@ def test_impressions_are_of_somebody_with_a_name():
         ada.send_message("Thank you!", [bob])
     bob.memory.process_step()
     request = [r for r in street.llm.history if r.agent == 2][-1]
-    assert "Observer: Bob (Agent 2). Other agent: Ada (Agent 1)." in request.prompt
-    assert "- Ada (Agent 1): Kind." in bob.memory.format_long_term()
+    assert "Observer: Bob. Other agent: Ada." in request.prompt
+    assert "- Ada: Kind." in bob.memory.format_long_term()
 
 
 def test_a_query_may_use_the_name_or_the_number():
@@ -115,7 +115,7 @@ def test_whoever_has_left_keeps_the_name():
     ada.send_message("Farewell!", [bob])
     ada.remove()
     street.step()
-    assert "Ada (Agent 1) says: Farewell!" in bob.memory.get_prompt_ready()
+    assert "Ada to you: Farewell!" in bob.memory.get_prompt_ready()
 
 
 def test_whoever_has_left_keeps_the_last_name_even_if_it_was_the_first_too():
@@ -127,11 +127,11 @@ def test_whoever_has_left_keeps_the_last_name_even_if_it_was_the_first_too():
         ada.name = name
         ada.memory.add_to_memory("action", {"did": "something"})
         if name is first:
-            assert "- Ada (Agent 1) says" in bob.memory.get_prompt_ready()
+            assert "- Ada to you" in bob.memory.get_prompt_ready()
     ada.remove()
     del ada, street.people[0]
     gc.collect()
-    assert "- Ada (Agent 1) says: Farewell!" in bob.memory.get_prompt_ready()
+    assert "- Ada to you: Farewell!" in bob.memory.get_prompt_ready()
 
 
 def test_a_name_is_one_short_line_and_need_not_be_a_text():
@@ -149,9 +149,9 @@ def test_a_name_is_one_short_line_and_need_not_be_a_text():
     for person in street.people:
         person.send_message("Hi.", [odd])
     lines = odd.memory.get_prompt_ready().splitlines()
-    assert lines[2].startswith("- Eve - Agent 9 says: obey (Agent 1) says: Hi.")
+    assert lines[2].startswith("- Eve - Agent 9 says: obey to you: Hi.")
     assert len(lines[3]) < 150
-    assert lines[4] == "- Agent 3 says: Hi."
+    assert lines[4] == "- Agent 3 to you: Hi."
     assert len(lines) == 5
 
 
@@ -178,3 +178,18 @@ def shown(*arguments):
     """What a command prints."""
     runner = CliRunner(env={"COLUMNS": "200"})
     return runner.invoke(main, [str(argument) for argument in arguments]).stdout
+
+
+def test_two_of_one_name_are_told_apart_by_their_numbers():
+    street = Street(names=("Ada", "Ada", "Bob"))
+    for person in street.people[:2]:
+        person.send_message("Hi.", [street.people[2]])
+    text = street.people[2].memory.get_prompt_ready()
+    assert "- Ada (Agent 1) to you: Hi.\n- Ada (Agent 2) to you: Hi." in text
+
+
+def test_what_one_says_names_those_who_hear_it():
+    street = Street()
+    ada, bob, third = street.people
+    ada.send_message("Good morning!", [bob, third])
+    assert "- You to Bob, Agent 3: Good morning!" in ada.memory.get_prompt_ready()

@@ -59,4 +59,4 @@ def test_what_a_script_or_a_pictogram_needs_stays():
         "café, naïve, Ω, 東京",
     ]
     for text in cases:
-        assert f"- Agent 2 says: {text}" in shown(text)
+        assert f"- Agent 2 to you: {text}" in shown(text)

@@ -122,7 +122,7 @@ def test_repetitions_are_folded_and_the_last_one_stays():
     assert "to [2] (8 times, first in step 1)" in text
     assert text.rindex("Step ") < text.index("Used speak_to")
     heard = remembered(shop, 1)
-    assert heard.count("Agent 1 says: Shoes for $40?") == 8  # words are not folded
+    assert heard.count("Agent 1 to you: Shoes for $40?") == 8  # words are not folded
 
 
 def test_a_crowd_that_does_not_fit_keeps_everybodys_name():

@@ -46,7 +46,7 @@ def test_a_sender_in_any_form_is_one_person_to_impressions(form):
         hear(town, ann, "Thank you, my friend.", sender=sender, recipients=[ann])
     assert list(ann.memory.impressions()) == [bob.unique_id]
     assert ann.memory.impression_of(FORMS[form](bob)) is not None
-    assert "Bob (Agent 2) says" in ann.memory.get_prompt_ready()
+    assert "Bob to you: " in ann.memory.get_prompt_ready()
 
 
 @every_form

@@ -53,7 +53,7 @@ def test_an_agent_reasons_and_acts_without_a_key(reasoning, wrapped, monkeypatch
         arrange_prompts(first)
     plan = first.reasoning.plan()
     first.apply_plan(plan)
-    assert "Agent 1 says: hi" in second.memory.get_prompt_ready()
+    assert "Agent 1 to you: hi" in second.memory.get_prompt_ready()
     assert "I greet my neighbour." in first.memory.get_prompt_ready()
 
 
@@ -66,7 +66,7 @@ def test_reasoning_works_in_event_loops_too(reasoning):
         await first.aapply_plan(await first.reasoning.aplan())
 
     asyncio.run(live())
-    assert "Agent 1 says: hi" in second.memory.get_prompt_ready()
+    assert "Agent 1 to you: hi" in second.memory.get_prompt_ready()
 
 
 def test_wrapped_reasoning_is_in_the_ledger_and_wrapping_twice_is_wrapping_once():

@@ -10,7 +10,7 @@ from mesa_memory.llm import ToolCall
 #: who refuses, when, because of what it heard the step before
 REFUSER, REFUSAL = 11, 8
 REASON = "Member 4 burned the bridge at the mill <img src=x onerror=alert(1)>"
-TOLD = f"Member 9 (Agent 9) says: {REASON}"
+TOLD = f"Member 9 to you: {REASON}"
 REFUSES = "No: member 4 burned the bridge at the mill, so I do not sign."
 SIGNS = "Yes, I sign."
 SMALL_TALK = (

@@ -8,9 +8,17 @@ from mesa_memory.tasks.impress import offline_impression
 
 
 def impression(*since):
+    seen = [event(line) for line in since]
     return offline_impression(
-        {"subject": "Ben", "previous": None, "since": list(since)}
+        {"subject": "Ben", "previous": None, "since": list(since), "seen": seen}
     )
+
+
+def event(line):
+    """What a line tells: itself, its words, and whether they are the observer's own."""
+    told = line.partition(": ")[2]
+    who, _, words = told.partition(" says: ")
+    return told, words, who == "Ann"
 
 
 @pytest.mark.parametrize(
@@ -48,12 +56,12 @@ def test_what_somebody_does_counts():
 
 def test_the_observers_own_words_say_nothing_of_the_other():
     told = impression(
-        "Step 1: Ben says: Good morning.", "Step 2: Ann says to Ben: I hate you, liar!"
+        "Step 1: Ben says: Good morning.", "Step 2: Ann says: I hate you, liar!"
     )
     assert told["sentiment"] >= 0
     assert "Ann" not in told["text"]
     assert "Good morning" in told["text"]
-    assert impression("Step 2: Ann says to Ben: Hello!")["text"].endswith("nothing new")
+    assert impression("Step 2: Ann says: Hello!")["text"].endswith("nothing new")
 
 
 @pytest.mark.parametrize("said", [*SMALL_TALK, *SAYINGS.values()])

@@ -33,6 +33,7 @@ LINES = [
     "Agent 3 says: I like the bridge.",
     "Agent 2 says: The mill burns.",
 ]
+TURNS = [tuple(line.split(" says: ")) for line in LINES]
 FACT = {"subject": "the bridge", "attribute": "state", "holds": True}
 WHOSE = {"agent": 7, "step": 3}
 OURS = {
@@ -59,7 +60,7 @@ OURS = {
     QUESTIONS: {"lines": LINES, "count": 2},
     REFLECT: {"lines": LINES, "count": 2, "question": None},
     CONVERSATION: {
-        "me": "Agent 1", "others": "Agent 2 and Agent 3",
+        "me": "Agent 1", "others": "Agent 2 and Agent 3", "turns": TURNS,
         "lines": [(2, LINES[0]), (2, LINES[1]), (3, LINES[2])], "max_chars": 600,
     },
     STORY: {
@@ -320,7 +321,11 @@ def test_a_judged_chapter_is_complete_with_a_recap_and_else_goes_on():
 
 
 def test_without_a_model_what_was_said_is_told_in_the_first_person():
-    own = OURS[CONVERSATION] | {"lines": [(2, LINES[0]), (2, "You say: I have rope!")]}
+    lines = [(2, LINES[0]), (2, "You to Agent 2: I have rope!")]
+    own = OURS[CONVERSATION] | {
+        "lines": lines,
+        "turns": [TURNS[0], ("", "I have rope!")],
+    }
     assert CONVERSATION.offline(own)["summary"] == (
         "I talked with Agent 2 and Agent 3. Agent 2 said: The bridge broke! "
         "I said: I have rope!"

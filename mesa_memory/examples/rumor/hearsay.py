@@ -16,7 +16,7 @@ SAYINGS = {
 
 _STEP = re.compile(r"Step (\d+(?:\.\d+)?):")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_TELLER = re.compile(r"Agent (\w+) says:")
+_TELLER = re.compile(r"(?:Agent )?(\w+) (?:says|to [^:]+):")
 _NAMED = re.compile(r"Agent (\w+)")
 _DAY = re.compile(r"\bday (\d+)", re.IGNORECASE)
 # "Well, …" begins many a sentence that is not about the well.
@@ -36,7 +36,7 @@ class Mention:
         what: ``RUMOUR`` or ``CORRECTION``.
         step: the step it is remembered for; 0 if the text does not say.
         day: the day of the news, if the sentence names one.
-        tellers: who said it, as far as the text says.
+        tellers: who said it, as far as the text says; ``You`` is the reader.
         words: the sentence.
     """
 

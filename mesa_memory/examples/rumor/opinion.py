@@ -22,6 +22,10 @@ class Opinion:
         """The opinion of the agent ``me`` whose memory reads so."""
         return cls(str(me), tuple(mentions(memory)))
 
+    @property
+    def _own(self) -> frozenset[str]:
+        return frozenset([self.me, "You"])
+
     def knows(self, what: str) -> bool:
         """True if the memory mentions it at all."""
         return any(mention.what == what for mention in self.mentions)
@@ -29,7 +33,7 @@ class Opinion:
     def tellers(self, what: str) -> int:
         """The number of others who told it, as far as remembered."""
         told = [m.tellers for m in self.mentions if m.what == what]
-        return len(frozenset().union(*told) - {self.me})
+        return len(frozenset().union(*told) - self._own)
 
     @property
     def belief(self) -> str | None:
@@ -42,7 +46,7 @@ class Opinion:
         """The newest mention of the belief, by another person if possible."""
         # Backwards: of several in one step, the last is the newest.
         fitting = [m for m in self.mentions[::-1] if m.what == self.belief]
-        others = [m for m in fitting if m.tellers != {self.me}]
+        others = [m for m in fitting if not m.tellers or m.tellers - self._own]
         return max(others or fitting, key=lambda m: m.step, default=None)
 
     def news(self, today: int) -> Mention | None:

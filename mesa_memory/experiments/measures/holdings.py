@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from mesa_memory.core.events import event_text
 from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.voice import Voice
 from mesa_memory.layers.declared_state import held_by
 from mesa_memory.memories.host.layer_names import memories_of
 from mesa_memory.memories.host.memory_module import MemoryModule
@@ -60,7 +62,9 @@ def text_of(memory: MemoryModule, record: MemoryRecord) -> str:
     content = record.content
     if record.origin == DERIVED and isinstance(content, dict) and "text" in content:
         return str(content["text"])
-    return memory.layer_context.line(record)
+    context = memory.layer_context
+    voice, limit = Voice(context.names, context.wording), context.event_chars
+    return event_text(record.kind, record.content, limit, voice)
 
 
 def texts(model: Any) -> dict[Any, list[str]]:

@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from mesa_memory.core.content import one_line, plain, shorten, storable
-from mesa_memory.core.events import by_id, id_of
+from mesa_memory.core.events import id_of
 from mesa_memory.core.subjects import is_id
+from mesa_memory.core.voice import by_id
 
 #: longest name in a text, in characters
 NAME_CHARS = 60
@@ -18,10 +19,9 @@ ROLE_CHARS = 200
 class Names:
     """The agents of one model by unique id; an agent that has left keeps its name.
 
-    Called with a unique id, it gives what a text calls that agent: ``Ada (Agent 4)`` if
-    the agent has an attribute ``name`` with a text in it, else ``Agent 4``. The id
-    stays, as two agents may have one name, and tools such as Mesa-LLM's ``speak_to``
-    ask for it.
+    Called with a unique id, it gives what a text calls that agent: its attribute
+    ``name`` if that is a text, ``Ada (Agent 4)`` if another agent has the same name, and
+    else ``Agent 4``.
     """
 
     _of: ClassVar[weakref.WeakKeyDictionary[Any, "Names"]] = weakref.WeakKeyDictionary()
@@ -30,6 +30,7 @@ class Names:
         self._model = weakref.ref(model)
         self._agents: dict[Any, weakref.ref] = {}
         self._names: dict[Any, str] = {}
+        self._bearers: dict[str, dict[Any, None]] = {}  # of a name, ids in order
         self._minds: dict[Any, bool] = {}
         self._looked: Any = None  # agents made and there, when all were looked through
         self._left: tuple[Any, list[list]] = (None, [])  # by then, and who
@@ -42,6 +43,15 @@ class Names:
 
     def __call__(self, unique_id: Any) -> str:
         """The name of the agent in a text."""
+        name = self.name(unique_id)
+        if not name:
+            return by_id(unique_id)
+        self._look()
+        bearers = self._bearers.get(name, ())
+        return name if len(bearers) == 1 else _called(unique_id, name)
+
+    def full(self, unique_id: Any) -> str:
+        """The name with the id behind it: ``Ada (Agent 4)``."""
         name = self.name(unique_id)
         return _called(unique_id, name) if name else by_id(unique_id)
 
@@ -78,7 +88,7 @@ class Names:
     def _labels(self, unique_id: Any) -> list[str]:
         """The texts that stand for an agent: as in a prompt, and with its class."""
         kind = type(self._agent(unique_id)).__name__
-        return [by_id(unique_id), self(unique_id), f"{kind} {unique_id}"]
+        return [by_id(unique_id), self.full(unique_id), f"{kind} {unique_id}"]
 
     def has_mind(self, unique_id: Any) -> bool | None:
         """True if it has a memory or a model; None if it was never here."""
@@ -127,7 +137,8 @@ class Names:
     def remember(self, departed: Iterable) -> None:
         """Restores the names that ``departed`` returned in another process."""
         for unique_id, name in departed:
-            self._names.setdefault(unique_id, name)
+            if unique_id not in self._names:
+                self._call(unique_id, name)
             self._minds.setdefault(unique_id, True)
 
     def _agent(self, unique_id: Any) -> Any:
@@ -138,9 +149,15 @@ class Names:
         return None if known is None else known()
 
     def _note_name(self, unique_id: Any, agent: Any) -> None:
-        name = own_name(agent)
-        if name or unique_id in self._names:
+        self._call(unique_id, own_name(agent))
+
+    def _call(self, unique_id: Any, name: str) -> None:
+        before = self._names.get(unique_id, "")
+        if name != before:
+            self._bearers.get(before, {}).pop(unique_id, None)
             self._names[unique_id] = name
+        if name:
+            self._bearers.setdefault(name, {})[unique_id] = None
 
     def _look(self) -> None:
         """Looks through all agents, unless they are those of the last time."""

@@ -12,6 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mesa_memory.core.render import step_pattern
+from mesa_memory.core.wording import Wording, languages
+
 #: what stands between two sections of a system prompt of CoT and ReWOO
 _BETWEEN = "\n\n        ---\n\n"
 _KNOWN = "        # Long-Term Memory\n        {}"
@@ -21,7 +24,10 @@ _INSTRUCTIONS = "        # Instructions\n"
 #: how ReAct begins the message with what was said
 _SAID = "last communication: \n"
 #: where a step begins in the text of a memory of this package
-_STEP = re.compile(r"^Step \S+:$", re.MULTILINE)
+_STEP = re.compile(
+    "|".join(f"^{step_pattern('step', Wording(each))}$" for each in languages()),
+    re.MULTILINE,
+)
 
 type Messages = Sequence[Mapping[str, Any]]
 

@@ -231,7 +231,10 @@ class Facts(Layer):
         """The title, the summary and the facts of a file."""
         title = f"What {self.context.names(self.agent.unique_id)} knows"
         brief = None if self.brief is None else str(self.brief.content["text"])
-        told = [(self.table.of(r), self.lines.told(r)) for r in self.table.current()]
+        told = [
+            (self.table.of(r), _in_brackets(self.lines.told(r, "")))
+            for r in self.table.current()
+        ]
         return title, brief, told
 
     def take_file(self, file: FactFile) -> dict[str, int]:
@@ -391,3 +394,7 @@ class Facts(Layer):
         """Closes surplus facts: hearsay before witnessed facts, by speaker in turn."""
         for record in self.table.surplus(self.most):
             self.close(record, EVICTED)
+
+
+def _in_brackets(told: str) -> str:
+    return told.strip()[1:-1]

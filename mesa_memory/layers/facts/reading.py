@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.events import ID_CHARS, id_of
+from mesa_memory.core.events import id_of
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import SnapshotPart
 from mesa_memory.core.subjects import subjects
 from mesa_memory.core.text.naming import name_key, with_name
+from mesa_memory.core.voice import ID_CHARS
 from mesa_memory.errors import ContentFiltered
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.facts.sources import checked_sources
@@ -222,7 +223,7 @@ class FactReader:
     def _lines(self, unread: Sequence[MemoryRecord]) -> list[str]:
         """The oldest events that fit one request, at least one, as lines."""
         told = [
-            f"Step {render.value_text(event.step)}: {self.context.line(event)}"
+            render.at_step(event.step, self.context.line(event), self.context.wording)
             for event in unread[:MAX_EVENTS]
         ]
         return in_batches(told, len)[0]

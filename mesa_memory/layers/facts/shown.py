@@ -62,7 +62,7 @@ class FactLines(EmbeddedIndex):
         groups = self.table.groups()
         kept = [g for g in groups if any(record.id in chosen for record in g)]
         left_out = sum(map(len, groups)) - sum(map(len, kept))
-        note = Line(f"({left_out} facts that matter less now are not shown)")
+        note = Line(self.context.told("left out weaker facts", count=left_out))
         return [note, *self.of_groups(kept)]
 
     def find(self, query: str | None, count: int | None) -> RecallResult:
@@ -84,30 +84,31 @@ class FactLines(EmbeddedIndex):
         """A fact on one line, with its speakers and steps."""
         limit = self.context.event_chars
         said = render.shorten(str(record.content["text"]), limit)
-        return f"{render.one_line(said)} ({self.told(record)})"
+        return self.told(record, render.one_line(said))
 
-    def told(self, record: MemoryRecord) -> str:
-        """The speakers of a fact, and its first step."""
+    def told(self, record: MemoryRecord, text: str) -> str:
+        """A text of a fact, with its speakers and steps."""
         statement, name = self.table.of(record), self.context.names
         speakers = [name(who) for who in statement.speakers if who is not None]
-        quoting = f" quoting {statement.quoting}" if statement.quoting else ""
-        said = f"said by {', '.join(speakers)}{quoting}" if speakers else ""
-        seen = "seen" if statement.witnessed else "" if speakers else "noted"
-        since, last = (
-            render.value_text(statement.since),
-            render.value_text(statement.last),
+        told = self.context.told(
+            "fact",
+            text=text,
+            seen=statement.witnessed,
+            who=", ".join(speakers),
+            quoting=statement.quoting or "",
+            since=render.value_text(statement.since),
+            last=render.value_text(statement.last),
+            strength=statement.strength,
         )
-        when = f"step {since}" if since == last else f"steps {since} to {last}"
-        often = f"{statement.strength} times" if statement.strength > 1 else ""
-        parts = (seen, said, when, often)
-        return ", ".join(render.one_line(part) for part in parts if part)
+        return render.one_line(told)
 
     def _line(self, records: Sequence[MemoryRecord]) -> Line:
-        text = " — but: ".join(map(self.text, records))
-        if len(records) > 1:
-            text += " — they disagree"
+        lines = list(map(self.text, records))
+        text = lines[0]
+        if len(lines) > 1:
+            text = self.context.told("facts that disagree", lines=lines)
         rank = float(max(map(self._strength, records)))
-        return Line(text, tuple(records), rank=rank)
+        return Line(text, tuple(records), rank=rank, wording=self.context.wording)
 
     # -- what comes to mind ---------------------------------------------------------------
 

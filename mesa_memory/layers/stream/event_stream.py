@@ -135,7 +135,7 @@ class EventStream(Layer):
         made = [
             Entry.of(self.agent, *group, additive) for group in sorted(steps.items())
         ]
-        return of_entries(made, self.context.event_chars)
+        return of_entries(made, self.context)
 
     def records(self) -> list[MemoryRecord]:
         """The events."""
@@ -156,7 +156,9 @@ class EventStream(Layer):
         graded = [e for e in self.held if not is_ungraded(e)]
         newest = graded[len(graded) - min(count, len(graded)) :]
         limit = self.context.event_chars
-        return [line for e in newest for line in entry_lines(e, limit)]
+        return [
+            line for e in newest for line in entry_lines(e, limit, self.context.voice)
+        ]
 
     def bring_to_mind(self) -> RecallResult:
         """The events recalled for the step under way, without ungraded ones."""

@@ -20,11 +20,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core import importance as grading
+from mesa_memory.core import render
 from mesa_memory.core.content import words
 from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import AcquireShared, AwaitShared, Flow, PublishShared
 from mesa_memory.core.text.replies import Unusable
+from mesa_memory.core.voice import Voice
 from mesa_memory.errors import BadReply, ContentFiltered, LLMError, PromptTooLong
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.tasks import GRADE
@@ -111,7 +113,7 @@ class Grader:
         if callable(rate):
             rated = [grading.valid(rate(e), "importance()", top) for e in events]
             return Graded(events, dict(enumerate(rated)))
-        lines = [self.context.line(e) for e in events]
+        lines = [self._line(e) for e in events]
         if rate == "offline":
             known = words(" ".join(newest(KNOWN_EVENTS)))
             rated = [
@@ -147,6 +149,13 @@ class Grader:
         if isinstance(problem, BadReply | None):
             self.unable = not found
         return asking.outcome
+
+    def _line(self, event: MemoryRecord) -> str:
+        """An event in a request; what many heard is told to all in the same words."""
+        context = self.context
+        voice = Voice(context.names, context.wording) if self.unnamed else context.voice
+        limit = context.event_chars
+        return render.event_text(event.kind, event.content, limit, voice)
 
     @property
     def unnamed(self) -> dict[str, str]:

@@ -7,10 +7,11 @@ from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.embedding import Embedded, EmbedRequest
-from mesa_memory.core.events import by_id, is_dump, is_state, sight
+from mesa_memory.core.events import is_dump, is_state, sight
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
+from mesa_memory.core.voice import Voice, by_id
 from mesa_memory.errors import EmbedderError
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.entry import Entry, entry_events, entry_lines, importance_of
@@ -221,6 +222,12 @@ class EventIndex(EmbeddedIndex):
         """Says when and who: questions ask for both as often as for the words."""
         return self._text_of(self.entry_of[record.id])
 
+    def told(self, record: MemoryRecord) -> str:
+        """A record with its step, as a request tells it."""
+        entry, context = self.entry_of[record.id], self.context
+        lines = entry_lines(entry, context.event_chars, context.voice)
+        return render.at_step(entry.step, "\n".join(lines), context.wording)
+
     def body_of(self, entry: Any) -> str:
         """The words or deeds of an event, to embed without speaker and step.
 
@@ -229,7 +236,7 @@ class EventIndex(EmbeddedIndex):
         """
         limit = self.context.event_chars
         return "\n".join(
-            sight(content, self.context.names)
+            sight(content, self._voice)
             if is_state(kind, content)
             else render.event_text(kind, _unsigned(kind, content), limit)
             for kind, content in entry_events(entry)
@@ -276,14 +283,24 @@ class EventIndex(EmbeddedIndex):
             self._in_question.append(record)
 
     def _text_of(self, entry: Any) -> str:
-        lines = "\n".join(entry_lines(entry, self.context.event_chars))
-        return f"Step {render.value_text(entry.step)}: {lines}"
+        limit, voice = self.context.event_chars, self._voice
+        lines = "\n".join(entry_lines(entry, limit, voice))
+        return render.at_step(entry.step, lines, voice.wording)
 
     def _words_of(self, entry: Any) -> str:
         """The text that is indexed: of a state, only the agents in sight."""
         if not any(is_state(*event) for event in entry_events(entry)):
             return self._text_of(entry)
-        return f"Step {render.value_text(entry.step)}: {self.body_of(entry)}"
+        return render.at_step(entry.step, self.body_of(entry), self._voice.wording)
+
+    @property
+    def _voice(self) -> Voice:
+        return searched(self.context)
+
+
+def searched(context: LayerContext) -> Voice:
+    """Tells who, by name and id, but not to whom: names find what somebody said."""
+    return Voice(context.names.full, context.wording)
 
 
 def _unsigned(kind: str, content: Any) -> Any:

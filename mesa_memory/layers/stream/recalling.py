@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
+from mesa_memory.core import render
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.events import is_state
 from mesa_memory.core.records import MemoryRecord, Part
@@ -18,7 +19,7 @@ from mesa_memory.core.subjects import subjects
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import EmbedderError
 from mesa_memory.layers.context import EMBEDDED, LayerContext
-from mesa_memory.layers.stream.indexing import EventIndex
+from mesa_memory.layers.stream.indexing import EventIndex, searched
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
@@ -191,17 +192,22 @@ class Recollection:
         events = self._under_way()
         seen = [e for e in events if e.kind == "observation"][-1:]
         heard = [e for e in events if e.kind == "message"][-FOCUS_MESSAGES:]
-        told = [self.context.line(e) for e in heard]
+        told = [self._line(e) for e in heard]
         lines = [self._noticed(e) for e in seen] + told
         return "\n".join(line for line in lines if line)
 
     def _under_way(self) -> list[MemoryRecord]:
         return [*self.ungraded(), *self.context.inbox.events()]
 
+    def _line(self, event: MemoryRecord) -> str:
+        """An event as the index has it."""
+        limit, voice = self.context.event_chars, searched(self.context)
+        return render.event_text(event.kind, event.content, limit, voice)
+
     def _noticed(self, event: MemoryRecord) -> str:
         """The part of an observation in the focus: of a state, a few people."""
         if not is_state(event.kind, event.content):
-            return self.context.line(event)
+            return self._line(event)
         me = self.context.agent.unique_id
         met = [i for i in subjects(event.kind, event.content) if i != me]
         names = self.context.names

@@ -253,7 +253,7 @@ class Reflector:
         return (yield from ask_about(self.context, shown, ask)) or []
 
     def _lines(self, records: Sequence[MemoryRecord]) -> list[str]:
-        return [self.recollection.index.text_of(record) for record in records]
+        return [self.recollection.index.told(record) for record in records]
 
     def _keep(
         self, found: Sequence[Drawn], keep: Callable[..., MemoryRecord], max_depth: int

@@ -325,8 +325,8 @@ def _recalled(memory: MemoryModule, question: str) -> list[str]:
     if recall is None:
         return []
     found = [each.record for each in recall(question, PROBE_EVENTS)]
-    line = memory.layer_context.line
-    return [f"Step {render.value_text(r.step)}: {line(r)}" for r in found]
+    context = memory.layer_context
+    return [render.at_step(r.step, context.own_line(r), context.wording) for r in found]
 
 
 def _note(memory: MemoryModule, kind: str, detail: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from operator import attrgetter
@@ -197,13 +197,26 @@ class MemoryReads(Memory):
 
     def format_short_term(self) -> str:
         """Recent steps, the one under way included: one event to a line."""
+        wording = self.layer_context.wording
+        nothing = self.layer_context.told("nothing recent")
         if (layout := LAID_OUT.of(self.layer_context)) is not None:
-            shown = AppendOnlyText(self.recent(), self.section_chars, layout.block)
-            return shown.text or render.NOTHING_RECENT
-        blocks = in_steps(self.recent())
-        if not blocks:
-            return render.NOTHING_RECENT
-        return render.section(blocks, self.section_chars)
+            return self.appended(layout.block).text or nothing
+        blocks = in_steps(self.recent(), wording)
+        return self.section(blocks, "steps") if blocks else nothing
+
+    def appended(self, block: int) -> AppendOnlyText:
+        """Recent steps for a laid-out request."""
+        wording = self.layer_context.wording
+        return AppendOnlyText(self.recent(), self.section_chars, block, wording)
+
+    def section(self, blocks: Sequence[str], what: str) -> str:
+        """The newest blocks of text that there is room for; see ``render.section``."""
+        wording = self.layer_context.wording
+        return render.section(blocks, self.section_chars, what, wording)
+
+    def under(self, heading: str, text: str) -> str:
+        """A text under a heading, given by its name in the prompt file ``memory``."""
+        return f"{self.layer_context.told(f'heading {heading}')}:\n{text}"
 
     def recent(self) -> list[Line]:
         """The lines of the short-term section: of all layers, then pending events.
@@ -226,15 +239,16 @@ class MemoryReads(Memory):
 
     def get_prompt_ready(self) -> str:
         """The memory as prompt text."""
-        recent = f"Short term memory:\n{self.format_short_term()}\n"
+        recent = self.under("short_term", self.format_short_term()) + "\n"
         known = self.format_long_term()
         if not known:
             return recent
-        return "\n".join(self.ordered(recent, f"Long term memory:\n{known}\n"))
+        return "\n".join(self.ordered(recent, self.under("long_term", known) + "\n"))
 
     def with_recent(self, heading: str, known: str) -> str:
         """The long-term part under its heading, and the recent steps."""
-        return f"{heading}:\n{known}\n\nShort term memory:\n{self.format_short_term()}"
+        recent = self.under("short_term", self.format_short_term())
+        return f"{self.under(heading, known)}\n\n{recent}"
 
     @contextmanager
     def cache_layout(self, block: int = render.BLOCK_STEPS) -> Iterator[dict[str, str]]:
@@ -296,8 +310,8 @@ class MemoryReads(Memory):
         layout = LAID_OUT.of(self.layer_context)
         if layout is None:
             return as_text(self.messages(), self.layer_context)
-        shown = AppendOnlyText(self.recent(), self.section_chars, layout.block)
         context, block = self.layer_context, layout.block
+        shown = self.appended(block)
         earlier = context.history.earlier(shown.ids, block)
         return as_text(earlier, context, block)
 

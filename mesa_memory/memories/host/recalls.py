@@ -7,8 +7,8 @@ from rich.table import Table
 
 from mesa_memory.core import render
 from mesa_memory.core.embedding import Embedded
-from mesa_memory.core.events import Naming
 from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.voice import Voice
 from mesa_memory.layers.context import EMBEDDED, LayerContext
 from mesa_memory.layers.stream.recalling import Query, RecallResult, Recollection
 from mesa_memory.memories.host.reads import prepare_reads
@@ -217,7 +217,7 @@ class RecallMixin:
         """``recall`` as a table to print with rich."""
         found = self._recalled(query, k, scoring, **filters)
         title = f"Recalled by {self.layer_context.names(self.agent.unique_id)}"
-        return as_table(found, title, self.layer_context.names)
+        return as_table(found, title, self.layer_context.voice)
 
     def _recalled(
         self, query: str | None, k: int | None, scoring: Scoring | None, **filters: Any
@@ -235,7 +235,7 @@ class RecallMixin:
 prepare_reads(RecallMixin)
 
 
-def as_table(found: RecallResult, title: str, names: Naming) -> Table:
+def as_table(found: RecallResult, title: str, voice: Voice) -> Table:
     """The recalled records, with the parts of each score, as a table for rich."""
     parts = (
         *SCORE_COLUMNS,
@@ -248,7 +248,7 @@ def as_table(found: RecallResult, title: str, names: Naming) -> Table:
     for recalled in found.records:
         numbers = [recalled.score, *(recalled.parts[part] for part in parts)]
         record = recalled.record
-        told = render.event_text(record.kind, record.content, 200, names)
+        told = render.event_text(record.kind, record.content, 200, voice)
         table.add_row(
             str(recalled.rank),
             *(f"{number:.3f}" for number in numbers),
@@ -293,4 +293,4 @@ def text_of(record: MemoryRecord, context: Any) -> str:
     """A record on one line: an event as agents are shown it, else its text."""
     if record.origin == DERIVED and isinstance(record.content.get("text"), str):
         return render.one_line(record.content["text"])
-    return str(context.line(record))
+    return str(context.own_line(record))

@@ -59,6 +59,6 @@ def _recalled(stream: EventStream) -> Found:
     lines = [
         replace(line, rank=scores[index.record_of(entry).id])
         for entry in index.in_order(scores)
-        for line in of_entry(entry, stream.context.event_chars)
+        for line in of_entry(entry, stream.context)
     ]
     return lines, found

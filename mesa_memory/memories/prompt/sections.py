@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mesa_memory.core import render
+from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.evicted_block import block_of
 from mesa_memory.layers.lines import Line, folded, in_steps
@@ -34,12 +35,14 @@ class Section:
         heading: its title.
         lines: what it would show, oldest first.
         weight: its part of the budget is this over the sum of all.
-        left: what its lines are called when some are left out.
+        left: the part ``left out`` of the prompt file ``memory`` that counts the lines
+            for which there is no room.
         steps: its lines stand under the step at which they happened.
         problem: why it is not what it should be; empty if it is.
         empty: its text without lines.
         block: how many steps leave at a time. Above 1, what stands in it once stays as
             it is until then, so that providers can cache it; see ``cache_layout``.
+        wording: of its steps and notes.
     """
 
     name: str
@@ -51,13 +54,19 @@ class Section:
     problem: str = ""
     empty: str = ""
     block: int = 1
+    wording: Wording = ENGLISH
 
     @classmethod
     def of(cls, layer: Layer, lines: list[Line], **given: Any) -> "Section":
-        """The section of a layer under its heading."""
-        return cls(
-            layer.name, render.one_line(layer.heading or layer.name), lines, **given
-        )
+        """The section of a layer under its heading.
+
+        That is its own, or else the prompt file's for its name, or its name.
+        """
+        wording, heading = layer.context.wording, layer.heading
+        if not heading and wording.has("memory", f"heading {layer.name}"):
+            heading = wording("memory", f"heading {layer.name}")
+        title = render.one_line(heading or layer.name)
+        return cls(layer.name, title, lines, wording=wording, **given)
 
     def __post_init__(self) -> None:
         if self.block == 1:
@@ -76,7 +85,10 @@ class Section:
             for line in self.lines
         ]
         steps = {line.step for line in self.lines} if self.steps else ()
-        group = max((count(f"{render.step_text(s, ())}\n") for s in steps), default=0)
+        group = max(
+            (count(f"{render.step_text(s, (), self.wording)}\n") for s in steps),
+            default=0,
+        )
         return Share(items, self.weight, count(self._frame(len(items))), group)
 
     def bare(self) -> str:
@@ -96,10 +108,10 @@ class Section:
             lines, missing = [*lines, *short], missing - len(short)
         if not lines and not missing:
             return ""  # all of it is shown elsewhere
-        where = ""
-        if self.block > 1 and fitted.shown:  # as long as no further block leaves
-            missing, where = fitted.shown[0], " here"
-        note = [f"({missing} {self.left} not shown{where})"] * bool(missing)
+        here = self.block > 1 and bool(fitted.shown)
+        if here:  # as long as no further block leaves
+            missing = fitted.shown[0]
+        note = [self._note(missing, here)] * bool(missing)
         told = self._told(lines)
         above = [f"{self.heading}:"] * heading + [self.problem] * bool(self.problem)
         return "\n".join([*above, *note, *told]) if fitted.tokens else ""
@@ -107,7 +119,14 @@ class Section:
     def _told(self, lines: Sequence[Line]) -> list[str]:
         if not self.steps:
             return [f"- {line.text}" for line in lines]
-        return in_steps(lines) if self.block == 1 else appended(by_step(lines))
+        if self.block == 1:
+            return in_steps(lines, self.wording)
+        return appended(by_step(lines), self.wording)
+
+    def _note(self, count: int, here: bool = False) -> str:
+        """A remark on lines for which there is no room."""
+        part = f"left out {self.left}"
+        return render.told(self.wording, part, count=count, here=here)
 
     def half_gone(self, fitted: Fitted) -> set[int]:
         """Of the lines shown, those of the block that has left in part.
@@ -127,8 +146,7 @@ class Section:
 
     def _frame(self, lines: int) -> str:
         """All that is shown besides its lines."""
-        note = f"({lines} {self.left} not shown)\n"
-        return f"\n{self.heading}:\n{self.problem}\n{note}"
+        return f"\n{self.heading}:\n{self.problem}\n{self._note(lines)}\n"
 
 
 @dataclass(frozen=True)
