@@ -399,3 +399,9 @@ def test_what_leaves_with_its_block_is_shown_by_another_layer_that_has_it():
     steps = [int(name.rpartition("/")[2]) for name in recent.shown]
     assert steps == [*range(35, 43)], "35 begins a block"
     assert "Day 31:" in text and count_tokens(text) <= 400
+
+
+def test_what_is_said_again_is_graded_as_known():
+    street = lived(Street(lambda agent: window_and_stream(agent, 400)), 3)
+    graded = street.first.layers[1].records()
+    assert [record.importance for record in graded] == [3, 2, 2]

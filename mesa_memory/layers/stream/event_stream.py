@@ -10,6 +10,7 @@ from mesa_memory.core.records import EVICTED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.core.voice import Voice
 from mesa_memory.errors import BadReply, LLMError
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.entry import (
@@ -149,16 +150,12 @@ class EventStream(Layer):
         """The newest events, which wait for their grade."""
         return [e.events[0] for e in self._fresh if is_ungraded(e)]
 
-    def newest(self, count: int) -> list[str]:
-        """The newest graded events as lines, oldest first."""
-        if not count:
-            return []
-        graded = [e for e in self.held if not is_ungraded(e)]
+    def newest(self, count: int, voice: Voice) -> list[str]:
+        """The newest graded events as lines in this voice, oldest first."""
+        graded = [e for e in self.held if not is_ungraded(e)] if count else []
         newest = graded[len(graded) - min(count, len(graded)) :]
         limit = self.context.event_chars
-        return [
-            line for e in newest for line in entry_lines(e, limit, self.context.voice)
-        ]
+        return [line for e in newest for line in entry_lines(e, limit, voice)]
 
     def bring_to_mind(self) -> RecallResult:
         """The events recalled for the step under way, without ungraded ones."""

@@ -96,14 +96,14 @@ class Grader:
     def grade(
         self,
         events: Sequence[MemoryRecord],
-        newest: Any = lambda count: [],
+        newest: Any = lambda count, voice: [],
         tried: Container[str] = (),
     ) -> Flow[Graded]:
         """A grade for each event, as far as there is one.
 
         Args:
-            newest: takes a number; gives that many newest graded events as lines, oldest
-                first.
+            newest: takes a number and a voice; gives that many newest graded events as
+                lines in that voice, oldest first.
             tried: ids of events that got no grade before.
 
         Raises:
@@ -113,16 +113,17 @@ class Grader:
         if callable(rate):
             rated = [grading.valid(rate(e), "importance()", top) for e in events]
             return Graded(events, dict(enumerate(rated)))
-        lines = [self._line(e) for e in events]
+        limit, voice = self.context.event_chars, self._voice
+        lines = [render.event_text(e.kind, e.content, limit, voice) for e in events]
         if rate == "offline":
-            known = words(" ".join(newest(KNOWN_EVENTS)))
+            known = words(" ".join(newest(KNOWN_EVENTS, voice)))
             rated = [
                 offline_grade(event.kind, line, known, top)
                 for event, line in zip(events, lines, strict=True)
             ]
             return Graded(events, dict(enumerate(rated)))
         kinds = [event.kind for event in events]
-        context = newest(self.shown)
+        context = newest(self.shown, voice)
 
         def inputs(places: list[int], in_lines: bool) -> dict[str, Any]:
             asked: dict[str, Any] = {"in_lines": True} if in_lines else {}
@@ -150,12 +151,11 @@ class Grader:
             self.unable = not found
         return asking.outcome
 
-    def _line(self, event: MemoryRecord) -> str:
-        """An event in a request; what many heard is told to all in the same words."""
+    @property
+    def _voice(self) -> Voice:
+        """The voice of requests; what many heard is told to all in the same words."""
         context = self.context
-        voice = Voice(context.names, context.wording) if self.unnamed else context.voice
-        limit = context.event_chars
-        return render.event_text(event.kind, event.content, limit, voice)
+        return Voice(context.names, context.wording) if self.unnamed else context.voice
 
     @property
     def unnamed(self) -> dict[str, str]:
