@@ -74,7 +74,7 @@ class Chapters(Layer):
         ValueError: for any other rule.
     """
 
-    name, heading, volatility = "chapters", "Chapters", 0.1
+    name, volatility = "chapters", 0.1
     state = ("began", "_count", "_judged")
     restored = ("told", "complete", "events", "_size", "_known")
 

@@ -313,7 +313,7 @@ def _checked_summary(
         doubt = "" if own else doubt_of(text, inputs | {"summary": kept})
         if doubt and again:
             doubtful.append((text, doubt))
-            raise Doubtful(f"the summary {doubt}")
+            raise Doubtful(doubt)  # a part of the prompt file
         return text, doubt
 
     try:

@@ -210,7 +210,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         """The recalled events, and recent steps."""
         nothing = self.layer_context.told("nothing remembered")
         recalled = self.format_long_term() or nothing
-        return self.with_recent("memories", recalled)
+        return self.with_recent("stream", recalled)
 
     def _with_room(self, found: Sequence[ScoredRecord]) -> set[str]:
         """Ids of the best records that the section has room for, at least one."""

@@ -41,7 +41,7 @@ def search_memories(agent: Any, query: str, k: int = 5) -> str:
     count = min(checked_int("k", k), MAX_FOUND_MEMORIES)
     context = memory.layer_context
     lines = [_line(record, context) for record in _found(memory, query, count)]
-    return "\n".join(lines) or "You remember nothing about it."
+    return "\n".join(lines) or context.told("found nothing")
 
 
 def save_memory(agent: Any, text: str, importance: int = 3) -> str:
@@ -61,7 +61,7 @@ def save_memory(agent: Any, text: str, importance: int = 3) -> str:
     said = render.one_line(" ".join(text.split()))
     event = memory.arrive(KIND, {"text": render.shorten(said, SAVED_CHARS)})
     memory.layer_context.grade(event, _scaled(grade, memory))
-    return f"Saved: {event.content['text']}"
+    return memory.layer_context.told("saved", text=event.content["text"])
 
 
 def add_memory_tools(agent: Any) -> None:

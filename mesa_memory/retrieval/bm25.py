@@ -3,76 +3,28 @@
 Robertson & Zaragoza 2009: the sum over the query's terms of
 ``idf · tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / mean length))`` with
 ``idf = ln(1 + (n - df + 0.5) / (df + 0.5))``. Names and numbers are kept, words are
-lower-cased and stemmed (Snowball), function words are left out.
+lower-cased and stemmed (Snowball), function words are left out; see ``Vocabulary``.
 """
 
 import math
-import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
-import Stemmer
 
-from mesa_memory.core.text.naming import folded
-from mesa_memory.retrieval.stop_words import STOP_WORDS
+from mesa_memory.core.vocabulary import ENGLISH_WORDS, Vocabulary
 
 #: within two points of the best anywhere in k1 0.9-1.5 and b 0.4-0.75
 K1, B = 1.2, 0.75
-#: letters and digits; a pictogram is a word of its own
-_WORD = re.compile(r"[^\W_]+|[\u2600-\u27bf\U0001f000-\U0001faff]")
-_stemmer = Stemmer.Stemmer("english")
 
 
-#: longer words are taken as they come and not kept in the cache
-CACHED_WORD_CHARS = 50
-
-
-def _split(word: str) -> tuple[str, ...]:
-    """The stem of a word; nothing for a function word.
-
-    A word outside ASCII may be a sentence in a script without spaces: it also counts
-    by its pairs of characters.
-    """
-    if word in STOP_WORDS:
-        return ()
-    if word.isascii():
-        return (_stemmer.stemWord(word),)
-    pairs = [word[i : i + 2] for i in range(len(word) - 1)]
-    return (word, *pairs) if len(word) > 2 else (word,)
-
-
-_split_before = lru_cache(maxsize=100_000)(_split)
-
-
-def words(text: str) -> list[str]:
-    """The words, numbers and pictograms in ``text``, lower-cased, in order."""
-    return _WORD.findall(folded(text))
-
-
-def spans(text: str) -> list[tuple[int, int]]:
-    """The spans of the words, numbers and pictograms in ``text``."""
-    return [found.span() for found in _WORD.finditer(text)]
-
-
-def terms(said: str | Sequence[str]) -> list[str]:
-    """The terms of a text, or of the words and numbers in it, in order."""
-    found: list[str] = []
-    for word in words(said) if isinstance(said, str) else said:
-        found.extend(
-            _split_before(word) if len(word) <= CACHED_WORD_CHARS else _split(word)
-        )
-    return found
-
-
-def _phrase(name: Sequence[str]) -> tuple[str, ...]:
+def _phrase(name: Sequence[str], known: Vocabulary) -> tuple[str, ...]:
     """The terms of a name, as they follow each other in a text."""
     found: list[str] = []
     for word in name:
-        parts = _split(word)
+        parts = known.stems(word)
         if not parts:
             return ()
         # In a script without spaces the name may be part of a longer word.
@@ -96,9 +48,13 @@ class LexicalIndex:
 
     Texts of any length are taken whole; the time grows with their length: at most
     some 0.1 s for 100 kB.
+
+    Attributes:
+        vocabulary: the words of the texts' language.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, vocabulary: Vocabulary = ENGLISH_WORDS) -> None:
+        self.vocabulary = vocabulary
         # For each term, the documents that have it and how often, in order of arrival.
         self._postings: dict[str, tuple[array, array]] = {}
         self._gone: Counter[str] = Counter()  # removed documents with a term
@@ -117,7 +73,7 @@ class LexicalIndex:
 
     def add(self, text: str) -> int:
         """Appends a document; returns its number."""
-        number, found = len(self._documents), terms(text)
+        number, found = len(self._documents), self.vocabulary.terms(text)
         counted: dict[str, int] = {}
         for term in found:
             counted[term] = counted.get(term, 0) + 1
@@ -160,7 +116,7 @@ class LexicalIndex:
         """
         count = len(self._documents)
         held, rarities = [], []
-        for term in dict.fromkeys(terms(query)):
+        for term in dict.fromkeys(self.vocabulary.terms(query)):
             posting = self._postings.get(term)
             frequency = len(posting[0]) - self._gone.get(term, 0) if posting else 0
             if posting and frequency > 0:
@@ -189,7 +145,7 @@ class LexicalIndex:
             name: its words. A name with a function word, which no document keeps, is
                 found nowhere.
         """
-        phrase = _phrase(name)
+        phrase = _phrase(name, self.vocabulary)
         upto, found = self._phrases.get(phrase, (0, array("q")))
         if upto < len(self._documents):
             postings = [self._postings.get(term) for term in phrase]

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.vocabulary import words
 from mesa_memory.retrieval import scoring as retrieval
-from mesa_memory.retrieval.bm25 import words
 from mesa_memory.retrieval.scoring import RecallQuery, Scoring, term_part
 from mesa_memory.retrieval.table import RecordTable, Slots
 from mesa_memory.retrieval.temporal import TimeConstraint
@@ -138,11 +138,14 @@ class RecordIndex(RecordTable):
         Without the names of speakers, if ``speaker_boost`` counts them, and without words of
         time, if ``time_match`` does. Never empty unless the query is.
         """
-        read = TimeConstraint.of if scoring.time_match else TimeConstraint.none
-        cues = read(query)
+        cues = self._read(query, scoring)
         said = cues.said if cues.body == query else words(cues.body)
         named = self.speaking(said) if scoring.speaker_boost else []
         return self.speakers.without(cues.body, named) if named else cues.body
+
+    def _read(self, query: str, scoring: Scoring) -> TimeConstraint:
+        read = TimeConstraint.of if scoring.time_match else TimeConstraint.none
+        return read(query, self.vocabulary)
 
     def recall(
         self,
@@ -191,9 +194,7 @@ class RecordIndex(RecordTable):
             now = float(steps.max()) if len(steps) else 0.0
         if k == 0 or not len(steps):
             return []
-        cues = (TimeConstraint.of if scoring.time_match else TimeConstraint.none)(
-            query or ""
-        )
+        cues = self._read(query or "", scoring)
         added = self._added(slots, scoring, RecallQuery(query, now))
         best, total, parts = self._ranked(
             slots, steps, cues, asked, scoring, now, k, list(added.values())

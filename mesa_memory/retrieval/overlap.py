@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from mesa_memory.retrieval.bm25 import terms
+from mesa_memory.core.vocabulary import ENGLISH_WORDS
 
 #: the overlap from which a line counts as used: the best F1 for replies that retell lines
 #: in other words, 89 of 100, see ``benchmarks/recall/used.py``
@@ -26,6 +26,7 @@ def overlaps(lines: Sequence[str], reply: str) -> list[float]:
         lines: what was shown together.
         reply: all that was said, arguments of tools included.
     """
+    terms = ENGLISH_WORDS.terms
     said, own = set(terms(reply)), [set(terms(line)) for line in lines]
     having = Counter(term for line in own for term in line)
 

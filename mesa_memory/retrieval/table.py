@@ -8,6 +8,7 @@ import numpy as np
 
 from mesa_memory.core.importance import GRADE_MAX
 from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.vocabulary import ENGLISH_WORDS, Vocabulary
 from mesa_memory.errors import EmbedderError
 from mesa_memory.retrieval import scoring
 from mesa_memory.retrieval.bm25 import LexicalIndex
@@ -26,7 +27,11 @@ _COLUMNS = {
 class RecordTable:
     """The live records of one agent, in order of arrival.
 
+    Args:
+        vocabulary: the words of the texts' language.
+
     Attributes:
+        vocabulary: as given.
         source: name of the embedder whose vectors are kept; empty before the first.
         dim: their length; 0 before the first.
         top: the highest grade of importance there is; set before the first record.
@@ -38,12 +43,13 @@ class RecordTable:
         speakers: who speaks, as numbers, and how a query names them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, vocabulary: Vocabulary = ENGLISH_WORDS) -> None:
+        self.vocabulary = vocabulary
         self.source, self.dim = "", 0
         self.top: float = GRADE_MAX
         self.records: list[MemoryRecord] = []
         self._slots: dict[str, int] = {}
-        self.lexical = LexicalIndex()
+        self.lexical = LexicalIndex(vocabulary)
         self.columns = {n: np.zeros(16, dtype=t) for n, t in _COLUMNS.items()}
         self.vectors = np.zeros((16, 0), dtype=np.float32)
         self._codes: dict[Hashable, int] = {}  # of kinds, subjects and places

@@ -1,41 +1,21 @@
 """Reads the time that a question asks about, apart from its subject.
 
-English only; a question in another language lacks cues and is taken as it is.
+Its cues are those of the agent's language, see ``Vocabulary``; in English:
 
 - *Step*: ``step 40``, with ``at``, ``in``, ``around``, ``by``, ``on`` or ``during``
   before it or without. Not ``after``, ``since`` or ``from step 40``, and not if several
   steps are named.
-- *Present*: ``now``, ``right now``, ``nowadays``, ``today``, ``current``,
-  ``currently``, ``at present``, ``presently``, ``these days``, ``at the moment``, ``at
-  this moment``.
+- *Present*: ``now``, ``today``, ``currently``, ``these days``, ``at the moment``, ….
 - *Before*, if no step is named: ``Where did she live before the mill?``, ``until the
   mill``, ``Before the mill, where did she live?``. ``before step 40`` names the step.
 """
 
 import math
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from mesa_memory.retrieval.bm25 import terms, words
+from mesa_memory.core.vocabulary import ENGLISH_WORDS, Vocabulary, words
 
-_STEP = re.compile(
-    r"\b(?:(?:at|in|around|by|on|during) +)?"
-    r"(?<!after )(?<!since )(?<!from )step (\d+(?:\.\d+)?)\b",
-    re.IGNORECASE,
-)
-_STEPS = re.compile(r"\bstep \d", re.IGNORECASE)
-_PRESENT = re.compile(
-    r"\b(?:(?:right )?now|nowadays|today|current(?:ly)?|at present|presently|these days"
-    r"|at (?:the|this) moment)\b",
-    re.IGNORECASE,
-)
-_BEFORE = re.compile(r"\b(?:before|until)\b", re.IGNORECASE)
-#: a query without any of these words has no cues; one look spares it the patterns
-_HINTS = {
-    "step", "now", "nowadays", "today", "current", "currently", "present", "presently",
-    "days", "moment", "before", "until",
-}  # fmt: skip
 #: longer texts are read each time they come and not kept in the cache
 CACHED_QUERY_CHARS = 1000
 
@@ -59,34 +39,32 @@ class TimeConstraint(NamedTuple):
     before: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, query: str) -> "TimeConstraint":
+    def of(cls, query: str, known: Vocabulary = ENGLISH_WORDS) -> "TimeConstraint":
         """The cues of a question; the same object for the same text."""
-        return _read(query) if len(query) > CACHED_QUERY_CHARS else _read_before(query)
+        read = _read if len(query) > CACHED_QUERY_CHARS else _read_before
+        return read(query, known)
 
     @classmethod
-    def none(cls, query: str) -> "TimeConstraint":
+    def none(cls, query: str, known: Vocabulary = ENGLISH_WORDS) -> "TimeConstraint":
         """The question taken as it is."""
         return cls(query, tuple(words(query)))
 
 
-def _read(query: str) -> TimeConstraint:
-    said = tuple(words(query))
-    if _HINTS.isdisjoint(said):
-        return TimeConstraint(query, said)
-    main, ended = _split(query)
-    step, limit = _step(query), _step(ended)
+def _read(query: str, known: Vocabulary) -> TimeConstraint:
+    main, ended = _split(query, known)
+    step, limit = _step(query, known), _step(ended, known)
     if limit is not None:
         # At the latest time before that step: a model's clock may count in fractions.
         step, ended = math.nextafter(limit, -math.inf), ""
     elif step is not None:
         main, ended = query, ""
-    body = main if step is None else _STEP.sub(" ", main)
-    body = " ".join(_PRESENT.sub(" ", body).split())
+    body = main if step is None else known.step.sub(" ", main)
+    body = " ".join(known.now.sub(" ", body).split())
     return TimeConstraint(
         body if words(body) else query,
         tuple(words(main)),
         step,
-        bool(_PRESENT.search(main)),
+        bool(known.now.search(main)),
         tuple(words(ended)),
     )
 
@@ -94,18 +72,20 @@ def _read(query: str) -> TimeConstraint:
 _read_before = lru_cache(maxsize=1000)(_read)
 
 
-def _split(query: str) -> tuple[str, str]:
+def _split(query: str, known: Vocabulary) -> tuple[str, str]:
     """The question, and the event that ended the time in question."""
-    found = _BEFORE.search(query)
+    found = known.before.search(query)
     if not found:
         return query, ""
-    main, ended = query[: found.start()], query[found.end() :]
-    if not terms(main):  # Before this, what was that?
+    parts = query[: found.start()], query[found.end() :]
+    ended, main = parts if known.event_first else parts[::-1]
+    if not known.terms(main):  # Before this, what was that?
         ended, _, main = ended.partition(",")
-    return (main, ended) if terms(main) and terms(ended) else (query, "")
+    whole = known.terms(main) and known.terms(ended)
+    return (main, ended) if whole else (query, "")
 
 
-def _step(text: str) -> float | None:
-    named = _STEP.findall(text)
-    only = len(named) == 1 == len(_STEPS.findall(text))
+def _step(text: str, known: Vocabulary) -> float | None:
+    named = known.step.findall(text)
+    only = len(named) == 1 == len(known.steps.findall(text))
     return float(named[0]) if only else None

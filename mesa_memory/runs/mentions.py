@@ -8,7 +8,7 @@ from typing import NamedTuple
 from anyascii import anyascii
 
 from mesa_memory.core.text.naming import folded, plainly_spelled
-from mesa_memory.retrieval.stop_words import STOP_WORDS
+from mesa_memory.core.vocabulary import ENGLISH_WORDS
 from mesa_memory.tasks.offline.terms import stem
 
 #: the root of "agent" in many languages; it tells nothing of what a text says
@@ -55,7 +55,9 @@ avec pour par dans sur qui elle nous vous ils aussi tres e di che
 """
 #: words that tell nothing; "die" may be a verb
 FUNCTION_WORDS = (
-    STOP_WORDS | (DETERMINERS - {"die"}) | set(_FUNCTION_WORDS_TEXT.split())
+    ENGLISH_WORDS.stop_words
+    | (DETERMINERS - {"die"})
+    | set(_FUNCTION_WORDS_TEXT.split())
 )
 JOINING = frozenset(["and", "or", "y", "e", "o", "und", "oder", "et", "ou"])
 #: before the one who does something, in a passive sentence

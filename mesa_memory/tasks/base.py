@@ -20,6 +20,7 @@ from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.text import replies
 from mesa_memory.core.text.thinking import answers
 from mesa_memory.core.validate import checked_int
+from mesa_memory.core.vocabulary import Vocabulary, vocabulary
 from mesa_memory.core.wording import ENGLISH, WHOSE, Wording
 from mesa_memory.errors import BadReply, ContentFiltered, DuplicatePurpose
 from mesa_memory.tasks.described import described
@@ -257,6 +258,11 @@ class Task:
 def wording_of(inputs: Inputs) -> Wording:
     """The words in which a request is asked; English if the inputs name no others."""
     return inputs.get("wording") or ENGLISH
+
+
+def vocabulary_of(inputs: Inputs) -> Vocabulary:
+    """The words by which rules read the texts of a request."""
+    return vocabulary(wording_of(inputs).language)
 
 
 def whose(inputs: Inputs) -> dict[str, Any]:

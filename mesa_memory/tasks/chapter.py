@@ -10,7 +10,7 @@ from pydantic import BaseModel, field_validator
 
 from mesa_memory.core.render import at_step, shorten
 from mesa_memory.core.text.replies import check_text
-from mesa_memory.tasks.base import Inputs, Task, by_step, wording_of
+from mesa_memory.tasks.base import Inputs, Task, by_step, vocabulary_of, wording_of
 from mesa_memory.tasks.consolidate import most_important, sentence, word_limit
 from mesa_memory.tasks.grounding import check_summary
 
@@ -54,7 +54,7 @@ def values(inputs: Inputs) -> dict[str, Any]:
         "number": inputs["number"],
         "judge": inputs["judge"],
         "events": by_step(inputs["lines"], wording_of(inputs)),
-        "words": word_limit(inputs["max_chars"]),
+        "words": word_limit(inputs),
     }
 
 
@@ -78,7 +78,9 @@ def offline(inputs: Inputs) -> dict[str, Any]:
     if inputs["judge"] and len(lines) < COMPLETE:
         return {"complete": False, "recap": None}
     room = max(20, inputs["max_chars"] // SUMMARY_EVENTS - 40)
-    best = most_important([line for _, line in lines], SUMMARY_EVENTS)
+    best = most_important(
+        [line for _, line in lines], SUMMARY_EVENTS, vocabulary_of(inputs)
+    )
     wording = wording_of(inputs)
     told = [shorten(at_step(lines[n][0], lines[n][1], wording), room) for n in best]
     recap = " ".join(map(sentence, told))[: inputs["max_chars"]]

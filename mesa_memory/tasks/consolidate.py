@@ -10,9 +10,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from mesa_memory.core.render import at_step, shorten, step_pattern
+from mesa_memory.core.vocabulary import ENGLISH_WORDS, Vocabulary
 from mesa_memory.core.voice import speech
 from mesa_memory.core.wording import Wording
-from mesa_memory.tasks.base import Inputs, Task, by_step, wording_of
+from mesa_memory.tasks.base import Inputs, Task, by_step, vocabulary_of, wording_of
 from mesa_memory.tasks.grade import offline_grade
 from mesa_memory.tasks.grounding import check_summary
 from mesa_memory.tasks.offline.terms import Terms
@@ -23,8 +24,6 @@ BULLET = " • "
 SUMMARY_CHARS = 1500
 #: longest event in it
 EVENT_CHARS = 240
-#: characters of a word, with the space after it, as models count the words they may write
-WORD_CHARS = 6.5
 
 _FENCED = re.compile(r"^```[\w-]*\n(.*?)(?:```)?$", re.DOTALL)
 
@@ -47,13 +46,14 @@ def values(inputs: Inputs) -> dict[str, Any]:
         "summary": inputs["summary"],
         "stale": bool(inputs.get("stale")),
         "events": by_step(inputs["lines"], wording_of(inputs)),
-        "words": word_limit(inputs["max_chars"]),
+        "words": word_limit(inputs),
     }
 
 
-def word_limit(max_chars: int) -> int:
-    """The words that fit so many characters."""
-    return int(max_chars / WORD_CHARS)
+def word_limit(inputs: Inputs) -> int:
+    """The words, as models of the language count them, that fit ``max_chars``."""
+    word_chars = float(wording_of(inputs)("common", "word chars"))
+    return int(inputs["max_chars"] / word_chars)
 
 
 def check(reply: Summary, inputs: Inputs) -> Summary:
@@ -79,7 +79,10 @@ def offline(inputs: Inputs) -> dict[str, Any]:
     order = {words: place for place, words in enumerate(said)}
     items = sorted(newest, key=order.__getitem__)
     limit = min(SUMMARY_CHARS, inputs["max_chars"])
-    ranked = sorted(items, key=lambda said: (offline_grade("", said), order[said]))
+    known = vocabulary_of(inputs)
+    ranked = sorted(
+        items, key=lambda said: (offline_grade("", said, told=known), order[said])
+    )
     size = sum(len(newest[said]) + len(BULLET) for said in items)
     dropped = set()
     stays = items[-1] if new else ranked[-1] if ranked else ""
@@ -128,8 +131,9 @@ def story_offline(inputs: Inputs) -> dict[str, Any]:
     room = max(20, inputs["max_chars"] // most - 40)
     old = [part for part in inputs["summary"].split(BULLET) if part]
     new = [shorten(item, room) for item in told(inputs, room)]
-    chosen = [new[n] for n in most_important(new, most // 2)]
-    kept = [old[n] for n in most_important(old, most - len(chosen))]
+    words = vocabulary_of(inputs)
+    chosen = [new[n] for n in most_important(new, most // 2, words)]
+    kept = [old[n] for n in most_important(old, most - len(chosen), words)]
     return {"summary": BULLET.join([*kept, *chosen])[: inputs["max_chars"]]}
 
 
@@ -138,7 +142,9 @@ def story_offline(inputs: Inputs) -> dict[str, Any]:
 STORY = Task("story", Summary, values=story_values, check=check, offline=story_offline)
 
 
-def most_important(lines: Sequence[str], count: int) -> list[int]:
+def most_important(
+    lines: Sequence[str], count: int, told: Vocabulary = ENGLISH_WORDS
+) -> list[int]:
     """Positions of the lines that matter most, oldest first.
 
     Of lines that say the same only the last counts; of equally important ones the later
@@ -148,7 +154,7 @@ def most_important(lines: Sequence[str], count: int) -> list[int]:
 
     def rank(position: int) -> tuple[bool, int, int]:
         line = lines[position]
-        return not Terms.of(line).words, -offline_grade("", line), -position
+        return not Terms.of(line).words, -offline_grade("", line, told=told), -position
 
     return sorted(sorted(last.values(), key=rank)[:count])
 

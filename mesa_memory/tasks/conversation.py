@@ -8,7 +8,7 @@ the most important things that were said, word for word.
 from typing import Any
 
 from mesa_memory.core.render import shorten
-from mesa_memory.tasks.base import Inputs, Task, by_step, wording_of
+from mesa_memory.tasks.base import Inputs, Task, by_step, vocabulary_of, wording_of
 from mesa_memory.tasks.consolidate import (
     Summary,
     check,
@@ -26,7 +26,7 @@ def values(inputs: Inputs) -> dict[str, Any]:
     return {
         "others": inputs["others"],
         "events": by_step(inputs["lines"], wording_of(inputs)),
-        "words": word_limit(inputs["max_chars"]),
+        "words": word_limit(inputs),
     }
 
 
@@ -36,7 +36,7 @@ def offline(inputs: Inputs) -> dict[str, Any]:
     room = max(20, inputs["max_chars"] // (SUMMARY_LINES + 1) - 40)
     others = shorten(inputs["others"], room)
     told = [wording("conversation", "offline met", others=others)]
-    for place in most_important(lines, SUMMARY_LINES):
+    for place in most_important(lines, SUMMARY_LINES, vocabulary_of(inputs)):
         speaker, text = inputs["turns"][place]
         part = "offline heard" if speaker else "offline said"
         given = {"speaker": speaker, "text": shorten(text, room)}

@@ -21,7 +21,8 @@ from pydantic import (
 from mesa_memory.core.content import words
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.text.replies import Unusable
-from mesa_memory.tasks.base import Inputs, Task
+from mesa_memory.core.vocabulary import ENGLISH_WORDS, Vocabulary
+from mesa_memory.tasks.base import Inputs, Task, vocabulary_of
 from mesa_memory.tasks.by_number import checked, in_lines, list_schema, named, whole
 
 #: how models name the two numbers of a grade
@@ -35,16 +36,7 @@ _LINE = re.compile(
     r"(?:\W*grade\W*|\**\s*)(\d{1,2})(?:\W*|\s*[-–—(:,|]\s*[^\W\d].*)",
     re.IGNORECASE,
 )
-#: words that mark an event as one to remember; counted, not weighed
-_CUES_TEXT = """
-accident afraid agree alarm alliance angry arrest attack betray break broke buy cancel
-correction crash crisis danger dead deal death decide deny die election emergency
-enemy false fight fire friend gift hate help hurt important kill leave lie lost love
-marry meet never new offer pay peace plan police price promise protest quit refuse
-rumor rumour safe secret sell sick stole strike threat true trust urgent vote war warn
-win
-"""
-CUES = frozenset(_CUES_TEXT.split())
+_EXCITED = frozenset("!?！？")
 #: everyday kinds weigh less than what somebody says or decides
 _KIND_BASE = {"observation": 1, "action": 2, "plan": 2, "plan_execution": 1}
 
@@ -182,20 +174,26 @@ def by_place(reply: Grades, count: int) -> dict[int, float]:
 def offline(inputs: Inputs) -> dict[str, Any]:
     """Grades of ``events``, given the words ``known`` already."""
     known, top = inputs.get("known", ()), inputs["top"]
-    events = inputs["events"]
-    return {"grades": [offline_grade(k, line, known, top) for k, line in events]}
+    told = vocabulary_of(inputs)
+    grades = [offline_grade(k, line, known, top, told) for k, line in inputs["events"]]
+    return {"grades": grades}
 
 
 def offline_grade(
-    kind: str, line: str, known: Iterable[str] = (), top: int = GRADE_MAX
+    kind: str,
+    line: str,
+    known: Iterable[str] = (),
+    top: int = GRADE_MAX,
+    told: Vocabulary = ENGLISH_WORDS,
 ) -> int:
     """A grade without a model: kind, cue words and novelty.
 
     Args:
         known: words already met; an event that only repeats them is worth less.
         top: the highest grade.
+        told: the words of the line's language.
     """
-    grade = _cue_grade(kind, line)
+    grade = _cue_grade(kind, line, told)
     already = set(known)
     if already:
         found = set(words(line))
@@ -205,10 +203,10 @@ def offline_grade(
 
 
 @lru_cache(maxsize=2_000)
-def _cue_grade(kind: str, line: str) -> int:
+def _cue_grade(kind: str, line: str, told: Vocabulary) -> int:
     """A grade by kind and cues; summaries look at the same line again and again."""
-    cues = len(CUES.intersection(words(line)))
-    excited = "!" in line or "?" in line
+    cues = told.count(told.cues, words(line))
+    excited = not _EXCITED.isdisjoint(line)
     return _KIND_BASE.get(kind, 2) + min(cues, 2) + excited
 
 

@@ -25,30 +25,18 @@ from pydantic import (
 
 from mesa_memory.core.content import one_line, shorten, words
 from mesa_memory.core.text.replies import Unusable, check_text
+from mesa_memory.core.vocabulary import Vocabulary, vocabulary
 from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.tasks.base import Inputs, Schema, Task, wording_of
 from mesa_memory.tasks.by_number import list_schema, named, whole
 from mesa_memory.tasks.consolidate import word_limit
 from mesa_memory.tasks.offline.terms import stems
 
-#: a sentence with one of these is said to, or about, those who hear it
-_TO_SOMEBODY = frozenset(["you", "your", "yours", "we", "us", "our", "ours"])
 #: so short a sentence, such as "Thanks a lot!", is said to somebody, too
 EXCLAMATION_WORDS = 4
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
-
-_FRIENDLY_TEXT = """
-agree brave care fair friend friendly generous glad good great happy help helped
-helpful honest kind like love nice peace please pleasure share thank thanks trust true
-welcome yes
-"""
-FRIENDLY = frozenset(_FRIENDLY_TEXT.split())
-_HOSTILE_TEXT = """
-angry attack bad betray cheat cruel deny enemy false fight greedy hate hostile hurt
-insult kill liar lie lied no refuse rude selfish steal stole stupid threat ugly unfair
-war wrong
-"""
-HOSTILE = frozenset(_HOSTILE_TEXT.split())
+#: of a language without spaces
+CHARS_OF_A_WORD = 2
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
 class Impression(BaseModel):
@@ -110,7 +98,7 @@ def values(inputs: Inputs) -> dict[str, Any]:
         "observer": inputs["observer"],
         "others": [_told(other, inputs["max_chars"]) for other in others],
         "several": several,
-        "words": word_limit(inputs["max_chars"]),
+        "words": word_limit(inputs),
     }
 
 
@@ -214,10 +202,11 @@ def offline_impression(
     other: Mapping[str, Any], wording: Wording = ENGLISH
 ) -> dict[str, Any]:
     """Sentiment by friendly and hostile words, familiarity by number of meetings."""
+    known = vocabulary(wording.language)
     previous = other["previous"] or {"sentiment": 0.0, "familiarity": 0.0}
     seen = other.get("seen") or [(line, "", False) for line in other["since"]]
     theirs = [(line, words) for line, words, own in seen if not own]
-    felt = max(-1.0, min(1.0, sum(_tone(*each) for each in theirs) / 3))
+    felt = max(-1.0, min(1.0, sum(_tone(*each, known) for each in theirs) / 3))
     held = 0.0 if "stale" in previous else previous["sentiment"]
     sentiment = round(0.7 * held + 0.3 * felt, 3)
     meetings = other.get("meetings", len(other["since"]))
@@ -234,14 +223,17 @@ def offline_impression(
     }
 
 
-def _tone(line: str, said: str) -> int:
+def _tone(line: str, said: str, known: Vocabulary) -> int:
     """Friendly words less hostile ones, in a deed or in words to a listener."""
     parts = _SENTENCE.split(said) if said else [line]
     tone = 0
     for part in parts:
         found = words(part)
-        if not said or len(found) <= EXCLAMATION_WORDS or _TO_SOMEBODY & set(found):
-            tone += sum((w in FRIENDLY) - (w in HOSTILE) for w in found)
+        brief = len(found) if known.spaced else len(part) / CHARS_OF_A_WORD
+        short = brief <= EXCLAMATION_WORDS
+        if not said or short or known.count(known.addressed, found):
+            tone += known.count(known.friendly, found)
+            tone -= known.count(known.hostile, found)
     return tone
 
 

@@ -32,12 +32,13 @@ def offline(inputs: Inputs) -> Any:
     answer.
     """
     lines = [*inputs["memory"].splitlines(), *inputs["recalled"]]
-    line, schema = themes.answer(inputs["question"], lines), inputs.get("schema")
+    wording, schema = wording_of(inputs), inputs.get("schema")
+    line = themes.answer(inputs["question"], lines, wording)
     if line is None:
-        return wording_of(inputs)("probe", "offline unknown")
+        return wording("probe", "offline unknown")
     if schema is None:
         return line
-    said = re.sub(f"^{step_pattern('at step', wording_of(inputs))}", "", line)
+    said = re.sub(f"^{step_pattern('at step', wording)}", "", line)
     found = {n: _read(f.annotation, said) for n, f in schema.model_fields.items()}
     return line if None in found.values() else found
 

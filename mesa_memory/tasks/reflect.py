@@ -71,7 +71,7 @@ def check(reply: Insights, inputs: Inputs) -> list[tuple[str, list[int]]]:
 def offline(inputs: Inputs) -> dict[str, Any]:
     """An insight for each of the most common themes, those asked for first."""
     lines = inputs["lines"]
-    found = themes.themes(lines)
+    found = themes.themes(lines, wording_of(inputs))
     order = themes.asked_first(found, inputs["question"])
     return {
         "insights": [
@@ -125,7 +125,7 @@ def question_check(reply: Questions, inputs: Inputs) -> list[str]:
 
 def question_offline(inputs: Inputs) -> dict[str, Any]:
     """One question for each of the ``count`` most common themes of ``lines``."""
-    found = list(themes.themes(inputs["lines"]))[: inputs["count"]]
+    found = list(themes.themes(inputs["lines"], wording_of(inputs)))[: inputs["count"]]
     wording = wording_of(inputs)
     return {
         "questions": [

@@ -7,7 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from mesa_memory.retrieval.bm25 import K1, B, LexicalIndex, terms
+from mesa_memory.core.vocabulary import ENGLISH_WORDS
+from mesa_memory.retrieval.bm25 import K1, B, LexicalIndex
 
 WORDS = [
     "mill",
@@ -26,13 +27,13 @@ WORDS = [
 
 def naive(documents, query):
     """BM25 of each document, straight from the formula."""
-    counted = [Counter(terms(text)) for text in documents]
+    counted = [Counter(ENGLISH_WORDS.terms(text)) for text in documents]
     lengths = [sum(counts.values()) for counts in counted]
     mean = sum(lengths) / len(lengths) or 1
     scored = []
     for counts, length in zip(counted, lengths, strict=True):
         score = 0.0
-        for term in set(terms(query)):
+        for term in set(ENGLISH_WORDS.terms(query)):
             frequency = sum(term in other for other in counted)
             idf = math.log(1 + (len(counted) - frequency + 0.5) / (frequency + 0.5))
             tf = counts[term]

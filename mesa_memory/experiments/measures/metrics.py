@@ -21,6 +21,7 @@ from scipy.spatial.distance import pdist
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.render import record_text
 from mesa_memory.core.text.clauses import sentences
+from mesa_memory.core.vocabulary import ENGLISH_WORDS
 from mesa_memory.experiments.measures.holdings import HeldRecord, holdings, minds, texts
 from mesa_memory.experiments.measures.survival import FORGETTING_REASONS, forgetting
 from mesa_memory.hosts.mesa.model import clock
@@ -28,7 +29,6 @@ from mesa_memory.layers.facts.statement import KIND as FACT
 from mesa_memory.layers.facts.statement import FactStatement, bare, is_fact
 from mesa_memory.layers.impressions import KIND as IMPRESSION
 from mesa_memory.llm.cost.usage import Usage
-from mesa_memory.retrieval.bm25 import terms
 from mesa_memory.runs.claims import claim
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import BY_RESEARCHER
@@ -180,7 +180,10 @@ def agreement(model: Any) -> float:
     nothing agree in full. NaN for fewer than two agents. The work grows with the square
     of the number of agents.
     """
-    words = [frozenset(terms("\n".join(said))) for said in texts(model).values()]
+    words = [
+        frozenset(ENGLISH_WORDS.terms("\n".join(said)))
+        for said in texts(model).values()
+    ]
     if len(words) < 2:
         return math.nan
     every = sorted(frozenset().union(*words))

@@ -65,7 +65,7 @@ class Facts(Layer):
         brief: the summary's record; None before the first.
     """
 
-    name, heading, volatility = "facts", "What is known", 0.4
+    name, volatility = "facts", 0.4
     state = ("unread", "brief", "_refused", "_given_up")
     restored = ("table", "_reading")
 

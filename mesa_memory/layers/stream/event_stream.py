@@ -72,7 +72,7 @@ class EventStream(Layer):
         held: the entries, oldest first; may be changed by hand.
     """
 
-    name, heading, volatility = "stream", "Most important memories", 1.0
+    name, volatility = "stream", 1.0
     state = ("_tries",)
     restored = ("_fresh", "_given_up")
 

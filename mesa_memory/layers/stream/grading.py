@@ -26,6 +26,7 @@ from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import AcquireShared, AwaitShared, Flow, PublishShared
 from mesa_memory.core.text.replies import Unusable
+from mesa_memory.core.vocabulary import vocabulary
 from mesa_memory.core.voice import Voice
 from mesa_memory.errors import BadReply, ContentFiltered, LLMError, PromptTooLong
 from mesa_memory.layers.context import LayerContext
@@ -117,8 +118,9 @@ class Grader:
         lines = [render.event_text(e.kind, e.content, limit, voice) for e in events]
         if rate == "offline":
             known = words(" ".join(newest(KNOWN_EVENTS, voice)))
+            told = vocabulary(voice.wording.language)
             rated = [
-                offline_grade(event.kind, line, known, top)
+                offline_grade(event.kind, line, known, top, told)
                 for event, line in zip(events, lines, strict=True)
             ]
             return Graded(events, dict(enumerate(rated)))

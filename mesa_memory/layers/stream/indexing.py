@@ -11,6 +11,7 @@ from mesa_memory.core.events import is_dump, is_state, sight
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
+from mesa_memory.core.vocabulary import ENGLISH_WORDS, vocabulary
 from mesa_memory.core.voice import Voice, by_id
 from mesa_memory.errors import EmbedderError
 from mesa_memory.layers.context import LayerContext
@@ -32,11 +33,12 @@ class EmbeddedIndex(ABC):
     context: LayerContext
 
     def __init__(self) -> None:
+        self._vocabulary = ENGLISH_WORDS
         self.clear()
 
     def clear(self) -> None:
         """Starts anew; the index is filled again at the next recall."""
-        self.ranking = RecordIndex()
+        self.ranking = RecordIndex(self._vocabulary)
         self._unrecorded: dict[str, MemoryRecord] = {}
 
     @abstractmethod
@@ -46,6 +48,12 @@ class EmbeddedIndex(ABC):
     @abstractmethod
     def align(self) -> None:
         """Brings the index in line with the layer."""
+
+    def take_language(self) -> None:
+        """Starts anew if the agent's texts are in another language than those held."""
+        if self._vocabulary.language != self.context.wording.language:
+            self._vocabulary = vocabulary(self.context.wording.language)
+            self.clear()
 
     def embed_now(self, without: Container[str] = ()) -> None:
         """Embeds the records that lack a vector.
@@ -176,6 +184,7 @@ class EventIndex(EmbeddedIndex):
 
     def align(self) -> None:
         """Brings the index in line with the entries, which users may change."""
+        self.take_language()
         held, count = self.held, 0 if self._strangers else len(self.ranking)
         # New entries are never put between old ones, so the first and the last known
         # entry in their places mean that all known entries are there.

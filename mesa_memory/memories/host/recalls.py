@@ -8,6 +8,7 @@ from rich.table import Table
 from mesa_memory.core import render
 from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.vocabulary import vocabulary
 from mesa_memory.core.voice import Voice
 from mesa_memory.layers.context import EMBEDDED, LayerContext
 from mesa_memory.layers.stream.recalling import Query, RecallResult, Recollection
@@ -277,7 +278,8 @@ def by_words(
         ValueError: if k is negative.
         TypeError: if query or scoring is of another type.
     """
-    context, index = memory.layer_context, RecordIndex()
+    context = memory.layer_context
+    index = RecordIndex(vocabulary(context.wording.language))
     for record in memory.current_records():
         index.add(record, text_of(record, context))
     chosen = scoring or (Scoring() if query else Scoring.without_query())

@@ -60,11 +60,13 @@ class Section:
     def of(cls, layer: Layer, lines: list[Line], **given: Any) -> "Section":
         """The section of a layer under its heading.
 
-        That is its own, or else the prompt file's for its name, or its name.
+        That is its own, or else the prompt file's for its name or for that of its class
+        (a second layer of a class has a number), or its name.
         """
         wording, heading = layer.context.wording, layer.heading
-        if not heading and wording.has("memory", f"heading {layer.name}"):
-            heading = wording("memory", f"heading {layer.name}")
+        for name in () if heading else (type(layer).name, layer.name):
+            if wording.has("memory", f"heading {name}"):
+                heading = wording("memory", f"heading {name}")
         title = render.one_line(heading or layer.name)
         return cls(layer.name, title, lines, wording=wording, **given)
 

@@ -16,7 +16,7 @@ from unicodedata import numeric
 from anyascii import anyascii
 from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
-from mesa_memory.retrieval.stop_words import STOP_WORDS
+from mesa_memory.core.vocabulary import ENGLISH_WORDS
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _KANA, _THAI = "\u30a0-\u30ff", "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
@@ -271,7 +271,8 @@ _STEP_PREFIX = re.compile(r"^step \S+: ", re.IGNORECASE | re.MULTILINE)
 def stems(text: str) -> set[str]:
     """The beginnings of the words of a text; function words only without others."""
     words = plain_words(_STEP_PREFIX.sub("", text))
-    telling = {stem(w) for w in words if w not in STOP_WORDS and w not in FORM_WORDS}
+    form = ENGLISH_WORDS.stop_words | FORM_WORDS
+    telling = {stem(w) for w in words if w not in form}
     return telling or set(words)
 
 

@@ -5,20 +5,26 @@ insight has the number of a theme's statements and the last one, with exactly th
 statements as its evidence.
 """
 
+import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
-from mesa_memory.core.content import words
-from mesa_memory.retrieval.stop_words import STOP_WORDS
+from mesa_memory.core.text.naming import folded
+from mesa_memory.core.vocabulary import vocabulary, words
+from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.tasks.offline.terms import FORM_WORDS
 
+_TAG = re.compile(r"\{[{%].*?[%}]\}")
+_WORD = re.compile(r"[^\W_]+")
 
-def answer(question: str, lines: Sequence[str]) -> str | None:
+
+def answer(question: str, lines: Sequence[str], wording: Wording) -> str | None:
     """The line that shares the most words with the question; None if none shares one.
 
     Of equally good lines the last.
     """
-    asked = set(_content(question))
-    shared = [len(asked.intersection(_content(line))) for line in lines]
+    asked = set(_content(question, wording))
+    shared = [len(asked.intersection(_content(line, wording))) for line in lines]
     best = max(shared, default=0)
     if not best:
         return None
@@ -29,32 +35,50 @@ def answer(question: str, lines: Sequence[str]) -> str | None:
 def asked_first(found: Iterable[str], question: str | None) -> list[str]:
     """Themes: first those named by a question, otherwise in their order."""
     asked = set(words(question or ""))
-    return sorted(found, key=lambda theme: theme not in asked)
+    return sorted(found, key=lambda theme: theme.casefold() not in asked)
 
 
-def themes(lines: Sequence[str]) -> dict[str, list[int]]:
+def themes(lines: Sequence[str], wording: Wording = ENGLISH) -> dict[str, list[int]]:
     """Words and the positions of the lines they are in, the most common first.
 
     Single statements are themes only if nothing comes up twice.
     """
     places: dict[str, list[int]] = {}
     for position, line in enumerate(lines):
-        for word in dict.fromkeys(_content(line)):
+        for word in dict.fromkeys(_content(line, wording)):
             places.setdefault(word, []).append(position)
     shared = {word: found for word, found in places.items() if len(found) > 1}
     # Not a word, as in a line of numbers: the newest statement is the theme.
-    chosen = shared or places or {"something": [len(lines) - 1]}
+    chosen = shared or places or {"…": [len(lines) - 1]}
     # Words always met together are one theme.
     first: dict[tuple[int, ...], str] = {}
     for word, found in chosen.items():
         first.setdefault(tuple(found), word)
     ranked = sorted(first, key=lambda found: (-len(found), found))
-    return {first[found]: list(found) for found in ranked}
+    return {_spelled(first[found], lines): list(found) for found in ranked}
 
 
-def _content(line: str) -> Iterable[str]:
+def _content(line: str, wording: Wording) -> Iterable[str]:
+    told = vocabulary(wording.language)
+    least, form = 3 if told.spaced else 1, _form_words(wording)
     return (
         word
         for word in words(line)
-        if len(word) > 2 and word not in STOP_WORDS and word not in FORM_WORDS
+        if len(word) >= least and word not in told.stop_words and word not in form
     )
+
+
+def _spelled(word: str, lines: Sequence[str]) -> str:
+    """A word as it is written in the lines: a name with its capital letter."""
+    return next(
+        (w for line in lines for w in _WORD.findall(line) if folded(w) == word), word
+    )
+
+
+@lru_cache(maxsize=20)
+def _form_words(wording: Wording) -> frozenset[str]:
+    """The words in which events are told: a line's form, not its contents."""
+    parts = [*wording.files["events"].parts.values()]
+    parts.append(wording.files["memory"].parts["step"])
+    told = (word for part in parts for word in words(_TAG.sub(" ", part)))
+    return FORM_WORDS.union(told)

@@ -1,0 +1,223 @@
+"""Agents whose memories are kept in another language meet no English word."""
+
+import re
+from functools import cache
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    ConversationMemory,
+    EpisodicMemory,
+    FactMemory,
+    ImpressionMemory,
+    LayeredMemory,
+    LongTermMemory,
+    NarrativeMemory,
+    OfflineLLM,
+    ScriptedLLM,
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+)
+from mesa_memory.core.wording import FOLDER, languages
+from mesa_memory.layers import Reflection
+from mesa_memory.llm.schemas import schema_of
+
+#: names, of classes too
+NAMES = {"Ada", "Bram", "Cleo", "Villager"}
+#: what people of each language say and do: a role, a task, an act, and sentences
+SPOKEN = {
+    "de": [
+        "Müllerin",
+        "ernten",
+        "Das Rad der Mühle ist zerbrochen.",
+        "Ich leihe dir zehn Kronen.",
+        "Wer hat den Brunnen vergiftet?",
+    ],
+    "es": [
+        "molinera",
+        "cosechar",
+        "La rueda del molino está rota.",
+        "Te presto diez coronas.",
+        "¿Quién envenenó el pozo?",
+    ],
+    "fr": [
+        "meunière",
+        "moissonner",
+        "La roue du moulin est cassée.",
+        "Je te prête dix couronnes.",
+        "Qui a empoisonné le puits ?",
+    ],
+    "pt": [
+        "moleira",
+        "colher",
+        "A roda do moinho está partida.",
+        "Empresto-te dez coroas.",
+        "Quem envenenou o poço?",
+    ],
+    "zh": [
+        "磨坊主",
+        "收割",
+        "磨坊的轮子坏了。",
+        "我借给你十个克朗。",
+        "谁在井里下了毒？",
+    ],
+    "ja": [
+        "粉屋",
+        "刈り入れ",
+        "水車の輪が壊れた。",
+        "十クローネ貸そう。",
+        "誰が井戸に毒を入れたのか。",
+    ],
+}
+MEMORIES = {
+    "short term": ShortTermMemory,
+    "stlt": lambda agent: STLTMemory(agent, short_term_capacity=2),
+    "long term": LongTermMemory,
+    "episodic": EpisodicMemory,
+    "reflection": lambda agent: EpisodicMemory(
+        agent, reflection=Reflection.direct(last=9), reflect_threshold=8
+    ),
+    "questions": lambda agent: EpisodicMemory(
+        agent, reflection=Reflection.questions(), reflect_threshold=8
+    ),
+    "impression": lambda agent: ImpressionMemory(agent, update_every=2),
+    "conversation": lambda agent: ConversationMemory(agent, idle_steps=1),
+    "fact": FactMemory,
+    "narrative": lambda agent: NarrativeMemory(agent, chapters=3, story_tokens=60),
+    "layered": LayeredMemory.unimatrix,
+}
+_WORD = re.compile(r"[^\W\d_]+")
+#: numbers, keys and marks of JSON, and the operations of the judge
+_JSON = re.compile(r'"[\w-]+"\s*:|\b(?:true|false|null|JSON|ADD|UPDATE|DELETE|NONE)\b')
+
+
+@cache
+def vocabulary(language):
+    """All words of a language's prompt files, without names of values and tags."""
+    words = set()
+    for file in sorted((FOLDER / language).glob("*.md")):
+        text = file.read_text(encoding="utf-8")
+        said = re.sub(
+            r"\{[{%].*?[%}]\}",
+            lambda m: f" {' '.join(re.findall(chr(34) + '(.*?)' + chr(34), m[0]))} ",
+            text,
+        )
+        words.update(_WORD.findall(said))
+    return words | {word for said in SPOKEN[language] for word in _WORD.findall(said)}
+
+
+def strange(language, text):
+    """Words of Latin letters that are neither names nor of the language's files."""
+    words = _WORD.findall(_JSON.sub(" ", text))
+    known = vocabulary(language) | NAMES
+    return [word for word in words if word.isascii() and word not in known]
+
+
+def descriptions(tree):
+    """The texts in a JSON schema that a model reads."""
+    if isinstance(tree, dict):
+        own = tree.get("description", "")
+        return [own, *(said for each in tree.values() for said in descriptions(each))]
+    return (
+        [s for each in tree for s in descriptions(each)] if type(tree) is list else []
+    )
+
+
+class Villager(LLMAgent):
+    def step(self):
+        _, act, *said = SPOKEN[self.model.language]
+        others = [each for each in self.model.agents if each is not self]
+        day = self.model.steps + self.unique_id
+        near = {f"Villager {e.unique_id}": {"position": [1, day]} for e in others}
+        sight = {"self_state": {"location": [1, day]}, "local_state": near}
+        self.memory.add_to_memory("observation", sight)
+        self.memory.add_to_memory("action", {"tool_calls": [{"name": act}]})
+        if self.model.steps < 4:
+            self.send_message(said[day % len(said)], others[: 1 + day % 2])
+        self.model.shown.append(str(self.memory.get_prompt_ready()))
+
+
+class Village(mesa.Model):
+    def __init__(self, language, memory, llm, own=False):
+        super().__init__(rng=1)
+        self.language, self.shown = language, []
+        configure(self, llm=llm, **({} if own else {"language": language}))
+        role, act, *_ = SPOKEN[language]
+        for name in ("Ada", "Bram", "Cleo"):
+            agent = Villager(
+                self, CoTReasoning, llm_model="openai/none", system_prompt=role
+            )
+            agent.name, agent.step_prompt = name, act
+            if own:
+                agent.language = language
+            agent.memory = memory(agent)
+
+    def step(self):
+        self.agents.do("step")
+
+
+class Asked(OfflineLLM):
+    def __init__(self):
+        super().__init__()
+        self.requests = []
+
+    def complete(self, request):
+        self.requests.append(request)
+        return super().complete(request)
+
+
+def lived(village, steps=6):
+    for _ in range(steps):
+        village.step()
+    Services.of(village).flush()
+    village.shown += [str(each.memory.get_prompt_ready()) for each in village.agents]
+    return village
+
+
+def test_each_language_has_a_village():
+    assert {*SPOKEN, "en"} == set(languages())
+
+
+@pytest.mark.parametrize("kind", MEMORIES)
+@pytest.mark.parametrize("language", SPOKEN)
+def test_nothing_around_the_agents_words_is_english(language, kind):
+    asked = Asked()
+    village = lived(Village(language, MEMORIES[kind], asked))
+    for text in village.shown:
+        assert not strange(language, text), text
+    assert asked.requests or kind == "short term"
+    for request in asked.requests:
+        told = "\n".join(str(message["content"]) for message in request.messages())
+        if request.schema is not None:
+            told += "\n" + "\n".join(descriptions(schema_of(request.schema)))
+        assert not strange(language, told), told
+
+
+@pytest.mark.parametrize("language", SPOKEN)
+def test_what_is_wrong_with_a_reply_is_told_in_the_language_too(language):
+    llm = ScriptedLLM(rules={"*": {"summary": ""}})
+    lived(Village(language, MEMORIES["stlt"], llm))
+    again = [each for each in llm.history if len(each.messages()) > 2]
+    assert again
+    for request in again:
+        told = str(request.messages()[-1]["content"]).replace("summary", "")
+        assert not strange(language, told), told
+
+
+def test_an_agent_s_own_language_is_that_of_its_memory():
+    village = lived(Village("es", MEMORIES["stlt"], "offline", own=True), 2)
+    assert "Memoria a corto plazo" in village.shown[-1]
+    village.agents[0].language = "ja"
+    assert "短期記憶" in village.agents[0].memory.get_prompt_ready()
+    assert "Memoria" in village.agents[1].memory.get_prompt_ready()
+
+
+def test_replies_in_another_language_are_used():
+    llm = ScriptedLLM(rules={"*": {"summary": "磨坊的轮子坏了，Ada 借了十个克朗。"}})
+    village = lived(Village("zh", MEMORIES["stlt"], llm))
+    assert "借了十个克朗" in village.shown[-1]
