@@ -70,7 +70,7 @@ def test_neither_prompts_nor_keys_are_in_it(tmp_path, file, monkeypatch):
         live(made, 1)
         assert KEY.encode() not in everything(tmp_path)
         assert b"word 1 of 1" in everything(tmp_path)
-        assert b"Existing long term memory" not in everything(tmp_path)
+        assert b"Summary so far" not in everything(tmp_path)
         again = live(town(server.base, count=1, cache=file), 1)
         assert again["cached"] == 1 and redaction.REDACTED in again["shown"][0]
 

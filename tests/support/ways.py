@@ -2,11 +2,14 @@
 
 import pytest
 
+from tests.support.client import warm_up
+
 WAYS = ("direct", "litellm")
 
 
 def take(way, monkeypatch):
     """Lets requests go this way, as if nobody had chosen."""
+    warm_up()  # while both ways are open
     if way == "litellm":
         monkeypatch.setattr(
             "mesa_memory.llm.providers.client.obstacle", lambda *_: "a test"

@@ -70,7 +70,7 @@ def test_a_request_is_read_by_keyboard_and_leads_to_its_records_and_back(window)
     window.page.keyboard.press("Enter")
     window.until(lambda: "request=" in window.query())
     assert section(window, "Context window").count() == 1
-    assert "Existing long term memory" in window.text(".mm-prompt >> nth=1")
+    assert "Summary so far" in window.text(".mm-prompt >> nth=1")
     name, parts = downloaded(window, section(window, "Context window"))
     assert name.endswith("-parts.csv")
     assert sum(float(part["share"]) for part in parts) == pytest.approx(1, abs=0.01)
