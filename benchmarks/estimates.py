@@ -28,7 +28,8 @@ import litellm
 from benchmarks.prefixes import Planner, PlanningTown, planned
 from benchmarks.tables import show
 from mesa_memory import Services, configure, register_policy
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments.estimates.forecast import EFFORT_AGENT_STEPS, estimate
 from mesa_memory.llm.cost import pricing

@@ -22,7 +22,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.errors import LLMError
 from mesa_memory.llm.base import Attempt, LLMSettings
 from mesa_memory.llm.providers.client import ProviderClient

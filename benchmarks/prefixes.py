@@ -26,7 +26,8 @@ from mesa_llm.reasoning.reasoning import Observation
 
 from benchmarks.tables import show
 from mesa_memory import arrange_prompts, configure, register_policy
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.examples.rumor import conversation
 from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.model import RumorModel

@@ -21,7 +21,8 @@ from typing import Any
 import mesa
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.snapshot import InMemoryRecords, decode, encode
 from mesa_memory.errors import LLMUnavailable
 from mesa_memory.hosts.mesa_llm.agents import LLMAgent

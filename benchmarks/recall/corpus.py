@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
 from mesa_memory.retrieval.index import RecordIndex
 from mesa_memory.retrieval.scoring import Scoring
 
@@ -59,10 +60,12 @@ Ask = Callable[[str], list[str]]
 Ranker = Callable[[Corpus, Any], Ask]
 
 
-def index_of(corpus: Corpus, embedder: Any) -> RecordIndex:
+def index_of(
+    corpus: Corpus, embedder: Any, told: Vocabulary = ENGLISH_WORDS
+) -> RecordIndex:
     """The items as the index of one agent's memory."""
     vectors = embedder.embed([item.said for item in corpus.items])
-    index = RecordIndex()
+    index = RecordIndex(told)
     for item, vector in zip(corpus.items, vectors):
         record = MemoryRecord(
             item.id, 1, "benchmark", "message", item.step, {}, item.grade
@@ -71,18 +74,21 @@ def index_of(corpus: Corpus, embedder: Any) -> RecordIndex:
     return index
 
 
-def ours(scoring: Scoring, k: int | None = None) -> Ranker:
+def ours(
+    scoring: Scoring, k: int | None = None, told: Vocabulary = ENGLISH_WORDS
+) -> Ranker:
     """This package's recall.
 
     Args:
         scoring: being recalled does not count as an access here, whatever it says:
             questions come from outside, and one must not change what the next finds.
         k: so many at most; None is all.
+        told: the words of the corpus's language.
     """
     scoring = replace(scoring, refresh="off")
 
     def ranker(corpus: Corpus, embedder: Any) -> Ask:
-        index = index_of(corpus, embedder)
+        index = index_of(corpus, embedder, told)
 
         def ask(question: str) -> list[str]:
             found = index.recall(

@@ -7,8 +7,8 @@ are about the present, about the past, and about what never changes.
 """
 
 import random
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from benchmarks.recall import direct, oblique, phrases
 from benchmarks.recall.corpus import Corpus, Item, Question
@@ -63,14 +63,39 @@ def world(
         raise ValueError(
             f"a world has 2 people and 100 steps or more, got {people} and {steps}"
         )
-    return _World(random.Random(seed), people, steps).corpus(*PHRASINGS[phrasing])
+    return World(random.Random(seed), people, steps).corpus(*PHRASINGS[phrasing])
 
 
-class _World:
+@dataclass(frozen=True)
+class Talk:
+    """What is said that changes nothing, and how a line of speech is told.
+
+    Attributes:
+        chatter, alarms: of the day; see ``phrases``.
+        values: by the letter that stands for one of them in the chatter.
+        line: of a step, a teller and a text.
+    """
+
+    chatter: Sequence[str] = phrases.CHATTER
+    alarms: Sequence[str] = phrases.ALARMS
+    values: Mapping[str, Sequence[str]] = field(
+        default_factory=lambda: {
+            "p": phrases.PLACES,
+            "g": phrases.THINGS,
+            "m": phrases.MOOD.values,
+            "o": phrases.OFFICE.values,
+        }
+    )
+    line: str = "Step {step}: {teller} says: {text}"
+
+
+class World:
     """A world in the making."""
 
-    def __init__(self, draw: random.Random, people: int, steps: int) -> None:
-        self.draw, self.steps = draw, steps
+    def __init__(
+        self, draw: random.Random, people: int, steps: int, talk: Talk | None = None
+    ) -> None:
+        self.draw, self.steps, self.talk = draw, steps, talk or Talk()
         self.names = [f"Agent {number}" for number in range(1, people + 1)]
         self.said: list[tuple[int, int, Statement]] = []  # step, order in it, what
         self.questions: list[tuple[str, Statement, str]] = []
@@ -91,7 +116,7 @@ class _World:
                 ids[id(told)],
                 told.step,
                 told.teller,
-                f"Step {told.step}: {told.teller} says: {told.text}",
+                self.talk.line.format(**vars(told)),
                 told.text,
                 told.grade,
             )
@@ -152,17 +177,13 @@ class _World:
     def _talk(self) -> None:
         for step in range(1, self.steps + 1):
             for _ in range(self.draw.choice(TALK)):
-                self._chat(step, phrases.CHATTER, TALK_GRADES)
-            if self.draw.random() < ALARM:
-                self._chat(step, phrases.ALARMS, (4, 5))
+                self._chat(step, self.talk.chatter, TALK_GRADES)
+            if self.draw.random() < ALARM and self.talk.alarms:
+                self._chat(step, self.talk.alarms, (4, 5))
 
-    def _chat(self, step: int, lines: tuple[str, ...], grades: tuple[int, ...]) -> None:
+    def _chat(self, step: int, lines: Sequence[str], grades: tuple[int, ...]) -> None:
         teller, other = self.draw.sample(self.names, 2)
-        text = self.draw.choice(lines).format(
-            p=self.draw.choice(phrases.PLACES),
-            g=self.draw.choice(phrases.THINGS),
-            m=self.draw.choice(phrases.MOOD.values),
-            o=self.draw.choice(phrases.OFFICE.values),
-            n=other,
-        )
+        line = self.draw.choice(lines)
+        drawn = {key: self.draw.choice(some) for key, some in self.talk.values.items()}
+        text = line.format(**drawn, n=other)
         self._say(Statement(step, "", teller, text, self.draw.choice(grades)))

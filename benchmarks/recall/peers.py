@@ -134,7 +134,7 @@ def rank_bm25(embed: Embed, k: int) -> Ranker:
     """BM25 over lower-cased words, neither stemmed nor filtered."""
     from rank_bm25 import BM25Okapi
 
-    from mesa_memory.core.vocabulary import words
+    from mesa_memory.core.text.vocabulary import words
 
     def ranker(corpus: Corpus, embedder: Any) -> Ask:
         index = BM25Okapi([words(item.text) for item in corpus.items])

@@ -7,7 +7,6 @@ anything with ``perform(effect)`` and ``aperform(effect)``.
 """
 
 import json
-import math
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,9 +14,8 @@ from typing import Any, Protocol
 
 from mesa_memory.core.content import count_tokens
 from mesa_memory.core.embedding import EmbedRequest
-from mesa_memory.core.fault_table import FailedAttempt
+from mesa_memory.core.reply import Reply
 from mesa_memory.core.text import replies
-from mesa_memory.core.validate import token_count
 from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.errors import BadReply, ContentFiltered, EmbedderError, LLMError
 
@@ -41,6 +39,7 @@ class LLMRequest:
             in any order; empty outside of them.
         accepts: takes the reply and raises ``replies.Unusable`` if it cannot be used,
             so that it is not cached; None if unknown.
+        settings: of its sending that may change the answer, by name.
         refusal: filled in by the flow that reads the reply; None without one.
     """
 
@@ -55,6 +54,7 @@ class LLMRequest:
     api_base: str | None = None
     repair: tuple[str, str] | None = None
     turn: tuple[int, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
     accepts: Callable[["Reply"], object] | None = field(
         default=None, compare=False, repr=False
     )
@@ -137,76 +137,6 @@ class ChatRequest(LLMRequest):
     def messages(self) -> list[dict[str, str]]:
         """See ``LLMRequest``."""
         return list(self.chat)
-
-
-@dataclass(frozen=True)
-class Route:
-    """The way of a request to its model.
-
-    Attributes:
-        client: ``"direct"`` or ``"litellm"``.
-        form: how a reply by a schema was asked for: ``"json_schema"``,
-            ``"json_object with schema"``, ``"json_object"``, ``"tools"`` or ``"plain"``.
-        without: settings that the server refuses, and that are not sent to it.
-    """
-
-    client: str
-    form: str = "plain"
-    without: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Reply:
-    """A model's answer.
-
-    Attributes:
-        text: the content; None if the model sent none.
-        model: the model that answered.
-        prompt_tokens, completion_tokens: None when the provider did not say.
-        cost: US dollars; None means unknown, never zero.
-        latency: seconds, all attempts and waits included.
-        attempts: requests sent.
-        finish: why the model stopped; ``"length"`` marks a truncated reply.
-        raw: the provider's response object, for wrapped reasoning.
-        cached_tokens: prompt tokens that the provider read from its cache; None when it
-            did not say.
-        tier: the service tier that was served, such as ``"flex"``; empty if unknown.
-        cached: True if it came from the response cache; then nothing was sent.
-        client: what sent the request, such as ``"litellm"``; empty if unknown.
-        form: how the answer's form was asked for, such as ``"json_schema"``; empty if
-            unknown.
-        without: settings that the server refuses, and that were not sent to it.
-        failed: attempts that failed before this answer.
-    """
-
-    text: str | None
-    model: str = ""
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost: float | None = None
-    latency: float = 0.0
-    attempts: int = 1
-    finish: str = "stop"
-    raw: Any = None
-    cached_tokens: int | None = None
-    tier: str = ""
-    cached: bool = False
-    client: str = ""
-    form: str = ""
-    without: tuple[str, ...] = ()
-    failed: tuple[FailedAttempt, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Leaves out counts and costs that cannot be true; they are unknown then."""
-        for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
-            object.__setattr__(self, name, token_count(getattr(self, name)))
-        if self.cost is not None and not 0 <= self.cost < math.inf:
-            object.__setattr__(self, "cost", None)
-
-    @property
-    def route(self) -> "Route | None":
-        """The way of its request; None if unknown."""
-        return Route(self.client, self.form, self.without) if self.client else None
 
 
 @dataclass(frozen=True)

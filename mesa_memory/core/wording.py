@@ -23,6 +23,9 @@ FOLDER = Path(__file__).parents[1] / "prompts"
 #: every other language has the files and parts of this one
 FIRST_LANGUAGE = "en"
 
+#: the language of each agent's own prompts
+AUTO = "auto"
+
 #: the values that all parts of a task are given: the agent's name, the beginning of its
 #: system prompt
 WHOSE = frozenset({"me", "role"})
@@ -238,7 +241,8 @@ class Wordings:
     """The wordings of a run, by language.
 
     Attributes:
-        language: of agents without a ``language`` of their own.
+        language: of agents without a ``language`` of their own; ``"auto"`` takes that of
+            each agent's prompts.
         folder: a user's prompt files; None without any.
     """
 
@@ -256,6 +260,8 @@ class Wordings:
             PromptFileError: see ``Wording``.
         """
         name = language if isinstance(language, str) and language else self.language
+        if name == AUTO:  # of no agent
+            name = FIRST_LANGUAGE
         if name not in self.known:
             self.known[name] = Wording(name, self.folder)
         return self.known[name]

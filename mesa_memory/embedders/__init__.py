@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 __all__ = ["embedder"]
 
 _POSSIBLE = (
-    "'static', 'static:<folder or name>', 'fastembed', 'fastembed:<model>', "
+    "'static', 'static:<folder or name>', 'multilingual', 'fastembed', 'fastembed:<model>', "
     "'litellm:<provider/model>', or an object with embed(), name and dim"
 )
 
@@ -36,6 +36,10 @@ def _named(spec: str) -> "Embedder":
         from mesa_memory.embedders.static import StaticEmbedder
 
         return StaticEmbedder(model or None)
+    if spec == "multilingual":
+        from mesa_memory.embedders.multilingual import MultilingualEmbedder
+
+        return MultilingualEmbedder()
     if kind == "fastembed":
         from mesa_memory.embedders.fastembed import FastEmbedder
 

@@ -357,7 +357,7 @@ class LayerContext:
 
     def request_for(self, task: Any, /, **inputs: Any) -> LLMRequest:
         """The request that ``ask`` sends."""
-        model, api_base = self.runtime.target()
+        model, api_base = self.runtime.target(purpose=task.purpose)
         inputs = {**self.told_of, **inputs}
         return task.request(
             inputs,

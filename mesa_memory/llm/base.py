@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.content import plain
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.addresses import server_address
 from mesa_memory.core.validate import checked_int, checked_number
@@ -34,6 +36,13 @@ class AsyncLLM(Protocol):
 #: clients of providers: "auto" is direct where the server speaks the OpenAI protocol,
 #: otherwise litellm
 CLIENTS = ("auto", "direct", "litellm")
+#: options that say how a request is sent, and change no answer
+SENDING_OPTIONS = frozenset(
+    {"timeout", "request_timeout", "stream_timeout", "max_retries", "num_retries"}
+    | {"metadata", "user", "safety_identifier", "service_tier", "store"}
+    | {"prompt_cache_key", "prompt_cache_retention", "cache_control"}
+    | {"api_base", "base_url"}
+)
 #: settings that are sent to the model, where given
 SENT_SETTINGS = ("temperature", "seed", "max_tokens")
 
@@ -122,6 +131,11 @@ class LLMSettings:
         values = {name: getattr(self, name) for name in SENT_SETTINGS}
         return {name: value for name, value in values.items() if value is not None}
 
+    @cached_property
+    def told(self) -> Mapping[str, Any]:
+        """What may change an answer, as plain data: ``sent``, and options by name."""
+        return {**self.sent, **_telling(self.options)}
+
     def __post_init__(self) -> None:
         if self.client not in CLIENTS:
             raise ValueError(f"client must be one of {CLIENTS}, got {self.client!r}")
@@ -145,3 +159,12 @@ class LLMSettings:
                 "fallbacks must be a list or tuple of model names, got "
                 f"{self.fallbacks!r}; write ('provider/model',)"
             )
+
+
+def _telling(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that may change an answer; none of them is a secret."""
+    return {
+        name: _telling(value) if isinstance(value, Mapping) else plain(value)
+        for name, value in options.items()
+        if name not in SENDING_OPTIONS and not redaction.secret_name(str(name))
+    }

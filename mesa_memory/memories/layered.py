@@ -217,7 +217,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
 
     def count(self, text: str) -> int:
         """The tokens of a text, as the model that is asked counts them."""
-        return self.services.count_tokens(text, self.layer_context.runtime.target()[0])
+        return self.layer_context.runtime.count_tokens(text)
 
     def _composed(self) -> Prompt:
         """The prompt of this moment; its recalls are recorded."""

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mesa_memory.core.vocabulary import ENGLISH_WORDS, Vocabulary
+from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
 
 #: within two points of the best anywhere in k1 0.9-1.5 and b 0.4-0.75
 K1, B = 1.2, 0.75

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.vocabulary import words
+from mesa_memory.core.text.vocabulary import words
 from mesa_memory.retrieval import scoring as retrieval
 from mesa_memory.retrieval.scoring import RecallQuery, Scoring, term_part
 from mesa_memory.retrieval.table import RecordTable, Slots

@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from mesa_memory.core.vocabulary import ENGLISH_WORDS
+from mesa_memory.core.text.vocabulary import ENGLISH_WORDS
 
 #: the overlap from which a line counts as used: the best F1 for replies that retell lines
 #: in other words, 89 of 100, see ``benchmarks/recall/used.py``

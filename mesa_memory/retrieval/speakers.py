@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mesa_memory.core.text.naming import folded
-from mesa_memory.core.vocabulary import spans, words
+from mesa_memory.core.text.vocabulary import spans, words
 
 #: no speaker has a number as high as this
 NO_SPEAKER = np.iinfo(np.int32).max

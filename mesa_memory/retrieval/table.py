@@ -8,7 +8,7 @@ import numpy as np
 
 from mesa_memory.core.importance import GRADE_MAX
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.vocabulary import ENGLISH_WORDS, Vocabulary
+from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
 from mesa_memory.errors import EmbedderError
 from mesa_memory.retrieval import scoring
 from mesa_memory.retrieval.bm25 import LexicalIndex

@@ -14,7 +14,7 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
-from mesa_memory.core.vocabulary import ENGLISH_WORDS, Vocabulary, words
+from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary, words
 
 #: longer texts are read each time they come and not kept in the cache
 CACHED_QUERY_CHARS = 1000

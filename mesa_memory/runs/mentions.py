@@ -8,7 +8,7 @@ from typing import NamedTuple
 from anyascii import anyascii
 
 from mesa_memory.core.text.naming import folded, plainly_spelled
-from mesa_memory.core.vocabulary import ENGLISH_WORDS
+from mesa_memory.core.text.vocabulary import ENGLISH_WORDS
 from mesa_memory.tasks.offline.terms import stem
 
 #: the root of "agent" in many languages; it tells nothing of what a text says

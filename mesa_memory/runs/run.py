@@ -133,6 +133,26 @@ class Run(RecordedRun):
         """
         return state.agents(self).given(as_records)
 
+    def settings(self, *, as_records: bool = False) -> Any:
+        """The models that were asked, and with which settings, as a report needs them.
+
+        One row for each combination: ``purpose``, ``asked`` (the model that requests
+        name), ``answered`` (in the provider's words), ``address`` of the server if it is
+        not the provider's own, ``client``, ``form`` of the reply, ``provider``,
+        ``temperature``, ``top_p``, ``seed`` and ``max_tokens`` (None where nothing was
+        sent), all other ``options``, the number of ``calls``, and ``first`` and ``last``
+        date in UTC (None for answers of this process).
+        """
+        return calls.settings(self).given(as_records)
+
+    def memories(self, *, as_records: bool = False) -> Any:
+        """The kinds of agents and memories, with their settings.
+
+        One row for each combination: ``class`` of the agents, ``memory``, ``settings`` of
+        the memory and its layers, and the number of ``agents``.
+        """
+        return calls.memories(self).given(as_records)
+
     def prompt_files(self, *, as_records: bool = False) -> Any:
         """The prompt files from which models and agents were told something.
 

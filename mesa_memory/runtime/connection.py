@@ -1,33 +1,24 @@
-"""Connects a memory to the services of its model, and performs its requests."""
+"""Connects a memory to the services of its model."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mesa_memory.core.embedding import Embedded, EmbedRequest
+from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import MemoryRecord, RecordBus
-from mesa_memory.core.requests import (
-    FAULTS,
-    AcquireShared,
-    AwaitShared,
-    Effect,
-    Flow,
-    Gather,
-    LLMRequest,
-    PublishShared,
-    SharedAnswers,
-    arun,
-    run,
-)
+from mesa_memory.core.requests import Flow, arun, run
+from mesa_memory.core.text.detection import wording_for
 from mesa_memory.core.text.redaction import cause
-from mesa_memory.core.wording import Wording
+from mesa_memory.core.wording import FIRST_LANGUAGE, Wording
+from mesa_memory.embedders.static import SHIPPED_NAME
 from mesa_memory.errors import LLMRejected
 from mesa_memory.hosts.mesa_llm.agent_llm import own_llm
 from mesa_memory.llm.doubles import override as overrides
 from mesa_memory.llm.doubles.offline import advice, answerer
+from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.runtime import reasoning  # noqa: F401, stands between agents and LLMs
+from mesa_memory.runtime.effects import EffectHandler
 from mesa_memory.runtime.loop import background, elsewhere, in_event_loop
 from mesa_memory.runtime.queue import CommitQueue
 from mesa_memory.runtime.services import Services
@@ -80,7 +71,7 @@ class Connection:
     @property
     def wording(self) -> Wording:
         """The words of all that this agent and its model are told."""
-        return self.services.wordings.of(getattr(self.memory.agent, "language", None))
+        return wording_for(self.memory.agent, self.services.wordings)
 
     def renew(self, work: CommitQueue) -> None:
         """The memory has another queue, which is registered at the next request."""
@@ -127,10 +118,16 @@ class Connection:
         if name and services.llm is None:
             self._llm = self.module_llm(name)
 
-    def target(self, known: Services | None = None) -> tuple[str | None, str | None]:
-        """The model that is asked, and the address of its provider."""
-        chosen = self.model_name or (known or self.services).model
-        if chosen:
+    def target(
+        self, known: Services | None = None, purpose: str = ""
+    ) -> tuple[str | None, str | None]:
+        """The model that is asked for a purpose, and the address of its provider."""
+        services = known or self.services
+        if own := services.models.get(purpose):
+            usual, base = self.target(services)
+            there = own.partition("/")[0] == (usual or "").partition("/")[0]
+            return own, base if there else None
+        if chosen := self.model_name or services.model:
             return chosen, self.api_base
         agents = own_llm(self.memory.agent)
         name = getattr(agents, "llm_model", None)
@@ -179,6 +176,20 @@ class Connection:
     def embedder_name(self) -> str:
         """The name of the embedder."""
         return self.services.embedder.name
+
+    def note_language(self, language: str) -> None:
+        """Warns once if the embedder knows English alone, and recall another language."""
+        if language != FIRST_LANGUAGE and self.embedder_name == SHIPPED_NAME:
+            self.say_once(
+                "the shipped embedder knows English alone: recall in the language '%s' "
+                "rests on words. For meanings, too: configure(model, "
+                "embedder='multilingual')",
+                language,
+            )
+
+    def count_tokens(self, text: str) -> int:
+        """The tokens of a text for the model that is asked; see ``llm.tokens``."""
+        return count_tokens(text, self.target()[0])
 
     @property
     def failures_allowed(self) -> int:
@@ -248,149 +259,3 @@ class Connection:
             return await arun(flow, performer)
         finally:
             performer.release()
-
-
-class EffectHandler:
-    """Performs the effects of one flow, and gives its open claims back at the end.
-
-    Args:
-        connection: of the memory; what a user has put in the place of its llm object is
-            asked for anew with each request.
-        turn: of a gathered flow its place among all; empty for any other.
-    """
-
-    def __init__(self, connection: Connection, turn: tuple[int, ...] = ()) -> None:
-        self._connection, self._services = connection, connection.services
-        self.instant = connection.instant
-        self._turn = turn
-        self._effects = 0  # how many this flow has waited for
-        self._claims: set[str] = set()
-
-    def perform(self, effect: Effect) -> Any:
-        """The answer, blocking."""
-        if isinstance(effect, LLMRequest):
-            request = self._numbered(effect)
-            return self._services.complete(request, self._connection.replaced())
-        if isinstance(effect, AcquireShared | PublishShared):
-            return self._share(effect)
-        self._effects += 1
-        if isinstance(effect, EmbedRequest):
-            return self._services.embed(effect.texts)
-        if isinstance(effect, Gather):
-            return self._gather(effect)
-        if isinstance(effect, AwaitShared):
-            return self._awaited(effect).result()
-        raise _no_effect(effect)
-
-    async def aperform(self, effect: Effect) -> Any:
-        """The answer, without blocking the event loop."""
-        if isinstance(effect, LLMRequest):
-            request = self._numbered(effect)
-            return await self._services.acomplete(request, self._connection.replaced())
-        if isinstance(effect, AcquireShared | PublishShared):
-            return self._share(effect)
-        self._effects += 1
-        if isinstance(effect, EmbedRequest):
-            return await self._services.aembed(effect.texts)
-        if isinstance(effect, Gather):
-            flows = [branch.drive(flow) for branch, flow in self._branches(effect)]
-            return _outcomes(await asyncio.gather(*flows, return_exceptions=True))
-        if isinstance(effect, AwaitShared):
-            return await asyncio.wrap_future(self._awaited(effect))
-        raise _no_effect(effect)
-
-    def release(self) -> None:
-        """Ends the flow's claims, so that other flows do not wait for them."""
-        if self._claims:
-            self._services.shared.publish(dict.fromkeys(self._claims))
-            self._claims.clear()
-
-    async def drive(self, flow: Flow[Any]) -> Any:
-        """The result of a gathered flow, or the fault that ended it."""
-        try:
-            return await arun(flow, self)
-        except FAULTS as fault:
-            return fault
-        finally:
-            self.release()
-
-    def drive_here(self, flow: Flow[Any]) -> Any:
-        """``drive``, blocking; any other error is returned, too."""
-        try:
-            return run(flow, self)
-        except Exception as error:
-            return error
-        finally:
-            self.release()
-
-    def _gather(self, effect: Gather) -> list[Any]:
-        """Runs all in the background, or one after the other if none waits."""
-        branches = self._branches(effect)
-        if self.instant() or self._connection.replaced():
-            return _outcomes([b.drive_here(flow) for b, flow in branches])
-        waiting = [background.submit(b.drive(flow)) for b, flow in branches]
-        try:
-            errors = [future.exception() for future in waiting]
-        except BaseException:  # Ctrl-C: nobody wants the others' answers any more
-            for future in waiting:
-                future.cancel()
-            raise
-        return _outcomes(
-            future.result() if error is None else error
-            for error, future in zip(errors, waiting)
-        )
-
-    def _branches(self, effect: Gather) -> list[tuple["EffectHandler", Flow[Any]]]:
-        """A separate performer for each flow: its open work ends with it."""
-        self.release()
-        place = self._effects if self._turn else self._services.bus.next_order()
-        turn = (*self._turn, place)
-        return [
-            (EffectHandler(self._connection, (*turn, number)), flow)
-            for number, flow in enumerate(effect.flows)
-        ]
-
-    def _numbered(self, request: LLMRequest) -> LLMRequest:
-        self._effects += 1
-        turn = (*self._turn, self._effects)
-        return replace(request, turn=turn) if self._turn else request
-
-    def _awaited(self, effect: AwaitShared) -> Any:
-        """The answer of another flow; own claims are released before waiting for it."""
-        self.release()
-        return self._services.shared.pending(effect.key)
-
-    def _share(self, effect: AcquireShared | PublishShared) -> Any:
-        """Claims keys, or publishes claimed ones.
-
-        After its first answer a gathered flow asks for itself: who would find what it
-        needs, and in whose request, would depend on whose reply came first.
-        """
-        shared = self._services.shared
-        alone = bool(self._turn and self._effects)
-        if isinstance(effect, AcquireShared):
-            if alone:
-                return SharedAnswers({}, list(effect.keys), [])
-            claimed = shared.claim(effect.keys)
-            self._claims.update(claimed.ours)
-            return claimed
-        values = dict(effect.values)
-        if alone:
-            values = {k: v for k, v in values.items() if k in self._claims}
-        self._claims.difference_update(values)
-        return self._services.publish(values)
-
-
-def _outcomes(outcomes: Iterable[Any]) -> list[Any]:
-    """The outcomes of gathered flows; an error that is not a fault is raised."""
-    found = list(outcomes)
-    for outcome in found:
-        if isinstance(outcome, BaseException) and not isinstance(outcome, FAULTS):
-            raise outcome
-    return found
-
-
-def _no_effect(effect: Any) -> TypeError:
-    return TypeError(
-        f"a memory yielded {effect!r}, which is not an effect. Write 'yield from' to run another flow."
-    )

@@ -11,12 +11,14 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.records import Observer, RecordBus
-from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import ChatRequest, LLMRequest
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.text.redaction import scrub_reply
 from mesa_memory.core.wording import Wordings
@@ -36,7 +38,6 @@ from mesa_memory.llm.cost.usage import Reservation
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.llm.doubles.replay import CLIENT_OVERRIDE
-from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.runtime.loop import at_exit, background
 from mesa_memory.runtime.queue import CommitQueue, execution_of
 from mesa_memory.runtime.single_flight import SingleFlight
@@ -55,6 +56,7 @@ class Services:
         offline_for_all: ``llm`` also answers memories whose own was replaced.
         agents: True if agents' own requests come here; None before ``configure``.
         model: asked by memories without an own ``llm_model``; None is the agent's.
+        models: those that are asked for a purpose instead, by purpose.
         embedder: turns texts into vectors; what it needs is loaded on first use.
         settings: how requests are sent.
         ledger: what it cost so far.
@@ -81,6 +83,7 @@ class Services:
         self.offline_for_all = False
         self.agents: bool | None = None
         self.model: str | None = None
+        self.models: Mapping[str, str] = {}
         self.embedder: Any = embedder_of("static")
         self.settings = LLMSettings()
         self.ledger, self.bus = Ledger(), RecordBus()
@@ -174,9 +177,11 @@ class Services:
 
     def instant(self, model: str | None, replaced: bool) -> bool:
         """True if requests for ``model`` are answered without any waiting."""
-        client = self.replay or self.llm or self._named(model)
+        client = self.replay or self.llm
+        named = map(self._named, (model, *self.models.values()))
         own = replaced and self.replay is None
-        return bool(not own and getattr(client, "instant", False))
+        asked = [client] if client else named
+        return not own and all(getattr(each, "instant", False) for each in asked)
 
     @property
     def embeds_here(self) -> bool:
@@ -199,10 +204,6 @@ class Services:
             return vectors_by(self.embedder, texts)
         return self.vectors.embed(self.embedder, texts, self.recorder, self.cache)
 
-    def count_tokens(self, text: str, model: str | None) -> int:
-        """The tokens of a text for a model; see ``llm.tokens``."""
-        return count_tokens(text, model)
-
     def say_once(self, text: str, *parts: str) -> None:
         """Warns of it, but not again in this run; ``parts`` are put into the text."""
         if text not in self._said:
@@ -221,7 +222,7 @@ class Services:
         Args:
             own: answers in place of the configured model.
         """
-        client: Any = self._client(request, own)
+        request, client = self._ready(request, own)
         if not hasattr(client, "complete"):
             return background.submit(self.acomplete(request, own)).result()
         if (paid := self._paid_before(request, client)) is not None:
@@ -234,7 +235,7 @@ class Services:
 
     async def acomplete(self, request: LLMRequest, own: Any = None) -> Reply:
         """``complete``, in the background loop."""
-        client: Any = self._client(request, own)
+        request, client = self._ready(request, own)
         paid = self._paid_before(request, client)
         if self.cache is None or not self._can_cache(client):
             return await self._ask(request, client) if paid is None else paid
@@ -294,14 +295,13 @@ class Services:
         """True if a client is asked anew, and takes its time."""
         return client is not self.replay and not getattr(client, "instant", False)
 
-    def live_client(self, request: LLMRequest) -> LLM | AsyncLLM:
+    def _ready(self, request: LLMRequest, own: Any) -> tuple[LLMRequest, Any]:
+        """A request with the settings it is sent with, and who answers it."""
+        client = self.live_client(request, own) if self.replay is None else self.replay
+        return replace(request, settings=self.settings.told), client
+
+    def live_client(self, request: LLMRequest, own: Any = None) -> LLM | AsyncLLM:
         """The client for a request without a recorded answer."""
-        return self._live(request)
-
-    def _client(self, request: LLMRequest, own: Any = None) -> LLM | AsyncLLM:
-        return self._live(request, own) if self.replay is None else self.replay
-
-    def _live(self, request: LLMRequest, own: Any = None) -> LLM | AsyncLLM:
         if own is not None:
             return own
         # What agents ask themselves goes to the models that they name.

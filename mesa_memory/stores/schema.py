@@ -75,6 +75,7 @@ agents = Table(
     Column("class", Text),
     Column("memory", Text),
     Column("layers", Searchable(list, str)),
+    Column("settings", Document(dict)),
     Column("name", Text),
     PrimaryKeyConstraint("run", "agent"),
 )
@@ -172,6 +173,9 @@ def _answer() -> tuple[Column, ...]:
         Column("client", Text),
         Column("form", Text),
         Column("failed", Document(list)),
+        Column("answered", Text),
+        Column("response_id", Text),
+        Column("date", Text),
     )
 
 
@@ -196,7 +200,11 @@ prompts = _log(
     Column("budget", Document(dict)),
 )
 
-#: one request to a language model; ``failed`` lists its failed attempts (model, kind,
+#: one request to a language model; ``asked`` is the model that it names, ``model`` that
+#: whose price counts (a fallback, maybe), ``answered`` the provider's name of it;
+#: ``address`` of the server, if it is not the provider's own; ``settings`` are those that
+#: may change the answer; ``prompt_hash`` is of model, settings and messages; ``date`` in
+#: UTC, of a model outside this process; ``failed`` lists its failed attempts (model, kind,
 #: HTTP status, action); ``replayed`` if a recorded run answered it, ``cached``
 #: if the response cache did; ``tokens_cached`` are those of ``tokens_in`` that the provider read
 #: from its cache; ``given_up`` says why a memory could not use the reply, if it gave up;
@@ -207,6 +215,9 @@ calls = _log(
     Column("purpose", Text),
     Column("occurrence", Integer),
     Column("model", Text),
+    Column("asked", Text),
+    Column("address", Text),
+    Column("settings", Document(dict)),
     Column("prompt", Document(list, dict)),
     Column("prompt_hash", Text),
     Column("replayed", Boolean()),

@@ -19,8 +19,8 @@ from mesa_memory.core.render import step_text
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.text import replies
 from mesa_memory.core.text.thinking import answers
+from mesa_memory.core.text.vocabulary import Vocabulary, vocabulary
 from mesa_memory.core.validate import checked_int
-from mesa_memory.core.vocabulary import Vocabulary, vocabulary
 from mesa_memory.core.wording import ENGLISH, WHOSE, Wording
 from mesa_memory.errors import BadReply, ContentFiltered, DuplicatePurpose
 from mesa_memory.tasks.described import described

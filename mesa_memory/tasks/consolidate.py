@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from mesa_memory.core.render import at_step, shorten, step_pattern
-from mesa_memory.core.vocabulary import ENGLISH_WORDS, Vocabulary
+from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
 from mesa_memory.core.voice import speech
 from mesa_memory.core.wording import Wording
 from mesa_memory.tasks.base import Inputs, Task, by_step, vocabulary_of, wording_of

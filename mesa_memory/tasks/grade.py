@@ -21,7 +21,7 @@ from pydantic import (
 from mesa_memory.core.content import words
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.text.replies import Unusable
-from mesa_memory.core.vocabulary import ENGLISH_WORDS, Vocabulary
+from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
 from mesa_memory.tasks.base import Inputs, Task, vocabulary_of
 from mesa_memory.tasks.by_number import checked, in_lines, list_schema, named, whole
 

@@ -25,7 +25,7 @@ from pydantic import (
 
 from mesa_memory.core.content import one_line, shorten, words
 from mesa_memory.core.text.replies import Unusable, check_text
-from mesa_memory.core.vocabulary import Vocabulary, vocabulary
+from mesa_memory.core.text.vocabulary import Vocabulary, vocabulary
 from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.tasks.base import Inputs, Schema, Task, wording_of
 from mesa_memory.tasks.by_number import list_schema, named, whole

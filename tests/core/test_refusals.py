@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mesa_memory.core.requests import Reply
+from mesa_memory.core.reply import Reply
 from mesa_memory.core.text.refusals import refuses
 from mesa_memory.core.text.replies import Unusable, read
 from mesa_memory.tasks.consolidate import Summary

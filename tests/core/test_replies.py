@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mesa_memory.core.requests import Reply
+from mesa_memory.core.reply import Reply
 from mesa_memory.core.text.replies import Filtered, Unusable, read, repair_prompt
 from mesa_memory.tasks.consolidate import Summary
 from mesa_memory.tasks.grade import Grades, by_place

@@ -4,7 +4,8 @@ import json
 
 from pydantic import BaseModel
 
-from mesa_memory.core.requests import LLMRequest, Reply, ask, run
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest, ask, run
 from mesa_memory.core.text.replies import Unusable
 
 

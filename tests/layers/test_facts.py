@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
-from mesa_memory.core.requests import Reply
+from mesa_memory.core.reply import Reply
 from mesa_memory.core.snapshot import InMemoryRecords, decode, encode
 from mesa_memory.errors import BadReply, LLMUnavailable
 from mesa_memory.layers.declared_state import layer_snapshot, restore_layer

@@ -20,7 +20,7 @@ class LayerRuntime:
         self.bus, self.agent = RecordBus(), Owner()
         self.memory, self.layers = self, ()
 
-    def target(self):
+    def target(self, known=None, purpose=""):
         return "test/model", None
 
     def system_for(self, task, inputs):

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from mesa_memory.core.vocabulary import ENGLISH_WORDS
+from mesa_memory.core.text.vocabulary import ENGLISH_WORDS
 from mesa_memory.retrieval.bm25 import K1, B, LexicalIndex
 
 WORDS = [

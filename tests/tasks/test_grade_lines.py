@@ -2,7 +2,7 @@
 
 import pytest
 
-from mesa_memory.core.requests import Reply
+from mesa_memory.core.reply import Reply
 from mesa_memory.core.text.replies import read
 from mesa_memory.tasks import GRADE
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import ChatRequest, LLMRequest
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.experiments.estimates.estimate import QUANTITIES
 from mesa_memory.experiments.estimates.prompt_prefixes import PromptPrefixes

@@ -21,7 +21,7 @@ from scipy.spatial.distance import pdist
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.render import record_text
 from mesa_memory.core.text.clauses import sentences
-from mesa_memory.core.vocabulary import ENGLISH_WORDS
+from mesa_memory.core.text.vocabulary import ENGLISH_WORDS
 from mesa_memory.experiments.measures.holdings import HeldRecord, holdings, minds, texts
 from mesa_memory.experiments.measures.survival import FORGETTING_REASONS, forgetting
 from mesa_memory.hosts.mesa.model import clock

@@ -26,7 +26,7 @@ from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import AcquireShared, AwaitShared, Flow, PublishShared
 from mesa_memory.core.text.replies import Unusable
-from mesa_memory.core.vocabulary import vocabulary
+from mesa_memory.core.text.vocabulary import vocabulary
 from mesa_memory.core.voice import Voice
 from mesa_memory.errors import BadReply, ContentFiltered, LLMError, PromptTooLong
 from mesa_memory.layers.context import LayerContext
@@ -140,7 +140,7 @@ class Grader:
         if self.shown or any(event.origin == DERIVED for event in events):
             yield from asking.grade(list(asking.first.values()))
         else:
-            model, api_base = self.context.runtime.target()
+            model, api_base = self.context.runtime.target(purpose=GRADE.purpose)
             system = self.context.system_for(GRADE, inputs([0], False))
             yield from _graded_once(asking, f"{model}|{api_base}|{system}")
         found, problem = asking.outcome.grades, asking.outcome.problem
@@ -166,7 +166,9 @@ class Grader:
 
     def server(self) -> str:
         """Names the model and its address, which may hold a secret."""
-        named = "{} {}".format(*self.context.runtime.target()).encode()
+        named = "{} {}".format(
+            *self.context.runtime.target(purpose=GRADE.purpose)
+        ).encode()
         return hashlib.sha256(named).hexdigest()[:16]
 
 

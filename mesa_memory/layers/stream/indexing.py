@@ -11,7 +11,7 @@ from mesa_memory.core.events import is_dump, is_state, sight
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
-from mesa_memory.core.vocabulary import ENGLISH_WORDS, vocabulary
+from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, vocabulary
 from mesa_memory.core.voice import Voice, by_id
 from mesa_memory.errors import EmbedderError
 from mesa_memory.layers.context import LayerContext
@@ -54,6 +54,7 @@ class EmbeddedIndex(ABC):
         if self._vocabulary.language != self.context.wording.language:
             self._vocabulary = vocabulary(self.context.wording.language)
             self.clear()
+            self.context.runtime.note_language(self._vocabulary.language)
 
     def embed_now(self, without: Container[str] = ()) -> None:
         """Embeds the records that lack a vector.

@@ -9,7 +9,6 @@ in headers, keys.
 import hashlib
 import json
 import threading
-from collections.abc import Mapping
 from functools import lru_cache
 from itertools import count
 from typing import Any
@@ -19,20 +18,14 @@ from pydantic import PydanticUserError
 
 from mesa_memory.core.content import plain
 from mesa_memory.core.requests import ChatRequest, LLMRequest
-from mesa_memory.core.text.redaction import scrub_json, secret_name
+from mesa_memory.core.text.redaction import scrub_json
 from mesa_memory.hosts.litellm import address_of
 from mesa_memory.llm.base import LLMSettings
 
 #: increased when the key of a request changes
-KEY_VERSION = 1
+KEY_VERSION = 2
 #: steps of which the numbers of requests are known; work in the background is behind
 NUMBERED_STEPS = 100
-#: options that say how a request is sent, and change no answer
-SENDING_OPTIONS = frozenset(
-    {"timeout", "request_timeout", "stream_timeout", "max_retries", "num_retries"}
-    | {"metadata", "user", "safety_identifier", "service_tier", "store"}
-    | {"prompt_cache_key", "prompt_cache_retention", "cache_control"}
-)
 
 
 def request_key(
@@ -54,10 +47,7 @@ def request_key(
         "messages": plain(request.messages()),
         "schema": None if request.schema is None else _shape(request.schema),
         "arguments": {n: _shaped(v) for n, v in request.arguments.items()},
-        "temperature": settings.temperature,
-        "seed": settings.seed,
-        "max_tokens": settings.max_tokens,
-        "options": _options(settings.options),
+        "settings": settings.told,
     }
     text = json.dumps(asked, sort_keys=True, default=repr).encode()
     # A key that is changed changes no answer, wherever it stands.
@@ -104,16 +94,6 @@ class Occurrences:
         """The key of an answer in this run: a SHA-256, 32 bytes."""
         place = [self._seed, repr(request.agent), float(request.step), number]
         return hashlib.sha256(key + json.dumps(place).encode()).digest()
-
-
-def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that may change an answer; none of them is a secret."""
-    telling = {n: v for n, v in options.items() if n not in SENDING_OPTIONS}
-    return {
-        name: _options(value) if isinstance(value, Mapping) else _shaped(value)
-        for name, value in telling.items()
-        if not secret_name(str(name))
-    }
 
 
 def _shaped(value: Any) -> Any:

@@ -19,7 +19,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mesa_memory.core.at_fork import at_fork
-from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import ChatRequest, LLMRequest
 from mesa_memory.core.text.redaction import scrub_json
 from mesa_memory.core.text.refusals import refuses
 from mesa_memory.core.text.replies import Unusable, check_end

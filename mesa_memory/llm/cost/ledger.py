@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from mesa_memory.core.requests import LLMRequest, Reply, Route
+from mesa_memory.core.reply import Reply, Route
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.validate import crossed
 from mesa_memory.errors import BudgetExceeded
 from mesa_memory.llm.cost.usage import NOTHING, Budget, Reservation, Usage, largest

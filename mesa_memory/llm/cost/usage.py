@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from mesa_memory.core.render import count_tokens
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.llm.cost.price import FREE, Price
 

@@ -6,17 +6,18 @@ tells them apart.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import unified_diff
 from typing import Any
 
 from mesa_memory import errors
 from mesa_memory.core.content import plain
 from mesa_memory.core.render import shorten
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.errors import LLMError, LLMUnavailable, ReplayMismatch
 
 #: answers all requests of new services; None without an override
@@ -48,12 +49,14 @@ class Recorded:
         prompt: gives its messages; they are read only to show a difference.
         reply: what came; None if the call failed.
         error: class name and message of its failure.
+        asked: the model that it named, and its settings, by name.
     """
 
     prompt_hash: str
     prompt: Callable[[], Sequence[dict[str, str]]]
     reply: Reply | None
     error: str | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ReplayLLM:
@@ -156,11 +159,21 @@ def _difference(request: LLMRequest, recorded: Recorded | None) -> str:
             "Replay needs the same model, parameters and versions; configure(model, "
             "replay=…, on_miss='call') asks the model for missing answers."
         )
+    now = {"model": request.model, **request.settings}
+    names = [
+        n for n in {**now, **recorded.asked} if now.get(n) != recorded.asked.get(n)
+    ]
+    if names:
+        changes = [
+            f"{n} was {recorded.asked.get(n)!r}, is {now.get(n)!r}" for n in names
+        ]
+        return (
+            f"the request is not the recorded one: {'; '.join(changes)}. Replay with the "
+            "recorded settings, see run.settings()."
+        )
     before = _lines(recorded.prompt())
     after = _lines(request.messages())
     shown = "\n".join(unified_diff(before, after, "recorded", "now", lineterm="", n=1))
-    # The same words, but another model was asked, or the diff is in what it hides.
-    shown = shown or f"the messages are the same, the model is {request.model!r} now"
     return f"the prompt is not the recorded one:\n{shorten(shown, DIFF_CHARS)}"
 
 

@@ -3,7 +3,8 @@
 import asyncio
 
 from mesa_memory.core.fault_table import FailedAttempt
-from mesa_memory.core.requests import LLMRequest, Route
+from mesa_memory.core.reply import Route
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text.addresses import server_address
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.hosts.provider_faults import fault_of, outcome

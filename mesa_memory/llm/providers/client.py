@@ -15,7 +15,8 @@ from aiolimiter import AsyncLimiter
 
 from mesa_memory.core.fault_table import BAD_OUTPUT, BUSY, FailedAttempt
 from mesa_memory.core.render import count_tokens
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text import redaction, replies
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import LLMError, LLMRejected

@@ -7,7 +7,8 @@ from typing import Any
 
 import orjson
 
-from mesa_memory.core.requests import ChatRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import ChatRequest
 from mesa_memory.core.text import replies
 from mesa_memory.hosts import litellm as host
 from mesa_memory.hosts.provider_faults import StateError
@@ -80,6 +81,8 @@ def reply_of(answer: dict[str, Any], attempt: Attempt, model: str) -> Reply:
         cost=_cost(attempt.model, counts, tier),
         finish=replies.end_of(finish),
         raw=raw,
+        answered=_word(answer.get("model")),
+        response_id=_word(answer.get("id")),
         cached_tokens=counts.cached,
         tier=tier,
     )
@@ -98,6 +101,10 @@ def _response(answer: dict[str, Any], model: str) -> Any:
         return host.response_of(answer, model)
     except Exception as error:  # whatever litellm makes of an odd answer
         raise NoAnswer(f"unexpected reply format: {error}") from error
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _text(message: Mapping[str, Any]) -> str | None:

@@ -15,7 +15,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from mesa_memory.core.content import plain
-from mesa_memory.core.requests import Reply
+from mesa_memory.core.reply import Reply
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.addresses import server_address
 from mesa_memory.hosts import litellm as host

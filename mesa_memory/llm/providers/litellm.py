@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mesa_memory.core.content import plain
-from mesa_memory.core.requests import Reply
+from mesa_memory.core.reply import Reply
 from mesa_memory.core.text import replies
 
 # The price list comes with litellm; fetching a newer one would open a socket at import.
@@ -74,6 +74,8 @@ def _reply(response: Any, attempt: Attempt) -> Reply:
         cost=pricing.cost(response, model),
         finish=replies.end_of(host.finish_reason(choice)),
         raw=response,
+        answered=getattr(response, "model", None) or "",
+        response_id=getattr(response, "id", None) or "",
         cached_tokens=counts.cached,
         tier=tier_of(response),
     )

@@ -8,10 +8,12 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from mesa_memory.core.records import MemoryRecord, Part, RecordBus
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.runs.recording.vectors import key_of
@@ -85,6 +87,7 @@ class Call:
         replayed: True if the answer came from a recorded run.
         occurrence: 1 for the agent's first request of this purpose at this step; known
             when the step is handed over.
+        date: when it was answered, in UTC; empty for answers of this process.
     """
 
     request: LLMRequest
@@ -93,6 +96,7 @@ class Call:
     error: BaseException | None
     replayed: bool = False
     occurrence: int = 0
+    date: str = ""
 
 
 #: number of newest steps in which occurrences are counted; older work has ended
@@ -220,7 +224,8 @@ class Collector:
             live: a model outside this process was asked, which may cost money.
         """
         if not self.muted:
-            call = Call(request, turn, reply, error, replayed)
+            date = datetime.now(UTC).isoformat(timespec="seconds") if live else ""
+            call = Call(request, turn, reply, error, replayed, date=date)
             self.changes.calls.append(call)
             if live and reply is not None:
                 self.paid(call)

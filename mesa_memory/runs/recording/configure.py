@@ -19,6 +19,7 @@ from mesa_memory.runs.recording.config import ON_FAILURE, Recording
 from mesa_memory.runtime import reasoning  # noqa: F401, stands between agents and LLMs
 from mesa_memory.runtime.queue import execution_of
 from mesa_memory.runtime.services import Services
+from mesa_memory.tasks.base import registered
 
 ON_MISS = ("raise", "call")
 
@@ -31,6 +32,8 @@ class Unchanged:
 
 
 UNCHANGED: Any = Unchanged()
+#: in ``models``: all purposes that it does not name
+DEFAULT = "default"
 
 
 def configure(
@@ -38,6 +41,7 @@ def configure(
     *,
     agents: bool = UNCHANGED,
     llm: LLM | AsyncLLM | str | None = UNCHANGED,
+    models: Mapping[str, str] = UNCHANGED,
     offline: str | None = UNCHANGED,
     execution: str | None = UNCHANGED,
     budget: Budget | None = UNCHANGED,
@@ -68,6 +72,10 @@ def configure(
         llm: ``"offline"``, a model name for all memories (``"provider/model"``), or
             an object with ``complete`` or ``acomplete``. None (at first) asks each
             agent's model.
+        models: other models by purpose, such as ``{"grade": "openai/gpt-4.1-nano",
+            "default": "openai/gpt-5"}``; ``"default"`` is that of all other requests of
+            memories. A model of the same provider is asked at the same address. At first
+            none.
         offline: ``"all"``, together with ``llm="offline"``: the rules also answer
             memories whose ``llm`` object was replaced. None (at first) asks that object.
         execution: ``"deferred"`` (at first: work goes on in the background and is
@@ -82,7 +90,7 @@ def configure(
         on_failure: ``"raise"`` stops at the first failure instead; at first
             ``"continue"``, which tries the work again at the next step.
         embedder: ``"static"`` (at first; shipped, offline), ``"static:NAME"``,
-            ``"fastembed:NAME"``, ``"litellm:PROVIDER/MODEL"``, or an embedder.
+            ``"multilingual"``, ``"fastembed:NAME"``, ``"litellm:PROVIDER/MODEL"``, or an embedder.
         record: path of a SQLite file, ``"postgresql+psycopg://…"``, True (in memory)
             or a ``Recording``. It ends the run that is being recorded, if there is
             one, and begins another. None or False (at first) ends it and records
@@ -100,9 +108,11 @@ def configure(
         outcomes: attributes of the agents that are recorded at the end of each step,
             such as ``("belief",)``: each a text, a number, True, False or None. The
             dashboard's Story colours the agents by them. At first none.
-        language: of all texts that models and agents are told: ``"en"`` (at first) or
-            another folder of ``mesa_memory/prompts``. An agent with an attribute
-            ``language`` is told in its own.
+        language: of all texts that models and agents are told: ``"en"`` (at first),
+            ``"de"``, ``"es"``, ``"fr"``, ``"ja"``, ``"pt"``, ``"zh"``, or ``"auto"``,
+            which detects that of each agent's prompts (``pip install
+            mesa-memory[languages]``). An agent with an attribute ``language`` is told in
+            its own.
         prompts: a folder with prompt files ``<task>.md`` in place of the package's own;
             None (at first) takes those. ``mesa-memory prompts`` shows them.
         **settings: fields of ``LLMSettings``, such as ``timeout`` and ``concurrency``.
@@ -117,7 +127,7 @@ def configure(
     check_model(model)
     # All arguments are checked before any of them takes effect.
     chosen = _limits(max_pending_steps, on_failure, execution)
-    chosen |= _answering(llm, offline, embedder)
+    chosen |= _answering(llm, offline, embedder) | _by_purpose(models, llm)
     if budget is not UNCHANGED:
         budget = _budget(budget)
     recording = None if record is UNCHANGED else _recording(record)
@@ -128,13 +138,7 @@ def configure(
     chosen |= _told(services, language, prompts) | _covering(services, agents)
     chosen |= _replay(model, services, replay, on_miss)
     if record is not UNCHANGED:
-        before, services.recorder = services.recorder, None
-        if before is not None:
-            before.close()
-        if recording is not None:
-            from mesa_memory.runs.recording.attachment import start
-
-            chosen["recorder"] = start(model, services, recording)
+        chosen |= _begun(model, services, recording)
     vars(services).update(chosen)
     if budget is not UNCHANGED:
         services.ledger.budget = budget
@@ -142,6 +146,20 @@ def configure(
         services.update_settings(sending)
     services.forgive()  # failures under the former settings
     return services
+
+
+def _begun(
+    model: Any, services: Services, recording: Recording | None
+) -> dict[str, Any]:
+    """Ends the run that is recorded, and begins another one."""
+    before, services.recorder = services.recorder, None
+    if before is not None:
+        before.close()
+    if recording is None:
+        return {}
+    from mesa_memory.runs.recording.attachment import start
+
+    return {"recorder": start(model, services, recording)}
 
 
 def _limits(max_pending_steps: Any, on_failure: Any, execution: Any) -> dict[str, Any]:
@@ -183,7 +201,7 @@ def _answering(llm: Any, offline: Any, embedder: Any) -> dict[str, Any]:
             f"offline='all' needs llm='offline' in the same call, got {llm!r}"
         )
     if llm is not UNCHANGED:
-        name = llm if isinstance(llm, str) and "/" in llm else None
+        name = llm if _is_model(llm) else None
         chosen |= {"model": name, "llm": None if name else _llm(llm)}
     if llm is not UNCHANGED or offline is not UNCHANGED:
         chosen["offline_for_all"] = for_all
@@ -191,6 +209,38 @@ def _answering(llm: Any, offline: Any, embedder: Any) -> dict[str, Any]:
         # A new pool: what waits in the old one is of another embedder.
         chosen |= {"embedder": embedder_of(embedder)}
     return chosen
+
+
+def _by_purpose(models: Any, llm: Any) -> dict[str, Any]:
+    """Checks ``models``."""
+    if models is UNCHANGED:
+        return {}
+    if not isinstance(models, Mapping):
+        raise TypeError(f"models must be a mapping by purpose, got {models!r:.80}")
+    known = (DEFAULT, *registered())
+    for purpose, name in models.items():
+        if purpose not in known:
+            raise ValueError(
+                f"models has the purpose {purpose!r:.80}; the purposes of memories are: "
+                f"{', '.join(known)}"
+            )
+        if not isinstance(name, str) or not all(name.partition("/")):
+            raise ValueError(
+                f"the model for {purpose!r} must be 'provider/model', got {name!r:.80}"
+            )
+    usual = {DEFAULT: models[DEFAULT]} if DEFAULT in models else {}
+    if llm not in (UNCHANGED, None) and (usual or not _is_model(llm)):
+        raise ValueError(
+            "models names what is asked by purpose, and llm answers all requests: give "
+            "models alone, with 'default' for all other purposes"
+        )
+    named = {p: name for p, name in models.items() if p != DEFAULT}
+    default = {"model": usual[DEFAULT], "llm": None} if usual else {}
+    return {"models": named} | default
+
+
+def _is_model(llm: Any) -> bool:
+    return isinstance(llm, str) and "/" in llm
 
 
 def _caching(cache: Any, replicate: Any) -> dict[str, Any]:

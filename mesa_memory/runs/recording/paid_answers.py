@@ -10,7 +10,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.runs.recording.collector import Call
 from mesa_memory.runs.recording.replay import reply_of
 from mesa_memory.runs.recording.rows import asking, call_row, prompt_hash

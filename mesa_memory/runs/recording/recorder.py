@@ -2,8 +2,8 @@
 
 The simulation's thread notes changes; at the end of each step of the model the
 unfinished work of all memories is joined and the step is handed to the writer whole.
-A step that was not finished leaves nothing behind but the answers it was given: they
-were paid for. A step in which a model was asked is written before the next one begins.
+An unfinished step leaves nothing behind but the answers that were paid for. A step in
+which a model was asked is written before the next one begins.
 """
 
 import threading
@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from mesa_memory.core.records import MemoryRecord, RecordBus
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StoreError
 from mesa_memory.hosts.mesa.model import clock
@@ -69,8 +70,8 @@ class Recorder(Collector):
         self._resumable: float | None = None  # the last step with a checkpoint
         self._model, self._flush, self._recording = weakref.ref(model), flush, recording
         self._known, self._beside = set[str](), set[str]()  # written, warned of
-        # The second is true if a model was asked since the last finished step.
-        self._rest_until, self._asked = 0.0, False
+        self._rest_until = 0.0
+        self._asked = False  # a model, since the last finished step
         self._answers = PaidAnswers()
         # Rows of the others, who may be gone when the step ends.
         self._met = {name: agent_row(m) for name, m in memories(model).items()}
@@ -217,8 +218,7 @@ class Recorder(Collector):
         """The answer that an unfinished step has paid for; it is noted as a call."""
         if self.muted or not self._answers:
             return None
-        reply = self._answers.take(request)
-        if reply is not None:
+        if (reply := self._answers.take(request)) is not None:
             self._asked = True
             self.called(request, self.began(request), reply, None, replayed=False)
         return reply

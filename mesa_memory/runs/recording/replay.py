@@ -7,7 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.core.fault_table import FailedAttempt
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, ReplayOrCall, response
@@ -94,7 +95,8 @@ def _call(store: Store, row: Any, cost: float | None) -> Recorded:
 
     failed = row["error"] is not None
     reply = None if failed else reply_of(row, cost)
-    return Recorded(row["prompt_hash"], prompt, reply, row["error"])
+    asked = {"model": row["asked"], **(row["settings"] or {})}
+    return Recorded(row["prompt_hash"], prompt, reply, row["error"], asked)
 
 
 def reply_of(row: Any, cost: float | None = 0.0, latency: float = 0.0) -> Reply:
@@ -118,6 +120,8 @@ def reply_of(row: Any, cost: float | None = 0.0, latency: float = 0.0) -> Reply:
         cached=bool(row["cached"]),
         client=row["client"] or "",
         form=row["form"] or "",
+        answered=row["answered"] or "",
+        response_id=row["response_id"] or "",
         failed=_failed(row["failed"]),
     )
 

@@ -18,6 +18,7 @@ from mesa_memory.llm.doubles.replay import response_data
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.runs.recording.collector import Call, Changes, Recall
 from mesa_memory.runs.recording.decisions import decision, followed, replies_to, used_in
+from mesa_memory.runs.recording.memory_settings import memory_settings
 from mesa_memory.runs.recording.vectors import row_of
 from mesa_memory.stores.base import Batch
 from mesa_memory.tasks import BY_RESEARCHER
@@ -37,6 +38,7 @@ def agent_row(memory: Any) -> dict[str, Any]:
         "class": type(agent).__name__,
         "memory": type(memory).__name__,
         "layers": [memory.layer],
+        "settings": memory_settings(memory),
         "name": own_name(agent) or None,
     }
 
@@ -127,12 +129,12 @@ _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 
 
 def prompt_hash(request: LLMRequest) -> str:
-    """SHA-256 of the messages as sent, and of the model asked; 64 hex digits."""
-    return _hash(request.model, request.messages())
+    """SHA-256 of the model asked, the settings and the messages; 64 hex digits."""
+    return _hash(request, request.messages())
 
 
-def _hash(model: str | None, messages: list[dict[str, Any]]) -> str:
-    text = _encode([model, messages])
+def _hash(request: LLMRequest, messages: list[dict[str, Any]]) -> str:
+    text = _encode([request.model, dict(request.settings), messages])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -156,7 +158,11 @@ def call_row(call: Call, then: Sequence[str] = ()) -> dict[str, Any]:
         "occurrence": call.occurrence,
         "model": (reply and reply.model) or request.model,
         "prompt": prompt,
-        "prompt_hash": _hash(request.model, prompt),
+        "prompt_hash": _hash(request, prompt),
+        "asked": request.model,
+        "address": request.api_base,
+        "settings": dict(request.settings) or None,
+        "date": call.date or None,
         "replayed": call.replayed,
         "cached": bool(reply and reply.cached),
         "decision": decision(request, then),
@@ -183,6 +189,8 @@ def call_row(call: Call, then: Sequence[str] = ()) -> dict[str, Any]:
         "tier": reply.tier or None,
         "client": reply.client or None,
         "form": reply.form or None,
+        "answered": reply.answered or None,
+        "response_id": reply.response_id or None,
         "failed": _attempts(reply.failed),
     }
 

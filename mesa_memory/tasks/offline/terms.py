@@ -16,7 +16,7 @@ from unicodedata import numeric
 from anyascii import anyascii
 from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
-from mesa_memory.core.vocabulary import ENGLISH_WORDS
+from mesa_memory.core.text.vocabulary import ENGLISH_WORDS
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _KANA, _THAI = "\u30a0-\u30ff", "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from mesa_memory.core.text.naming import folded
-from mesa_memory.core.vocabulary import vocabulary, words
+from mesa_memory.core.text.vocabulary import vocabulary, words
 from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.tasks.offline.terms import FORM_WORDS
 
