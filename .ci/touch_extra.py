@@ -63,6 +63,24 @@ def fastembed(run: str) -> None:
         assert "from the files on this machine" in str(error), error
 
 
+def multilingual(run: str) -> None:
+    """Embeds with the weights of the package."""
+    from mesa_memory.embedders import embedder
+
+    assert embedder("multilingual").embed(["Regen", "neige"]).shape == (2, 384)
+
+
+def languages(run: str) -> None:
+    """Detects the language of an agent's prompt."""
+    from types import SimpleNamespace
+
+    from mesa_memory.core.text.detection import wording_for
+    from mesa_memory.core.wording import Wordings
+
+    agent = SimpleNamespace(system_prompt="Eres la molinera del pueblo y hablas poco.")
+    assert wording_for(agent, Wordings("auto")).language == "es"
+
+
 def postgres(run: str) -> None:
     """The driver is there, and says that no server is."""
     try:
@@ -117,7 +135,8 @@ def _call(*arguments: str) -> str:
 
 
 extra, recorded = sys.argv[1:]
-{f.__name__: f for f in (dashboard, fastembed, postgres, parquet, dask, embedded)}[
-    extra
-](recorded)
+EXTRAS = (
+    dashboard, fastembed, multilingual, languages, postgres, parquet, dask, embedded,
+)  # fmt: skip
+{f.__name__: f for f in EXTRAS}[extra](recorded)
 print(f"{extra}: installed, and used without a network.")

@@ -46,6 +46,6 @@ def _identifier() -> Any:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ModuleNotFoundError as error:
         raise MissingExtra("py3langid", "languages") from error
-    identifier = LanguageIdentifier.from_pickled_model(MODEL_FILE)
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
     identifier.set_languages(languages())
     return identifier
