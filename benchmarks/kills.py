@@ -50,7 +50,7 @@ TABLES = (
     "agents", "records", "recalls", "prompts", "calls", "interventions", "answers",
     "steps", "vectors",
 )  # fmt: skip
-UNEQUAL = {"run", "latency", "attempts"}
+UNEQUAL = {"run", "attempts"} | schema.UNREPEATABLE
 #: what two scores, or two numbers of a vector, may differ by and still rank alike
 NEAR = 2e-6, 2e-3
 #: the step after which a fork begins

@@ -35,6 +35,9 @@ APPLICATION_ID = 0x4D656D79
 #: count up from it in each run: they change no number of the simulation's own rows
 PROBES = 10**15
 
+#: columns in which two equal runs differ: what clocks say, and how a provider numbers answers
+UNREPEATABLE = frozenset({"latency", "date", "response_id", "started", "since", "beat"})
+
 #: what an agent's id may be
 SCALAR = str | int | float
 

@@ -300,11 +300,7 @@ def whole(file):
     assert [row["seq"] - PROBES for row in probes] == list(range(1, len(probes) + 1))
     found["calls"] = [row for row in found["calls"] if row not in probes]
     del found["prompt_files"]  # a probe's are among them
-    for rows in found.values():
-        for row in rows:
-            for clock in ("latency", "started", "since", "beat"):
-                row.pop(clock, None)
-    return found, len(probes)
+    return tables.without_clocks(found), len(probes)
 
 
 def name_of(memory):

@@ -19,8 +19,6 @@ SURVEYS = [
     Questionnaire([SEEN, WHAT], every=2),
     Questionnaire(Question("end", "Number?")),
 ]
-#: of a table, what a clock says
-CLOCKS = {"latency", "started"}
 
 
 def study(file, factors, **given):
@@ -46,11 +44,7 @@ def rows(file):
         usage = json.loads(case.pop("usage"))
         mine = sum(each["run"] == case["run"] for each in asked)
         case["calls"] = usage["calls"] - mine  # what is asked is paid for
-    for table in found.values():
-        for row in table:
-            for clock in CLOCKS & row.keys():
-                del row[clock]
-    return found, len(asked)
+    return tables.without_clocks(found), len(asked)
 
 
 def names(memories):

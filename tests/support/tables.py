@@ -4,12 +4,14 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from mesa_memory.stores.schema import UNREPEATABLE
+
 TABLES = ("records", "recalls", "prompts", "calls", "steps")
 
 
 def tables(file: str | Path, run: int = 1, ignore: tuple = ()) -> dict[str, list]:
     """Rows by table, in order; without what may differ between equal runs."""
-    unequal = {"run", "latency", *ignore}
+    unequal = {"run", *UNREPEATABLE, *ignore}
     with sqlite3.connect(file) as on:
         return {name: _rows(on, name, run, unequal) for name in TABLES}
 
@@ -30,6 +32,14 @@ def whole(file: str | Path) -> dict[str, list[dict]]:
         return {
             n: [dict(r) for r in on.execute(f"SELECT * FROM {n}")] for n in names(on)
         }
+
+
+def without_clocks(found: dict[str, list[dict]]) -> dict[str, list[dict]]:
+    """The rows of ``whole`` without the columns in which equal runs differ."""
+    return {
+        name: [{k: v for k, v in row.items() if k not in UNREPEATABLE} for row in rows]
+        for name, rows in found.items()
+    }
 
 
 def names(on: sqlite3.Connection) -> list[str]:
