@@ -6,6 +6,7 @@ from mesa_memory import exported
 
 _PLACES = {
     "ChangeAfter": "experiments.changes",
+    "Plan": "inference.plan",
     "Processes": "experiments.studies.processes",
     "Question": "experiments.measures.questions",
     "Questionnaire": "experiments.measures.questionnaires",

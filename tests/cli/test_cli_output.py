@@ -36,7 +36,7 @@ def test_an_interrupted_run_is_kept_and_goes_on(tmp_path):
         time.sleep(0.2)
     child.send_signal(signal.SIGINT)
     said = child.communicate(timeout=HUNG)[1].splitlines()
-    assert child.returncode == 130
+    assert child.returncode == 130, said
     assert len(said) < 10 and "Traceback" not in "".join(said)
     model = resume(RumorModel, file)
     assert model.steps in steps_of(file)

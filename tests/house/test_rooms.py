@@ -11,7 +11,7 @@ BACKENDS = {"llm", "embedders", "stores"}
 EDGE = {"cli", "viz", "examples", "interventions", "metrics", "testing"}
 #: what plans and makes many runs is known by those at the edge alone
 STUDY = {"experiments"}
-MOST_NAMES = 19
+MOST_NAMES = 20
 LONGEST_CHAIN = 10
 
 #: room -> the rooms that it must not reach, not even through another one
@@ -28,6 +28,7 @@ FORBIDDEN = {
     "runtime": EDGE | STUDY | {"memories", "recording", "runs"},
     "recording": EDGE | STUDY | {"runs"},
     "runs": ROOMS - {*PURE, "errors", "stores", "embedders", "hosts"},
+    "inference": ROOMS - {"core", "errors", "inference"},
     "experiments": EDGE,
     "viz": {"cli", "examples"},
 }

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -144,6 +144,21 @@ class Design:
             for name, value in values.items()
             if isinstance(labels.get(name), str) and isinstance(value, partial)
         }
+
+    def levels(self, factor: str) -> list[Any]:
+        """The labels of a factor as they stand in tables, each once, in order."""
+        found = [readable(labels.get(factor)) for _, labels in self.arms]
+        return [level for i, level in enumerate(found) if level not in found[:i]]
+
+    @property
+    def varied(self) -> list[str]:
+        """The factors that have several levels."""
+        names = dict.fromkeys(name for _, labels in self.arms for name in labels)
+        return [name for name in names if len(self.levels(name)) > 1]
+
+    def first(self, seeds: int) -> "Design":
+        """The same with its first seeds alone."""
+        return replace(self, seeds=self.seeds[:seeds])
 
     @property
     def changing(self) -> frozenset[str]:

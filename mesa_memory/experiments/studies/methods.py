@@ -12,6 +12,7 @@ from typing import Any
 import mesa_memory.runs.measured as measured
 from mesa_memory.core.arguments import readable
 from mesa_memory.core.render import one_line, shorten
+from mesa_memory.inference.numbers import p_of
 from mesa_memory.llm.doubles.offline import answerer
 from mesa_memory.runs.run import Run
 from mesa_memory.stores.studies import FINISHED, Studies, StudyRow
@@ -56,6 +57,8 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
         "unfinished": {name: n for name, n in states.items() if name != FINISHED},
         "forecast": (row.design.get("forecast") or {}).get("cost"),
         "settings": row.design.get("settings") or {},
+        "plan": row.design.get("plan"),
+        "looks": row.design.get("looks") or [],
         "measures": row.design.get("measures") or [],
         "outcomes": row.design.get("outcomes") or [],
         **_said(row.design.get("questions") or [], studies.rows("responses", row.id)),
@@ -94,6 +97,8 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
         "weights": list(weights),
         "forecast": None,
         "settings": {},
+        "plan": None,
+        "looks": [],
         "measures": measured.measures(run),
         "outcomes": [],
         "attributes": measured.attributes(run),
@@ -151,6 +156,7 @@ def _template() -> Any:
         "listed": _listed,
         "number": "{:,}".format,
         "pairs": _pairs,
+        "ps": lambda found: [f"{p_of(p)} ({arm})" for arm, p in found.items()],
         "seeds": _seeds,
         "times": lambda number: {1: "once", 2: "twice"}.get(
             number, f"{number:,} times"

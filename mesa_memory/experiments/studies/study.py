@@ -7,15 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mesa_memory.core.arguments import encode, full_name
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int
-from mesa_memory.errors import StoreUnavailable, StudyChanged, StudyError
+from mesa_memory.errors import StoreUnavailable, StudyError
 from mesa_memory.experiments.measures.questionnaires import Questionnaire, checked
 from mesa_memory.experiments.measures.watch import Measure, check_measures
 from mesa_memory.experiments.studies import fingerprint as fingerprints
 from mesa_memory.experiments.studies.arm import Arm
-from mesa_memory.experiments.studies.design import Case, Design, add_names
+from mesa_memory.experiments.studies.comparing import compare_arms
+from mesa_memory.experiments.studies.design import Case, Design
+from mesa_memory.experiments.studies.entry import add_cases, enter, jobs
 from mesa_memory.experiments.studies.executors import workers_of
 from mesa_memory.experiments.studies.forks import (
     Checkpoints,
@@ -25,12 +26,14 @@ from mesa_memory.experiments.studies.forks import (
 )
 from mesa_memory.experiments.studies.making import Progress, make
 from mesa_memory.experiments.studies.packing import check_picklable, named_parts
+from mesa_memory.experiments.studies.planned import asked_seeds, check_plan, stages
 from mesa_memory.experiments.studies.results import Results
 from mesa_memory.experiments.studies.status import Status
-from mesa_memory.experiments.studies.worker import Job
+from mesa_memory.inference.comparison import Comparison
+from mesa_memory.inference.plan import Plan
 from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.stores.open import is_postgres, open_store, sqlite_path
-from mesa_memory.stores.studies import WAITING, CaseRow, Studies, StudyRow
+from mesa_memory.stores.studies import CaseRow, Studies, StudyRow
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.estimates.study_estimate import StudyEstimate
@@ -61,6 +64,7 @@ class Study:
         name: of the study, by default the model's; a store may have several.
         record: False keeps no memories and calls, only what is measured; a run that
             was killed then begins anew.
+        plan: of the analysis; ``run`` then makes the seeds that it asks for, and stops.
 
     Raises:
         EmptyDesign: if there is nothing to run.
@@ -82,6 +86,7 @@ class Study:
         replicates: int = 1,
         name: str | None = None,
         record: bool = True,
+        plan: Plan | None = None,
     ) -> None:
         if not callable(model):
             raise TypeError(
@@ -97,9 +102,12 @@ class Study:
         self.location = _location(store)
         self.name = getattr(model, "__name__", "study") if name is None else name
         self.record = record
-        self._forecast: dict[str, Any] | None = None
-        self._arms = {c.key: (c, Arm.of(model, c)) for c in self.design.cases}
-        arms = [arm for _, arm in self._arms.values()]
+        self.plan = plan
+        self.forecast: dict[str, Any] | None = None
+        self.cases = {case.key: case for case in self.design.cases}
+        self.arms = {key: Arm.of(model, case) for key, case in self.cases.items()}
+        arms = list(self.arms.values())
+        check_plan(self)
         check_changes(arms, self.steps, record)
         self._parts = named_parts(
             arms, self.measures, self.outcomes, self.questionnaires
@@ -147,16 +155,19 @@ class Study:
         bar = Progress(progress)
         with closing(bar.bar), closing(open_store(self.location)) as store:
             studies = Studies(store)
-            row, print_ = self._entered(studies, accept_drift)
-            studies.free_reserved(row.id)
+            row, print_ = enter(self, studies, accept_drift)
             # What was accepted may differ between machines; code never may.
             compared = {
                 n: v for n, v in print_.items() if not accept_drift or n == "code"
             }
-            jobs = self._jobs(studies, row, print_, budget, compared)
-            spent = Status(self.name, tuple(studies.cases(row.id))).cost
-            bar.begin(len(jobs), spent)
-            make(studies, workers, jobs, bar, lambda: self.fingerprint)
+            for wanted in stages(self, studies, row):
+                add_cases(self, studies, row, wanted)
+                studies.free_reserved(row.id)
+                todo = jobs(self, studies, row, wanted, print_, compared, budget)
+                bar.begin(
+                    len(todo), Status(self.name, tuple(studies.cases(row.id))).cost
+                )
+                make(studies, workers, todo, bar, lambda: self.fingerprint)
             status = self._status(studies, self._row(studies))
         if status.failed or status.warnings:
             logger.warning("%s", status)
@@ -182,13 +193,15 @@ class Study:
     @property
     def missing(self) -> list[Case]:
         """The runs that are wanted and not finished, in the order of the design."""
-        done = {c.key for c in self._stored()[0] if not c.due and c.steps >= self.steps}
-        return [case for case in self.design.cases if case.key not in done]
+        rows, _, kept = self._stored()
+        done = {row.key for row in rows if not row.due and row.steps >= self.steps}
+        wanted = self.design.first(asked_seeds(self, kept)).cases
+        return [case for case in wanted if case.key not in done]
 
     @property
     def beginnings(self) -> dict[str, float]:
         """The step up to which a missing run begins as another one, by the case's key."""
-        rows, checkpoints = self._stored()
+        rows, checkpoints, _ = self._stored()
         known, last = (
             {row.key for row in rows},
             max((r.number for r in rows), default=0),
@@ -199,7 +212,7 @@ class Study:
             for number, case in enumerate(self.design.cases, start=1)
             if case.key not in known
         ]
-        return {key: fork.step for key, fork in self._forks(rows, checkpoints).items()}
+        return {key: fork.step for key, fork in self.forks(rows, checkpoints).items()}
 
     def estimate(self, llm: Any = (), **given: Any) -> "StudyEstimate":
         """The cost of the missing runs, before they are paid; nothing is sent.
@@ -215,8 +228,33 @@ class Study:
         from mesa_memory.experiments.estimates.study_estimate import estimate_study
 
         told = estimate_study(self, llm, **given)
-        self._forecast = told.total
+        self.forecast = told.total
         return told
+
+    def compare(
+        self,
+        factor: str | None = None,
+        *,
+        base: Any = None,
+        outcome: str | None = None,
+        margin: float | None = None,
+    ) -> Comparison:
+        """Compares the arms with one of them, by paired differences on seeds.
+
+        Without arguments it is what the plan says; without a plan the only factor, its
+        first level and the only outcome.
+
+        Args:
+            factor: whose levels are compared.
+            base: the level that the others are compared with.
+            outcome: name of the outcome.
+            margin: the largest difference that counts as none.
+
+        Raises:
+            ValueError: for an unknown name or level, or if no two seeds are finished.
+            StoreError, StudyError: if there are no results to read.
+        """
+        return compare_arms(self, factor, base, outcome, margin)
 
     def methods(self) -> str:
         """The methods section: design, models, cost, versions, accepted differences.
@@ -239,6 +277,8 @@ class Study:
             "outcomes": sorted(self.outcomes),
             "record": self.record,
         }
+        if self.plan is not None:
+            configuration["plan"] = self.plan.description
         if self.questionnaires:
             asked = [each.description for each in self.questionnaires]
             configuration["questionnaires"] = asked
@@ -247,119 +287,28 @@ class Study:
 
     # -- what is behind it ------------------------------------------------------------
 
-    def _forks(self, rows: list[CaseRow], checkpoints: Checkpoints) -> dict[str, Fork]:
+    def forks(self, rows: list[CaseRow], checkpoints: Checkpoints) -> dict[str, Fork]:
         """The cases that begin as a copy of another one, by key."""
         if not self.design.changing:
             return {}
-        return forks(rows, {case.key: case for case in self.design.cases}, checkpoints)
-
-    def _entered(
-        self, studies: Studies, accept_drift: bool
-    ) -> tuple[StudyRow, fingerprints.Fingerprint]:
-        """The study in the store, with all its cases; raises if it has changed."""
-        print_ = self.fingerprint
-        row = studies.add(self.name, full_name(self.model), self._design, print_)
-        if row.model != full_name(self.model):
-            raise StudyError(
-                f"{self.location} has a study {self.name!r} of another model, "
-                f"{row.model}. Give this one another name: Study(…, name='…')."
-            )
-        there = studies.cases(row.id)
-        begun = [case for case in there if case.state != WAITING]
-        found = fingerprints.differences(row.fingerprint, print_)
-        if found and begun and not accept_drift:
-            raise StudyChanged(
-                f"{len(begun)} runs of the study {self.name!r} were made before these "
-                f"changes: {'; '.join(found)}. Undo them, begin a study of another name, "
-                "or continue with study.run(accept_drift=True), which notes them.",
-                differences=tuple(found),
-            )
-        drift = list(row.drift)
-        if found and begun:
-            drift.append({"differences": found, "runs": len(begun)})
-        design = self._design
-        if (
-            told := row.design.get("forecast") if begun else self._forecast
-        ) is not None:
-            design["forecast"] = told
-        studies.update(row.id, design=design, fingerprint=print_, drift=drift)
-        wanted = [
-            {"key": case.key, "parameters": dict(case.labels)}
-            | {"seed": encode(case.seed), "replicate": case.replicate}
-            | {"steps": float(self.steps)}
-            for case in self.design.cases
-        ]
-        add_names(self.name, wanted, there)
-        studies.add_cases(row.id, wanted)
-        return row, print_
-
-    @property
-    def _design(self) -> dict[str, Any]:
-        """The design for the store, besides the cases."""
-        return {
-            "measures": sorted(self.measures),
-            "outcomes": sorted(self.outcomes),
-            "questions": [
-                question.name
-                for questionnaire in self.questionnaires
-                for question in questionnaire.questions
-            ],
-            "settings": self.design.settings,
-            "steps": self.steps,
-            "record": self.record,
-        }
-
-    def _jobs(
-        self,
-        studies: Studies,
-        row: StudyRow,
-        print_: fingerprints.Fingerprint,
-        budget: Budget | None,
-        compared: fingerprints.Fingerprint,
-    ) -> list[Job]:
-        arms, made_with = self._arms, fingerprints.digest(print_)
-        cases = studies.cases(row.id)
-        begun = self._forks(cases, studies.checkpoints(row.id))
-        return [
-            Job(
-                location=self.location,
-                study=row.id,
-                study_name=self.name,
-                number=case.number,
-                run_name=case.name,
-                arm=arms[case.key][1],
-                labels=case.parameters,
-                seed=arms[case.key][0].seed,
-                steps=self.steps,
-                measures=self.measures,
-                outcomes=self.outcomes,
-                questionnaires=self.questionnaires,
-                recorded=self.record,
-                fingerprint=made_with,
-                compared=compared,
-                budget=budget,
-                fork=begun.get(case.key),
-                forkable=bool(self.design.changing),
-            )
-            for case in cases
-            if case.due and case.key in arms
-        ]
+        return forks(rows, self.cases, checkpoints)
 
     def _status(self, studies: Studies, row: StudyRow) -> Status:
         cases, forecast = tuple(studies.cases(row.id)), row.design.get("forecast")
         return Status(self.name, cases, tuple(row.drift), forecast)
 
-    def _stored(self) -> tuple[list[CaseRow], Checkpoints]:
-        """The cases and checkpoints in the store; none if nothing has been run yet."""
+    def _stored(self) -> tuple[list[CaseRow], Checkpoints, Mapping[str, Any]]:
+        """Cases, checkpoints and design in the store; empty before the first run."""
         try:
             with closing(self._reading()) as store:
                 studies = Studies(store)
                 row = studies.find(self.name)
                 if row is None:
-                    return [], {}
-                return studies.cases(row.id), studies.checkpoints(row.id)
+                    return [], {}, {}
+                cases = studies.cases(row.id)
+                return cases, studies.checkpoints(row.id), row.design
         except StoreUnavailable:
-            return [], {}
+            return [], {}, {}
 
     def _reading(self) -> Any:
         return open_store(self.location, read_only=True)

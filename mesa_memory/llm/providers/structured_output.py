@@ -29,7 +29,7 @@ _OTHER_LIMIT = "max_completion_tokens"
 REPLY_TOOL = "reply"
 
 
-class Plan(NamedTuple):
+class FormPlan(NamedTuple):
     """The form and settings of one request.
 
     Attributes:
@@ -77,7 +77,7 @@ class OutputFormat:
         self._without: tuple[str, ...] = ()
         self._renamed = False  # max_tokens has another name here
 
-    def plan(self, client: str, schema: type[BaseModel] | None) -> Plan:
+    def plan(self, client: str, schema: type[BaseModel] | None) -> FormPlan:
         """The form and settings of the next request."""
         with self._lock:
             form = self._form if self._trial is None else self._trial
@@ -86,9 +86,9 @@ class OutputFormat:
             elif self._again is not None:
                 form, self._again = self._again, None
             route = Route(client, FORMS[form], self._without)
-            return Plan(route, schema, self._version, self._renamed)
+            return FormPlan(route, schema, self._version, self._renamed)
 
-    def answered(self, plan: Plan) -> None:
+    def answered(self, plan: FormPlan) -> None:
         """A request with this plan was answered."""
         if plan.schema is None:
             return
@@ -103,7 +103,7 @@ class OutputFormat:
                 self._form, self._proven, self._trial = form, True, None
 
     def refused(
-        self, plan: Plan, settings: Mapping[str, Any], error: Exception
+        self, plan: FormPlan, settings: Mapping[str, Any], error: Exception
     ) -> bool:
         """True if the request should be sent at once in another way.
 

@@ -1,0 +1,119 @@
+"""Enters a study and its cases into the store, and makes the jobs of its workers."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mesa_memory.core.arguments import encode, full_name
+from mesa_memory.errors import StudyChanged, StudyError
+from mesa_memory.experiments.studies.design import Case, add_names
+from mesa_memory.experiments.studies.fingerprint import Fingerprint, differences, digest
+from mesa_memory.experiments.studies.worker import Job
+from mesa_memory.llm.cost.usage import Budget
+from mesa_memory.stores.studies import WAITING, Studies, StudyRow
+
+
+def enter(
+    study: Any, studies: Studies, accept_drift: bool
+) -> tuple[StudyRow, Fingerprint]:
+    """The study in the store, which keeps the cases that it had.
+
+    Raises:
+        StudyChanged: if it has changed since its first run, and that is not accepted.
+        StudyError: if the store has a study of another model by this name.
+    """
+    print_ = study.fingerprint
+    row = studies.add(study.name, full_name(study.model), described(study), print_)
+    if row.model != full_name(study.model):
+        raise StudyError(
+            f"{study.location} has a study {study.name!r} of another model, "
+            f"{row.model}. Give this one another name: Study(…, name='…')."
+        )
+    begun = [case for case in studies.cases(row.id) if case.state != WAITING]
+    found = differences(row.fingerprint, print_)
+    if found and begun and not accept_drift:
+        raise StudyChanged(
+            f"{len(begun)} runs of the study {study.name!r} were made before these "
+            f"changes: {'; '.join(found)}. Undo them, begin a study of another name, "
+            "or continue with study.run(accept_drift=True), which notes them.",
+            differences=tuple(found),
+        )
+    drift = list(row.drift)
+    if found and begun:
+        drift.append({"differences": found, "runs": len(begun)})
+    design = described(study)
+    told = row.design.get("forecast") if begun else study.forecast
+    if told is not None:
+        design["forecast"] = told
+    studies.update(row.id, design=design, fingerprint=print_, drift=drift)
+    return row, print_
+
+
+def add_cases(
+    study: Any, studies: Studies, row: StudyRow, wanted: Sequence[Case]
+) -> None:
+    """Adds the wanted cases that the store lacks."""
+    new = [
+        {"key": case.key, "parameters": dict(case.labels)}
+        | {"seed": encode(case.seed), "replicate": case.replicate}
+        | {"steps": float(study.steps)}
+        for case in wanted
+    ]
+    add_names(study.name, new, studies.cases(row.id))
+    studies.add_cases(row.id, new)
+
+
+def described(study: Any) -> dict[str, Any]:
+    """The design for the store, besides the cases."""
+    questions = [
+        question.name
+        for questionnaire in study.questionnaires
+        for question in questionnaire.questions
+    ]
+    found = {
+        "measures": sorted(study.measures),
+        "outcomes": sorted(study.outcomes),
+        "questions": questions,
+        "settings": study.design.settings,
+        "steps": study.steps,
+        "record": study.record,
+    }
+    return found if study.plan is None else found | {"plan": str(study.plan)}
+
+
+def jobs(
+    study: Any,
+    studies: Studies,
+    row: StudyRow,
+    wanted: Iterable[Case],
+    print_: Fingerprint,
+    compared: Fingerprint,
+    budget: Budget | None,
+) -> list[Job]:
+    """A job for each wanted case that is not finished."""
+    keys, made_with = {case.key for case in wanted}, digest(print_)
+    cases = studies.cases(row.id)
+    begun = study.forks(cases, studies.checkpoints(row.id))
+    return [
+        Job(
+            location=study.location,
+            study=row.id,
+            study_name=study.name,
+            number=case.number,
+            run_name=case.name,
+            arm=study.arms[case.key],
+            labels=case.parameters,
+            seed=study.cases[case.key].seed,
+            steps=study.steps,
+            measures=study.measures,
+            outcomes=study.outcomes,
+            questionnaires=study.questionnaires,
+            recorded=study.record,
+            fingerprint=made_with,
+            compared=compared,
+            budget=budget,
+            fork=begun.get(case.key),
+            forkable=bool(study.design.changing),
+        )
+        for case in cases
+        if case.due and case.key in keys
+    ]

@@ -1,0 +1,102 @@
+"""A study with a plan makes the seeds that it asks for, and stops."""
+
+import random
+
+import mesa
+import pytest
+
+from mesa_memory.errors import StudyChanged
+from mesa_memory.experiments import Plan, Study
+
+
+class Coin(mesa.Model):
+    """Its outcome is a share of the seed, an effect, and some noise."""
+
+    def __init__(self, effect=0.0, noise=0.3, rng=None):
+        super().__init__(rng=rng)
+        shared = self.random.gauss(0, 1)
+        own = random.Random(f"{shared} {effect}")  # the noise of this arm alone
+        self.x = shared + effect + own.gauss(0, noise)
+
+    def step(self):
+        if self.x > 1e6:
+            raise ValueError("too high")
+
+
+def x(model):
+    return model.x
+
+
+LOOKS = Plan("effect", 0.0, "x", margin=0.5, looks=(8, 16, 24))
+
+
+def study(tmp_path, effects, plan=LOOKS, seeds=24, **given):
+    return Study(
+        Coin, {"effect": effects}, seeds=range(seeds), steps=1, outcomes={"x": x},
+        store=tmp_path / "study.sqlite", plan=plan, **given,
+    )  # fmt: skip
+
+
+def done(found):
+    return found.run("serial", progress=False).counts["finished"]
+
+
+def test_it_stops_at_the_look_that_finds_the_difference(tmp_path):
+    found = study(tmp_path, [0.0, 1.0])
+    assert done(found) == 2 * 8 and found.missing == []
+    assert done(found) == 2 * 8  # the looks are made again, and say the same
+    told = str(found.compare())
+    assert "8 seeds" in told and "Planned before the first run: x of each" in told
+    assert "at p < 0.0221" in told
+    assert "Exploratory: it is not what the plan" in str(found.compare(margin=0.1))
+    text = found.methods()
+    assert "8, 16, 24 seeds, each at p < 0.0221" in text and "after 8 seeds" in text
+
+
+def test_it_goes_on_where_nothing_is_found(tmp_path):
+    assert done(study(tmp_path, [0.0, 0.001])) == 2 * 24
+
+
+def test_a_half_width_asks_for_the_seeds_that_its_pilot_shows(tmp_path, caplog):
+    plan = Plan("effect", 0.0, "x", half_width=0.15, pilot=15)
+    found = study(tmp_path, [0.0, 0.5], plan)
+    assert done(found) == 2 * 15
+    assert "asks for 30 seeds, and the study has 24" in caplog.text
+    assert done(study(tmp_path, [0.0, 0.5], plan, seeds=50)) == 2 * 30
+
+
+def test_a_plan_that_is_changed_afterwards_is_drift(tmp_path):
+    done(study(tmp_path, [0.0, 1.0]))
+    other = study(tmp_path, [0.0, 1.0], Plan("effect", 0.0, "x", looks=(8, 24)))
+    with pytest.raises(StudyChanged, match="configuration: plan"):
+        other.run("serial", progress=False)
+    other.run("serial", progress=False, accept_drift=True)
+    assert "plan" in other.methods().rpartition("These differences were accepted")[2]
+
+
+def test_a_study_without_a_plan_is_exploratory(tmp_path):
+    found = study(tmp_path, [0.0, 1.0], None, seeds=6)
+    assert done(found) == 12
+    assert "Exploratory: the study has no plan" in str(found.compare(base=1.0))
+    assert found.compare().base == 0.0  # the first level, the only factor and outcome
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"factor": "mood"}, "those with several levels are: effect"),
+        ({"base": 3.0}, r"the levels of 'effect' are \[0.0, 1.0\]"),
+        ({"outcome": "y"}, "the outcome 'y'; the study has: x"),
+        ({"looks": (8, 40)}, "the plan needs 40 seeds, and the study has 24"),
+        ({"looks": ()}, "needs either looks="),
+        ({"looks": (16, 8)}, "looks must increase"),
+        ({"looks": (4, 8)}, "a look at 4 seeds can find nothing"),
+        ({"looks": (), "half_width": -1}, "half_width must be above 0"),
+    ],
+)
+def test_a_plan_that_does_not_fit_is_told_before_anything_is_run(
+    tmp_path, given, message
+):
+    wanted = {"factor": "effect", "base": 0.0, "outcome": "x", "looks": (8, 16)}
+    with pytest.raises(ValueError, match=message):
+        study(tmp_path, [0.0, 1.0], Plan(**(wanted | given)))

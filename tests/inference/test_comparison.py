@@ -1,0 +1,135 @@
+"""A comparison of a study's arms: its unit, what is left out, and what it says."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mesa_memory.inference.comparison import compare
+
+
+def runs(arms, seeds=range(10), replicates=1, noise=0.1, **given):
+    """A table of runs whose outcome is the arm's effect, the seed's share and noise."""
+    rng = np.random.default_rng(given.pop("rng", 0))
+    shared = dict(zip(seeds, rng.normal(size=len(seeds))))
+    rows = [
+        {"memory": arm, "seed": seed, "replicate": replicate, "state": "finished"}
+        | {"x": effect + shared[seed] + rng.normal(0, noise)}
+        for arm, effect in arms.items()
+        for seed in seeds
+        for replicate in range(replicates)
+    ]
+    frame = pd.DataFrame(rows)
+    return frame.assign(case=range(1, len(frame) + 1), **given)
+
+
+def told(frame, **given):
+    return compare(frame, "memory", outcome="x", base="none", **given)
+
+
+def test_a_row_for_each_arm_and_a_sentence_for_each_finding(tmp_path):
+    found = told(runs({"none": 0, "stlt": 0.5, "fact": 0.0}, rng=3), margin=0.2)
+    table = found.table().set_index("arm")
+    assert list(table.index) == ["stlt", "fact", "none"]
+    low, high = table.loc["stlt", ["low", "high"]]
+    assert low < 0.5 < high and table.loc["stlt", "p_holm"] == 4 / 2**10
+    text = str(found)
+    assert "stlt: x is 0." in text and "higher than with none" in text
+    assert "fact: no difference from none was shown" in text
+    assert "fact: no difference larger than 0.2 (p = 0.004)" in text
+    assert table.loc["stlt", "rho"] > 0.9 and table.loc["stlt", "runs_saved"] > 100
+    assert found.plot(tmp_path / "pairs.png").stat().st_size > 10_000
+
+
+def test_the_unit_is_the_seed_and_order_changes_nothing():
+    frame = runs({"none": 0, "stlt": 0.5}, replicates=3)
+    seeds = frame.groupby(["memory", "seed"], as_index=False)["x"].mean()
+    seeds = seeds.assign(replicate=0, state="finished")
+    once, averaged = told(frame), told(seeds)
+    values = averaged.contrasts[0].difference.values
+    assert once.contrasts[0].difference.values == pytest.approx(values)
+    assert once.contrasts[0].difference.seeds == 10
+    by_state = frame.sort_values(["replicate", "memory"], kind="stable")
+    assert told(by_state).table().equals(once.table())
+    parts = once.contrasts[0].parts
+    assert parts.model == pytest.approx(0.02, rel=0.6) and parts.seed > 0.5
+    assert "variance of the difference of two runs" in str(once)
+
+
+def test_parts_of_variance_are_those_that_were_put_in():
+    rng, shape = np.random.default_rng(1), (400, 5)
+    seed = rng.normal(0, 2, shape[0])[:, None]
+    frames = []
+    for arm in ("none", "stlt"):
+        own = rng.normal(0, 1, shape[0])[:, None]
+        x = seed + own + rng.normal(0, 0.5, shape)
+        place = np.indices(shape).reshape(2, -1)
+        rows = {"memory": arm, "seed": place[0], "replicate": place[1], "x": x.ravel()}
+        frames.append(pd.DataFrame(rows))
+    parts = told(pd.concat(frames).assign(state="finished")).contrasts[0].parts
+    assert parts.seed == pytest.approx(2 * 4, rel=0.15)
+    assert parts.seed_by_arm == pytest.approx(2 * 1, rel=0.15)
+    assert parts.model == pytest.approx(2 * 0.25, rel=0.15)
+
+
+def test_seeds_that_an_arm_has_not_finished_are_left_out_and_counted():
+    frame = runs({"none": 0, "stlt": 0.5})
+    frame.loc[frame.query("memory == 'stlt' and seed in [2, 3]").index, "state"] = (
+        "failed"
+    )
+    frame.loc[frame.query("memory == 'none' and seed == 5").index, "state"] = "waiting"
+    frame = frame.drop(frame.query("memory == 'stlt' and seed == 7").index)
+    found = told(frame)
+    assert found.seeds == (0, 1, 4, 6, 8, 9)
+    assert found.left_out == {
+        2: "stlt failed", 3: "stlt failed", 5: "none is waiting",
+        7: "stlt has fewer runs than other arms",
+    }  # fmt: skip
+    assert "4 seeds are left out (2, 3, 5, 7): stlt failed in 2;" in str(found)
+    assert "stlt failed in 20% of the seeds: failure may depend on the arm" in str(
+        found
+    )
+
+
+def test_below_six_seeds_there_is_no_verdict_and_below_ten_a_warning():
+    assert "no verdict" in str(told(runs({"none": 0, "stlt": 5}, range(5))))
+    assert "tests are rough" in str(told(runs({"none": 0, "stlt": 5}, range(9))))
+    assert "rough" not in str(told(runs({"none": 0, "stlt": 5}, range(10))))
+
+
+def test_equal_arms_are_said_to_be_equal():
+    frame = runs({"none": 0, "stlt": 0}, range(8))
+    frame["x"] = frame["seed"].astype(float)
+    found = told(frame, margin=0.1)
+    assert "stlt: equal to none in all 8 seeds" in str(found)
+    assert found.table().loc[0, ["low", "high", "p"]].tolist() == [0, 0, 1]
+    one = found.seeds_for(effect=0.1), found.seeds_for(half_width=0.1)
+    assert one == ({"stlt": 6}, {"stlt": 6})
+
+
+def test_levels_of_other_factors_are_averaged_and_said():
+    two = [runs({"none": 0, "stlt": 0.5}, rng=rng, llm=f"m{rng}") for rng in (0, 1)]
+    found = told(pd.concat(two), others=["llm"])
+    assert len(found.seeds) == 10 and "a mean over llm" in str(found)
+    each = [told(frame).contrasts[0].difference.mean for frame in two]
+    assert found.contrasts[0].difference.mean == pytest.approx(np.mean(each))
+
+
+@pytest.mark.parametrize(
+    ("change", "given", "message"),
+    [
+        ({}, {"factor": "mind"}, "no factor 'mind'; the columns are memory, seed"),
+        ({}, {"outcome": "y"}, "no outcome 'y'; the columns are"),
+        ({}, {"base": "stlt2"}, r"base='stlt2' is no level .*\['none', 'stlt'\]"),
+        ({"x": "high"}, {}, "must be a number .* in case 1 it is 'high'"),
+        ({"x": None}, {}, "must be a number in each finished run, and is not in 20 of"),
+        ({"memory": "none"}, {}, "the single level 'none'"),
+        ({"state": "waiting"}, {}, "at least 2 seeds .* 0 of 10 are"),
+        ({"seed": None}, {}, "runs without a seed cannot be paired"),
+        ({}, {"margin": 0}, "margin must be a number above 0, got 0"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_a_sentence(change, given, message):
+    frame = runs({"none": 0, "stlt": 0.5}).assign(**change)
+    named = {"factor": "memory", "outcome": "x", "base": "none"} | given
+    with pytest.raises(ValueError, match=message):
+        compare(frame, **named)
