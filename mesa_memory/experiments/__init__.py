@@ -11,8 +11,9 @@ _PLACES = {
     "Question": "experiments.measures.questions",
     "Questionnaire": "experiments.measures.questionnaires",
     "Study": "experiments.studies.study",
-    "draw": "experiments.draws",
+    "draw": "hosts.mesa.draws",
     "estimate": "experiments.estimates.forecast",
+    "placebo": "experiments.placebos",
 }
 
 __all__ = sorted(_PLACES)  # noqa: PLE0605 - names come from the table above

@@ -22,6 +22,7 @@ from mesa_memory.memories.impression import ImpressionMemory
 from mesa_memory.memories.layered import LayeredMemory
 from mesa_memory.memories.long_term import LongTermMemory
 from mesa_memory.memories.narrative import NarrativeMemory
+from mesa_memory.memories.placebo import PREFIX, placebo_of
 from mesa_memory.memories.short_term import ShortTermMemory
 from mesa_memory.memories.stlt import STLTMemory
 
@@ -59,16 +60,21 @@ def find(name: str, own: Mapping[str, Maker] | None = None) -> Maker:
     """The class of memory, or its preset, that a name means; called with an agent.
 
     Args:
-        name: one of ``names``, or ``"module:class"``. An installed package cannot take
+        name: one of ``names``, ``"module:class"``, or ``"placebo:kind:name"``, see
+            ``experiments.placebo``. An installed package cannot take
             a name that is ours or the program's.
         own: further memories of the program that asks, by name.
 
     Raises:
         UnknownMemory: if the name is unknown, or does not lead to a memory.
+        ValueError: for an unknown kind of placebo, or a placebo of one.
     """
     known = {**OUR_MEMORIES, **(own or {})}
     if name in known:
         return known[name]
+    if isinstance(name, str) and name.startswith(PREFIX):
+        kind, _, of = name.removeprefix(PREFIX).partition(":")
+        return placebo_of(find(of, own), kind)
     if isinstance(name, str) and re.fullmatch(r"[\w.]+:[\w.]+", name):
         return _checked(name, _loaded(name, EntryPoint(name, name, ENTRY_POINT_GROUP)))
     offers = sorted(

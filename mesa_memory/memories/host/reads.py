@@ -105,14 +105,21 @@ def synchronized(read: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
-    """A read that tells the recorder its text, unless it is part of another one."""
+    """A read that tells the recorder its text, unless it is part of another one.
+
+    This is the one place through which all that an agent is shown passes; here, and
+    here alone, a placebo changes it.
+    """
 
     @wraps(read)
     def reading(self: Any) -> str:
         if SHOWING.of(self):
             return _note_text(self, section, read(self))
         with SHOWING.on(self):
-            text = _note_text(self, section, read(self))
+            text = read(self)
+        if self.shown_instead is not None:
+            text = self.shown_instead(self, section, text)
+        _note_text(self, section, text)
         recorder, context = self.services.recorder, self.layer_context
         if recorder and not UNNOTICED.of(context):
             used, context.budget_used = context.budget_used, None
@@ -150,6 +157,8 @@ class MemoryReads(Memory):
         restored: names of the attributes that ``snapshot`` and ``restore`` of the class
             keep in a form of their own, or that users change between two steps.
         layer_context: what the layers are given.
+        shown_instead: makes another text of each that the agent is shown; called with
+            the memory, the section (a value of ``SHOWN_SECTIONS``) and the text.
         steady: whether what it knows beyond the recent steps changes less often than
             they do; a laid-out request shows what changes more often later.
     """
@@ -160,6 +169,7 @@ class MemoryReads(Memory):
     layer_context: LayerContext
     _exclusive: MemoryLock
     steady = True
+    shown_instead: Callable[[Any, str, str], str] | None = None
     agent = property(
         attrgetter("layer_context.agent"),
         lambda memory, agent: setattr(memory.layer_context, "agent", agent),

@@ -16,10 +16,13 @@ def memory_settings(memory: Any) -> dict[str, Any]:
 
     Returns:
         ``{"memory": {name: value}, "layers": {layer: {name: value}}}``, plain data; a
-        value that is not is told by its class or name.
+        value that is not is told by its class or name. Of a placebo, what is shown
+        instead of the memory.
     """
     layers = {layer.name: _arguments(layer) for layer in memory.layers}
-    return {"memory": _arguments(memory), "layers": layers}
+    found = {"memory": _arguments(memory), "layers": layers}
+    shown = memory.shown_instead
+    return found if shown is None else found | {"shown_instead": str(shown)}
 
 
 def _arguments(thing: Any) -> dict[str, Any]:

@@ -27,8 +27,8 @@ def draw(agent: Any, purpose: str, step: float | None = None) -> np.random.Gener
 
     It is made from its address alone: the model's seed, the agent's unique id, the purpose
     and the step. Other draws do not change it, and a resumed, forked or replayed run has
-    the same generator, in any process. So two runs with one seed and different memories meet the same chances, even if one of them
-    draws more often.
+    the same generator, in any process. So two runs with one seed and different memories
+    meet the same chances, even if one of them draws more often.
 
     The same address gives the same numbers from their beginning: take several numbers from
     one generator, or give each its own purpose.

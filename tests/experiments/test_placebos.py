@@ -1,0 +1,190 @@
+"""Placebo memories: what the agent is shown changes, and nothing else."""
+
+import pickle
+from collections import Counter
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import EpisodicMemory, Services, STLTMemory, configure, open_run
+from mesa_memory.errors import UnknownMemory
+from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.experiments import placebo
+from mesa_memory.llm.tokens import count_tokens
+from mesa_memory.memories.placebo import FILLER, KINDS, of_length
+from mesa_memory.memories.registry import OUR_MEMORIES, find
+from tests.support.deciding import Deciders, provider
+
+STEPS = 6
+
+
+def town(memory, file, steps=STEPS, **given):
+    model = RumorModel(n_agents=5, memory=memory, rng=1, record=file, **given)
+    for _ in range(steps):
+        model.step()
+    Services.of(model).recorder.close()
+    return model
+
+
+def shown(file):
+    with open_run(file) as run:
+        return [
+            (row["agent"], row["step"], row["section"], row["text"])
+            for row in run.prompts(as_records=True)
+        ]
+
+
+def own_requests(file):
+    with open_run(file) as run:
+        return [
+            (row["agent"], row["step"], row["purpose"], row["prompt_hash"])
+            for row in run.calls(as_records=True)
+            if row["purpose"] not in ("reasoning", "talk")
+        ]
+
+
+def truth(model):
+    """What each agent would be shown without its placebo."""
+    for agent in model.agents:
+        instead, agent.memory.shown_instead = agent.memory.shown_instead, None
+        with agent.memory.peek():
+            yield agent.memory.get_prompt_ready(), instead, agent.memory
+
+
+@pytest.mark.parametrize("memory", list(OUR_MEMORIES))
+def test_each_memory_is_shown_with_as_many_tokens_and_thinks_of_the_truth(
+    memory, tmp_path
+):
+    town(memory, tmp_path / "plain.sqlite")
+    for kind in KINDS:
+        file = tmp_path / f"{kind}.sqlite"
+        model = town(f"placebo:{kind}:{memory}", file)
+        for text, instead, of in truth(model):
+            told = instead(of, "memory", text)
+            assert abs(count_tokens(told) - count_tokens(text)) <= 1, kind
+        with open_run(file) as run:
+            told = run.memories(as_records=True)[0]["settings"]["shown_instead"]
+        assert told == f"placebo {kind}"
+
+
+def test_the_record_has_what_was_shown_and_a_second_run_is_the_same(tmp_path):
+    for kind in KINDS:
+        files = [tmp_path / f"{kind}{turn}.sqlite" for turn in (1, 2)]
+        for file in files:
+            town(f"placebo:{kind}:stlt", file)
+        assert shown(files[0]) == shown(files[1])
+    plain = tmp_path / "plain.sqlite"
+    town("stlt", plain)
+    first = {row[:3]: row[3] for row in shown(plain) if row[1] == 1}
+    for row in shown(tmp_path / "scrambled1.sqlite"):
+        if row[1] == 1 and row[:3] in first:  # the runs have not parted yet
+            new = Counter(row[3].split()) - Counter(first[row[:3]].split())
+            assert set(new) <= set(FILLER.split())  # padding alone
+
+
+@pytest.mark.parametrize("reasoning", ["cot", "react", "rewoo"])
+def test_every_way_to_decide_is_shown_the_placebo_alone(reasoning, tmp_path):
+    secret, requests = "the well is poisoned", {}
+    for kind in (None, "neutral"):
+        with provider() as server:
+            model = Deciders(server.base, reasoning, "sync", services={})
+            for agent in model.agents:
+                made = find(f"placebo:{kind}:stlt" if kind else "stlt")(agent)
+                agent.memory = made
+                made.add_to_memory("observation", {"local_state": {"well": secret}})
+            model.step()
+            requests[kind] = str(list(server.log))
+    assert secret in requests[None] and secret not in requests["neutral"]
+
+
+class Readers(mesa.Model):
+    """Read their memory at each step, and live the same whatever it says."""
+
+    def __init__(self, memory, record=None, rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline", record=record)
+        for _ in range(3):
+            agent = LLMAgent(self, CoTReasoning, "offline/test")
+            agent.memory = find(memory)(agent)
+
+    def step(self):
+        for agent in self.agents:
+            seen = {"well": f"{self.steps} people", "baker": "angry"}
+            agent.memory.add_to_memory("observation", {"local_state": seen})
+            agent.memory.get_prompt_ready()
+            others = [each for each in self.agents if each is not agent]
+            agent.send_message(f"On day {self.steps} I sold my fish.", others)
+            agent.memory.process_step()
+
+
+@pytest.mark.parametrize("memory", list(OUR_MEMORIES))
+def test_requests_of_the_memory_itself_are_those_of_its_class(memory, tmp_path):
+    found = []
+    for number, name in enumerate((memory, f"placebo:neutral:{memory}")):
+        file = tmp_path / f"{number}.sqlite"
+        model = Readers(name, file, rng=1)
+        for _ in range(12):
+            model.step()
+        Services.of(model).recorder.close()
+        found.append(own_requests(file))
+    assert found[0] == found[1] and (found[0] or memory == "short_term")
+
+
+def test_another_run_and_a_rewriting_are_shown(tmp_path):
+    other = tmp_path / "other.sqlite"
+    town("stlt", other)
+    made = pickle.loads(pickle.dumps(placebo(STLTMemory, "other_run", run=other)))
+    town("stlt", tmp_path / "self.sqlite")
+    model = RumorModel(n_agents=5, rng=1)
+    for agent in model.agents:
+        agent.memory = made(agent)
+    configure(model, record=tmp_path / "run.sqlite")
+    model.step()
+    Services.of(model).recorder.close()
+    theirs = {row[:3]: row[3].split()[:5] for row in shown(other)}
+    for row in shown(tmp_path / "run.sqlite"):
+        if row[:3] in theirs:
+            assert row[3].split()[:5] == theirs[row[:3]][: len(row[3].split())]
+    upper = placebo(EpisodicMemory, rewrite=str.upper)(model.agents[0])
+    upper.add_to_memory("observation", {"local_state": {"well": "poisoned"}})
+    assert "POISONED" in upper.get_prompt_ready()
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 7, 40, 400])
+def test_a_text_is_cut_or_padded_to_a_number_of_tokens(tokens):
+    counts = [
+        count_tokens,
+        lambda text: count_tokens(text, "openai/gpt-4o"),
+        lambda text: len(text.split()),
+    ]
+    for count in counts:
+        found = of_length(
+            "Agent 3 says: the well\n- is poisoned, they say", tokens, count
+        )
+        assert tokens * 0.95 - 2 <= count(found) <= tokens
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (lambda: find("placebo:other_run:stlt"), ValueError, "or give placebo"),
+        (lambda: find("placebo:neutral:nothing"), UnknownMemory, "no memory has"),
+        (
+            lambda: find("placebo:neutral:placebo:neutral:stlt"),
+            ValueError,
+            "of a placebo",
+        ),
+        (lambda: placebo(STLTMemory, "other_run"), ValueError, "needs run="),
+        (lambda: placebo(STLTMemory, "sugar"), ValueError, "choose from shuffled"),
+        (
+            lambda: placebo(STLTMemory),
+            ValueError,
+            "either a kind of placebo or rewrite",
+        ),
+    ],
+)
+def test_what_is_no_placebo_is_told(wrong, error, message):
+    with pytest.raises(error, match=message):
+        wrong()
