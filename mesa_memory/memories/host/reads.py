@@ -107,8 +107,7 @@ def synchronized(read: Callable[..., Any]) -> Callable[..., Any]:
 def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
     """A read that tells the recorder its text, unless it is part of another one.
 
-    This is the one place through which all that an agent is shown passes; here, and
-    here alone, a placebo changes it.
+    All that an agent is shown passes here; here alone a placebo changes it.
     """
 
     @wraps(read)
@@ -157,8 +156,7 @@ class MemoryReads(Memory):
         restored: names of the attributes that ``snapshot`` and ``restore`` of the class
             keep in a form of their own, or that users change between two steps.
         layer_context: what the layers are given.
-        shown_instead: makes another text of each that the agent is shown; called with
-            the memory, the section (a value of ``SHOWN_SECTIONS``) and the text.
+        shown_instead: makes another text of what is shown, from memory, section and text.
         steady: whether what it knows beyond the recent steps changes less often than
             they do; a laid-out request shows what changes more often later.
     """
