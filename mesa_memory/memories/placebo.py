@@ -167,7 +167,9 @@ def of_length(text: str, tokens: int, count: Callable[[str], int]) -> str:
     """The text with so many tokens: cut between words, or padded with filler."""
     words = _WORD.findall(text)
     long = count(text) > tokens
-    pieces = words if long else [*words, *islice(cycle(_WORD.findall(f" {FILLER}")), tokens)]
+    pieces = (
+        words if long else [*words, *islice(cycle(_WORD.findall(f" {FILLER}")), tokens)]
+    )
     first = 0 if long else len(words)
     fits = bisect_right(
         range(first, len(pieces) + 1), tokens, key=lambda n: count("".join(pieces[:n]))
