@@ -16,6 +16,7 @@ from mesa_memory.runs.spreadsheet import write_csv
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.studies.study import Study
+    from mesa_memory.inference.comparison import Comparison
 
 #: tables of results
 RESULT_TABLES = ("runs", "steps", "agents", "calls", "answers")
@@ -151,6 +152,88 @@ def estimate(
                 names = {n: COSTS.get(n, n) for n in (rows[0] if rows else ())}
                 output.table(key, title, columns_of(names, rows), rows)
     output.end()
+
+
+def compared(command: Any) -> Any:
+    """The options that say what is compared; without any, what the study's plan says."""
+    for name, told in (
+        ("--margin", "The largest difference that counts as none."),
+        ("--outcome", "Name of the outcome.  [default: the only one]"),
+        (
+            "--base",
+            "The level that the others are compared with.  [default: the first]",
+        ),
+        ("--factor", "Whose levels are compared.  [default: the only one]"),
+    ):
+        kind = float if name == "--margin" else str
+        command = click.option(name, type=kind, help=told)(command)
+    return command
+
+
+@study.command()
+@file_argument
+@compared
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw a line for each seed into this picture file.",
+)
+@printed
+def compare(
+    file: str, plot: Path | None, limit: int | None, as_json: bool, **given: Any
+) -> None:
+    """Compares the arms with one of them, by paired differences on seeds."""
+    output = Output(as_json, limit)
+    with one_line_errors(2):
+        found = _comparison(file, given)
+        if plot is not None:
+            found.plot(plot)
+        if as_json:
+            table = found.table().astype(object)
+            rows: list[Any] = table.where(table.notna(), None).to_dict("records")
+            output.table("arms", "", {name: name for name in table.columns}, rows)
+            output.text("text", "", str(found))
+            output.end()
+        else:
+            plain_console().print(str(found), soft_wrap=True)
+
+
+@study.command()
+@file_argument
+@compared
+@click.option("--effect", type=float, help="The difference that must be found.")
+@click.option("--power", type=float, default=0.8, show_default=True, help="0 to 1.")
+@click.option("--half-width", type=float, help="Or half the width of the interval.")
+@printed
+def seeds(
+    file: str,
+    effect: float | None,
+    power: float,
+    half_width: float | None,
+    limit: int | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Says how many seeds the arms need, with the finished runs as the pilot."""
+    output = Output(as_json, limit)
+    with one_line_errors(2):
+        found = _comparison(file, given)
+        needed = found.seeds_for(effect=effect, power=power, half_width=half_width)
+        title = f"Seeds, by a pilot of {len(found.seeds)} seeds against {found.base}"
+        rows = [{"arm": arm, "seeds": number} for arm, number in needed.items()]
+        output.table("seeds", title, {"arm": "arm", "seeds": "seeds"}, rows)
+    output.end()
+
+
+def _comparison(file: str, given: dict[str, Any]) -> "Comparison":
+    """The comparison that options ask for; a level is found by its text."""
+    found = read_study(file)
+    factor, base = given["factor"], given["base"]
+    if base is not None:
+        name = factor or next(iter(found.design.varied), "")
+        levels = {str(level): level for level in found.design.levels(name)}
+        given["base"] = levels.get(base, base)
+    return found.compare(**given)
 
 
 @study.command()

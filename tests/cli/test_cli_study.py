@@ -20,7 +20,7 @@ def known(model):
 
 study = Study(
     RumorModel, {{"n_agents": 4, "memory": ["short_term", "stlt"]}}, seeds=[1, 2],
-    steps=4, measures={{"known": known}}, store={store!r}, name={name!r},
+    steps=4, measures={{"known": known}}, outcomes={{"knowing": known}}, store={store!r}, name={name!r},
 )
 """
 
@@ -73,6 +73,24 @@ def test_the_status_shows_what_memories_made_in_each_arm(file):
     assert short["events_remembered"] > 0 and short["records_made"] == 0
     assert stlt["thoughts_asked"] == stlt["thoughts_by_rules"] >= 0
     assert "Manipulation checks" in call("status", file).stdout
+
+
+def test_arms_are_compared_as_in_python_and_drawn(file, tmp_path):
+    assert call("run", file, "--processes", 1).exit_code == 0
+    drawn = tmp_path / "pairs.png"
+    told = call("compare", file, "--base", "stlt", "--plot", drawn)
+    assert told.exit_code == 0, told.output
+    found = read_study(file).compare(base="stlt")
+    assert told.stdout.split() == str(found).split() and drawn.exists()
+    table = found.table()
+    arms = data("compare", file, "--base", "stlt")["arms"]
+    assert [row["mean"] for row in arms] == list(table["mean"])
+    needed = data("seeds", file, "--half-width", 1)["seeds"]
+    assert needed == [
+        {"arm": "stlt", "seeds": found.seeds_for(half_width=1)["short_term"]}
+    ]
+    wrong = call("compare", file, "--base", "mood")
+    assert wrong.exit_code == 2 and "base='mood' is no level" in wrong.stderr
 
 
 def test_what_a_study_will_cost_is_said_for_missing_runs_and_stands_beside_the_count(

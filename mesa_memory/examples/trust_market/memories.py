@@ -3,8 +3,8 @@
 from mesa_memory import MemoryModule
 
 
-class NoMemory(MemoryModule):
-    """Remembers nothing: the base that the other memories are compared with."""
+class BlankMemory(MemoryModule):
+    """Shows nothing: the base that the other memories are compared with."""
 
     def get_prompt_ready(self) -> str:
         """Nothing."""
@@ -19,4 +19,4 @@ class NoMemory(MemoryModule):
         return ""
 
 
-OWN = {"none": NoMemory}
+OWN = {"none": BlankMemory}

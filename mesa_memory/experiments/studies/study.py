@@ -256,6 +256,26 @@ class Study:
         """
         return compare_arms(self, factor, base, outcome, margin)
 
+    def seeds_for(
+        self,
+        *,
+        effect: float | None = None,
+        power: float = 0.8,
+        half_width: float | None = None,
+        **compared: Any,
+    ) -> dict[Any, int]:
+        """The seeds that each arm needs, with the finished runs as the pilot.
+
+        Args:
+            effect, power, half_width: see ``Comparison.seeds_for``.
+            **compared: ``factor``, ``base`` and ``outcome``, see ``compare``.
+
+        Raises:
+            ValueError: as ``compare`` does, and for a number out of its range.
+        """
+        found = self.compare(**compared)
+        return found.seeds_for(effect=effect, power=power, half_width=half_width)
+
     def methods(self) -> str:
         """The methods section: design, models, cost, versions, accepted differences.
 
