@@ -162,7 +162,7 @@ class Comparison:
         return str(pd.DataFrame(rows).fillna("").to_string(index=False))
 
     def _of_seeds(self) -> list[str]:
-        """What the text says of the seeds."""
+        """Sentences on the seeds."""
         told = []
         if MIN_SEEDS <= len(self.seeds) < FEW_SEEDS:
             told.append(f"Below {FEW_SEEDS} seeds these intervals and tests are rough.")

@@ -1,4 +1,4 @@
-"""One arm of a study against the base, and what may be said of it."""
+"""One arm of a study against the base, and the sentences that its differences allow."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +35,7 @@ class Contrast:
         return f"[{number(low)}, {number(high)}]"
 
     def verdict(self, outcome: str, base: Any, level: float) -> str:
-        """What the differences of an arm allow to say, in one sentence."""
+        """The conclusion that the differences allow, in one sentence."""
         difference, arm, seeds = self.difference, self.arm, self.difference.seeds
         if difference.equal:
             return f"{arm}: equal to {base} in all {seeds} seeds."
@@ -52,7 +52,7 @@ class Contrast:
         return f"{arm}: no difference from {base} was shown ({told})."
 
     def findings(self, margin: float | None) -> list[str]:
-        """What else its differences show, a sentence self."""
+        """Sentences on equivalence, tipping and the parts of the variance."""
         difference, arm, told = self.difference, self.arm, []
         if margin is not None and not difference.equal:
             p = difference.equivalence(margin)

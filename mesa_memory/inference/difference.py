@@ -18,7 +18,7 @@ TIPPING_GAP, TIPPING_SKEWNESS = 0.5, 1.5
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Paired differences: the outcome of an arm less that of the base at the same seed.
+    """Paired differences: outcome of the arm less outcome of the base at the same seed.
 
     Attributes:
         values: one for each seed, in the order of the seeds; at least two.
@@ -62,7 +62,7 @@ class PairedDifference:
     def p(self) -> float:
         """The two-sided p of a sign-flip test: exact to 12 seeds, else 9,999 flips.
 
-        If the arms are exchangeable, it is valid whatever the shape of the differences.
+        If the arms are exchangeable, it is valid for differences of any shape.
         """
         if self.equal:
             return 1.0
@@ -96,7 +96,7 @@ class PairedDifference:
 
     @cached_property
     def tipping(self) -> tuple[int, int] | None:
-        """How many seeds are below and above the widest gap, if a few seeds tip.
+        """Numbers of seeds below and above the widest gap, if a few seeds tip.
 
         They do if one gap between the sorted differences is wider than half of their
         range, or if their skewness is beyond ±1.5: then the t interval may be too short.

@@ -1,4 +1,4 @@
-"""What a study is going to test, and when it may stop, said before its first run."""
+"""The analysis of a study and its rule to stop, fixed before the first run."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -137,7 +137,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Look:
-    """What a look has found.
+    """The result of a look.
 
     Attributes:
         seeds: how many it had.

@@ -1,4 +1,4 @@
-"""How many seeds a study needs."""
+"""Numbers of seeds: for a test, for an interval, and at each look."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -61,7 +61,7 @@ def seeds_for_width(sd: float, half_width: float) -> int:
 def seeds_of_stein(sd: float, pilot: int, half_width: float) -> int:
     """The seeds of Stein's two-stage procedure (1945), those of the pilot included.
 
-    The t quantile is that of the pilot, so that the interval mean ± half_width covers
+    The t quantile has the degrees of freedom of the pilot, so that the interval mean ± half_width covers
     95% although the number of seeds depends on the data.
     """
     return max(pilot, ceil((stats.t.ppf(0.975, pilot - 1) * sd / half_width) ** 2))

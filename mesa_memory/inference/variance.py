@@ -1,4 +1,4 @@
-"""Where the spread of a paired difference comes from, and what pairing saves."""
+"""The parts of the variance of a difference, and the runs that pairing saves."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Pairing:
-    """What pairing by seed saves, compared with as many runs of other seeds.
+    """The gain of pairing by seed, compared with as many runs of other seeds.
 
     Attributes:
         rho: correlation of both arms over seeds; None if one of them is constant.
-        ratio: variance of an unpaired difference by that of a paired one; None if the
+        ratio: variance of an unpaired difference by the variance of a paired one; None if the
             paired differences are constant. Below 1, pairing costs.
     """
 

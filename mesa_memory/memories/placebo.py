@@ -1,7 +1,7 @@
 """Placebo memories: an agent is shown something else of the same length.
 
 The memory itself stores, thinks and asks as before: only what the agent reads is changed,
-and the record has what was shown.
+and the record has the text that the agent read.
 """
 
 import re
@@ -35,7 +35,7 @@ FILLER = (
 
 @dataclass(frozen=True)
 class Placebo:
-    """Shows another text of the same number of tokens, as the asked model counts them.
+    """Shows another text with the same number of tokens.
 
     Attributes:
         kind: its name, for the record.
@@ -46,7 +46,7 @@ class Placebo:
     change: Change
 
     def __call__(self, memory: Any, section: str, text: str) -> str:
-        """What is shown instead of a text; of an empty one, nothing."""
+        """The text to show instead of this one; an empty text stays empty."""
         if not text.strip():
             return text
         count = memory.layer_context.runtime.count_tokens
@@ -90,7 +90,7 @@ def neutral(memory: Any, section: str, text: str) -> str:
 
 
 def other_agent(memory: Any, section: str, text: str) -> str:
-    """What one other agent of the run would be shown now; the same one all along.
+    """The text of one other agent at this moment; the same agent in the whole run.
 
     In a world where news is passed on it may tell what the agent has heard, too.
     """
@@ -118,7 +118,7 @@ KINDS: dict[str, Change] = {
 
 
 def placebo_of(maker: Callable[[Any], Any], kind: str) -> "partial[Any]":
-    """What makes a memory whose agent is shown a placebo of a kind of ``KINDS``.
+    """A maker of memories whose agents are shown a placebo of a kind of ``KINDS``.
 
     Raises:
         ValueError: for another kind, or if the memory is a placebo already.
@@ -133,7 +133,7 @@ def placebo_of(maker: Callable[[Any], Any], kind: str) -> "partial[Any]":
 
 
 def showing(maker: Callable[[Any], Any], change: Change) -> "partial[Any]":
-    """What makes a memory whose agent is shown ``change(memory, section, text)``.
+    """A maker of memories whose agents are shown ``change(memory, section, text)``.
 
     Raises:
         ValueError: if the maker is one of these already.
@@ -164,7 +164,7 @@ def make_showing(
 
 
 def of_length(text: str, tokens: int, count: Callable[[str], int]) -> str:
-    """The text with so many tokens: cut between words, or padded with filler."""
+    """The text with this number of tokens: cut between words, or padded with filler."""
     words = _WORD.findall(text)
     long = count(text) > tokens
     pieces = (

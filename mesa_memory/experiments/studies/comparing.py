@@ -40,7 +40,7 @@ def compare_arms(
 
 
 def _only(kind: str, given: str | None, there: list[str]) -> str:
-    """The given name, or the only one that there is."""
+    """The name that was given, or the only one of the study."""
     if given is not None:
         return given
     if len(there) != 1:

@@ -51,7 +51,7 @@ def enter(
 def add_cases(
     study: Any, studies: Studies, row: StudyRow, wanted: Sequence[Case]
 ) -> None:
-    """Adds the wanted cases that the store lacks."""
+    """Adds cases that the store lacks."""
     new = [
         {"key": case.key, "parameters": dict(case.labels)}
         | {"seed": encode(case.seed), "replicate": case.replicate}

@@ -40,7 +40,7 @@ def check_plan(study: Any) -> None:
 
 
 def asked_seeds(study: Any, kept: Mapping[str, Any]) -> int:
-    """How many seeds are wanted at most, by the design in the store."""
+    """The largest number of seeds that the plan may still ask for."""
     looks = kept.get("looks") or []
     if study.plan is not None and looks and looks[-1]["next"] == looks[-1]["seeds"]:
         return int(looks[-1]["seeds"])
