@@ -238,6 +238,24 @@ def _comparison(file: str, given: dict[str, Any]) -> "Comparison":
 
 @study.command()
 @file_argument
+@click.option("--memory", required=True, help="The level to audit.")
+@click.option("--outcome", help="Name of the outcome.  [default: the only one]")
+@click.option("--base", help="A level to show the effect of the memory beside.")
+@click.option("--processes", type=click.IntRange(min=1), help="As for run.")
+def audit(
+    file: str, memory: str, outcome: str | None, base: str | None, processes: int | None
+) -> None:
+    """Runs one arm again in other wordings: does the outcome hang on the form?"""
+    with one_line_errors(2):
+        executor = "serial" if processes == 1 else processes
+        found = read_study(file).audit(
+            memory, outcome=outcome, base=base, executor=executor
+        )
+        plain_console().print(str(found), soft_wrap=True)
+
+
+@study.command()
+@file_argument
 def methods(file: str) -> None:
     """Prints the methods section: design, models, cost, versions, accepted changes."""
     with one_line_errors(2):

@@ -56,8 +56,10 @@ def names(own: Mapping[str, Maker] | None = None) -> tuple[str, ...]:
     return (*known, *sorted(offered - set(known)))
 
 
-def find(name: str, own: Mapping[str, Maker] | None = None) -> Maker:
+def find(name: str | Maker, own: Mapping[str, Maker] | None = None) -> Maker:
     """The class of memory, or its preset, that a name means; called with an agent.
+
+    A class, or another function of the agent, is given back.
 
     Args:
         name: one of ``names``, ``"module:class"``, or ``"placebo:kind:name"``, see
@@ -69,6 +71,8 @@ def find(name: str, own: Mapping[str, Maker] | None = None) -> Maker:
         UnknownMemory: if the name is unknown, or does not lead to a memory.
         ValueError: for an unknown kind of placebo, or a placebo of one.
     """
+    if callable(name):
+        return name
     known = {**OUR_MEMORIES, **(own or {})}
     if name in known:
         return known[name]

@@ -89,6 +89,11 @@ def test_arms_are_compared_as_in_python_and_drawn(file, tmp_path):
     assert needed == [
         {"arm": "stlt", "seeds": found.seeds_for(half_width=1)["short_term"]}
     ]
+    audited = call(
+        "audit", file, "--memory", "stlt", "--base", "short_term", "--processes", 1
+    )
+    assert audited.exit_code == 0, audited.output
+    assert audited.stdout.splitlines()[-1].startswith("largest shift ")
     wrong = call("compare", file, "--base", "mood")
     assert wrong.exit_code == 2 and "base='mood' is no level" in wrong.stderr
 

@@ -108,7 +108,7 @@ class Readers(mesa.Model):
         super().__init__(rng=rng)
         configure(self, llm="offline", record=record)
         for _ in range(3):
-            agent = LLMAgent(self, CoTReasoning, "offline/test")
+            agent = LLMAgent(self, CoTReasoning, "ollama/test")
             agent.memory = find(memory)(agent)
 
     def step(self):

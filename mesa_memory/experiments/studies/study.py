@@ -36,6 +36,7 @@ from mesa_memory.stores.open import is_postgres, open_store, sqlite_path
 from mesa_memory.stores.studies import CaseRow, Studies, StudyRow
 
 if TYPE_CHECKING:
+    from mesa_memory.experiments.audit import Audit
     from mesa_memory.experiments.estimates.study_estimate import StudyEstimate
 
 logger = logger_of(__name__)
@@ -102,13 +103,17 @@ class Study:
         self.location = _location(store)
         self.name = getattr(model, "__name__", "study") if name is None else name
         self.record = record
-        self.plan = plan
         self.forecast: dict[str, Any] | None = None
-        self.cases = {case.key: case for case in self.design.cases}
-        self.arms = {key: Arm.of(model, case) for key, case in self.cases.items()}
+        self.take(self.design, plan)
+
+    def take(self, design: Design, plan: Plan | None) -> None:
+        """Takes a design and a plan, and makes the arms of it."""
+        self.design, self.plan = design, plan
+        self.cases = {case.key: case for case in design.cases}
+        self.arms = {key: Arm.of(self.model, c) for key, c in self.cases.items()}
         arms = list(self.arms.values())
         check_plan(self)
-        check_changes(arms, self.steps, record)
+        check_changes(arms, self.steps, self.record)
         self._parts = named_parts(
             arms, self.measures, self.outcomes, self.questionnaires
         )
@@ -275,6 +280,38 @@ class Study:
         """
         found = self.compare(**compared)
         return found.seeds_for(effect=effect, power=power, half_width=half_width)
+
+    def audit(
+        self,
+        memory: Any,
+        *,
+        outcome: str | None = None,
+        base: Any = None,
+        wordings: Mapping[str, Callable[[str], str]] | None = None,
+        executor: Any = None,
+        progress: bool = True,
+    ) -> "Audit":
+        """Runs one arm again in other wordings: does the outcome hang on the form?
+
+        Sections reversed, newest first, no headings, markdown, prose, numbered, third
+        person, ``day`` for ``step``; ``k`` ± 1 and ``budget`` ± 25% where the memory has
+        them. They are a study in the same store, whose finished runs are not repeated.
+
+        Args:
+            memory: level of the factor ``memory``.
+            outcome: name of the outcome.
+            base: another level, to show the effect beside the largest shift.
+            wordings: your own functions from a text to another text, by name.
+            executor, progress: see ``run``.
+
+        Raises:
+            ValueError: for an unknown level, outcome or a name that is taken.
+        """
+        from mesa_memory.experiments.audit import audit_of, audit_study
+
+        audited = audit_study(self, memory, wordings or {})
+        audited.run(executor, progress=progress)
+        return audit_of(self, audited, memory, outcome, base)
 
     def methods(self) -> str:
         """The methods section: design, models, cost, versions, accepted differences.

@@ -1,0 +1,156 @@
+"""Other wordings of what an agent is shown: the same content in another form."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+_STEP = re.compile(r"\b([Ss])tep\b")
+_BULLET = re.compile(r"^\s*[-*]\s+")
+_NUMBER = re.compile(r"\d")
+_PERSONS = {"I": "{}", "me": "{}", "my": "{}'s", "My": "{}'s", "myself": "themselves"}
+_PERSON = re.compile(rf"\b({'|'.join(_PERSONS)})\b")
+
+
+@dataclass(frozen=True)
+class OtherWording:
+    """Shows a text as a function words it, at whatever length that has.
+
+    Attributes:
+        name: of the wording, for tables and the record.
+        function: from a text to a text.
+    """
+
+    name: str
+    function: Callable[[str], str]
+
+    def __call__(self, memory: Any, section: str, text: str) -> str:
+        """The text in this wording."""
+        return self.function(text)
+
+    def __str__(self) -> str:
+        """The name."""
+        return f"wording {self.name}"
+
+
+@dataclass(frozen=True)
+class ThirdPerson:
+    """Tells an agent of itself by its name."""
+
+    def __call__(self, memory: Any, section: str, text: str) -> str:
+        """The text without ``I`` and ``my``."""
+        name = f"Agent {memory.agent.unique_id}"
+        return _PERSON.sub(lambda found: _PERSONS[found[1]].format(name), text)
+
+    def __str__(self) -> str:
+        """The name."""
+        return "wording third person"
+
+
+def sections_reversed(text: str) -> str:
+    """The last section first."""
+    return "\n\n".join(_joined(section) for section in reversed(_sections(text)))
+
+
+def newest_first(text: str) -> str:
+    """The steps of each section, and the lines of each step, in the reverse order."""
+    found = []
+    for head, lines in _sections(text):
+        blocks: list[list[str]] = []
+        for line in lines:
+            if _is_heading(line) or not blocks or not _is_heading(blocks[-1][0]):
+                blocks.append([line])
+            else:
+                blocks[-1].insert(1, line)
+        found.append(
+            _joined((head, [line for block in blocks[::-1] for line in block]))
+        )
+    return "\n\n".join(found)
+
+
+def without_headings(text: str) -> str:
+    """The lines alone."""
+    return "\n".join(
+        line for _, lines in _sections(text) for line in lines if not _is_heading(line)
+    )
+
+
+def markdown(text: str) -> str:
+    """Headings with number signs, lines as a list."""
+    return "\n\n".join(
+        _joined(
+            (f"## {head.rstrip(':')}" if head else "", _each(lines, "- {1}", "### {}"))
+        )
+        for head, lines in _sections(text)
+    )
+
+
+def prose(text: str) -> str:
+    """Each section as one paragraph."""
+    return "\n\n".join(
+        " ".join(filter(None, [head, *_each(lines, "{1}", "{}:")]))
+        for head, lines in _sections(text)
+    )
+
+
+def numbered(text: str) -> str:
+    """The lines of each section numbered from 1."""
+    return "\n\n".join(
+        _joined((head, _each(lines, "{0}. {1}", "{}:")))
+        for head, lines in _sections(text)
+    )
+
+
+def day_for_step(text: str) -> str:
+    """``Day`` in the place of ``Step``."""
+    return _STEP.sub(lambda found: "Day" if found[1] == "S" else "day", text)
+
+
+#: the wordings of an audit, by name
+WORDINGS: dict[str, Any] = {
+    name: OtherWording(name, function)
+    for name, function in (
+        ("sections reversed", sections_reversed),
+        ("newest first", newest_first),
+        ("no headings", without_headings),
+        ("markdown", markdown),
+        ("prose", prose),
+        ("numbered", numbered),
+        ("day for step", day_for_step),
+    )
+} | {"third person": ThirdPerson()}
+
+
+def _sections(text: str) -> list[tuple[str, list[str]]]:
+    """Headings of sections and the lines below each, headings of steps among them.
+
+    Empty lines are left out. What stands before the first heading has an empty one.
+    """
+    found: list[tuple[str, list[str]]] = [("", [])]
+    for line in filter(str.strip, text.split("\n")):
+        if _is_heading(line) and not _NUMBER.search(line):
+            found.append((line, []))
+        else:
+            found[-1][1].append(line)
+    return [section for section in found if section != ("", [])]
+
+
+def _is_heading(line: str) -> bool:
+    return line.rstrip().endswith(":") and not _BULLET.match(line)
+
+
+def _each(lines: list[str], form: str, heading: str) -> list[str]:
+    """Lines in a form of their number and text, and headings of steps in another."""
+    found, number = [], 0
+    for line in lines:
+        if _is_heading(line):
+            found.append(heading.format(line.rstrip().rstrip(":")))
+        else:
+            number += 1
+            found.append(form.format(number, _BULLET.sub("", line)))
+    return found
+
+
+def _joined(section: tuple[str, list[str]]) -> str:
+    head, lines = section
+    return "\n".join([head, *lines] if head else lines)

@@ -1,0 +1,106 @@
+"""An audit finds an agent that reads the form of its memory and not what it says."""
+
+import mesa
+import numpy as np
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import configure
+from mesa_memory.experiments import Study, draw
+from mesa_memory.memories.registry import find
+from mesa_memory.memories.wording import WORDINGS
+
+FIRST_CHARS = 300
+
+
+class Well(mesa.Model):
+    """People hear of many things, of the well among them, and decide by their memory.
+
+    Args:
+        reader: ``"first"`` looks at the first 300 characters, ``"whole"`` at all words.
+    """
+
+    def __init__(self, memory="short_term", reader="first", rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline")
+        self.reader, self.afraid = reader, 0.0
+        for _ in range(6):
+            agent = LLMAgent(self, CoTReasoning, "ollama/test")
+            agent.memory = find(memory)(agent)
+
+    def step(self):
+        afraid = []
+        for agent in self.agents:
+            news = draw(agent, "news").random(3)
+            for number, chance in enumerate(news):
+                late = self.steps > 6 and chance < 0.5
+                what = "the well is poisoned" if late else "the bread is warm"
+                agent.memory.add_to_memory(
+                    "news", {"text": f"Agent 9 says {number}: {what}"}
+                )
+            agent.memory.process_step()
+            told = agent.memory.get_prompt_ready()
+            read = told[:FIRST_CHARS] if self.reader == "first" else told
+            afraid.append(read.count("poisoned"))
+        self.afraid = float(np.mean(afraid))
+
+
+def afraid(model):
+    return model.afraid
+
+
+def audit(tmp_path, reader, seeds=10, **given):
+    study = Study(
+        Well, {"memory": ["short_term", "stlt"], "reader": reader}, seeds=range(seeds),
+        steps=8, outcomes={"afraid": afraid}, store=tmp_path / f"{reader}.sqlite",
+        record=False,
+    )  # fmt: skip
+    study.run("serial", progress=False)
+    return study.audit("short_term", executor="serial", progress=False, **given)
+
+
+def blamed(found):
+    return {each.arm for each in found.wordings.contrasts if each.p_holm < 0.05}
+
+
+def test_who_reads_the_beginning_alone_is_caught_by_an_order(tmp_path):
+    found = audit(tmp_path, "first", base="stlt")
+    assert "newest first" in blamed(found)
+    last = str(found).splitlines()[-1]
+    assert last.startswith("largest shift ") and ", effect " in last
+
+
+def test_who_counts_words_is_not_blamed_and_finished_runs_are_not_repeated(tmp_path):
+    found = audit(tmp_path, "whole", wordings={"loud": str.upper})
+    assert blamed(found) == {"loud"}  # "POISONED" is another word
+    assert {each.arm for each in found.wordings.contrasts} == {*WORDINGS, "loud"}
+    again = audit(tmp_path, "whole", wordings={"loud": str.upper})
+    assert str(again) == str(found) and found.effect is None
+
+
+def test_an_unknown_level_or_a_taken_name_is_told(tmp_path):
+    with pytest.raises(ValueError, match="no arm has memory='mood'; the arms have"):
+        study = Study(
+            Well, {"memory": ["stlt"]}, steps=1, outcomes={"afraid": afraid},
+            store=tmp_path / "s.sqlite",
+        )  # fmt: skip
+        study.audit("mood")
+    with pytest.raises(ValueError, match="a wording of the audit is called 'prose'"):
+        study.audit("stlt", wordings={"prose": str.lower})
+
+
+@pytest.mark.parametrize("name", WORDINGS)
+def test_a_wording_keeps_the_words(name):
+    class Memory:
+        agent = type("Agent", (), {"unique_id": 3})
+
+    text = (
+        "Long term memory:\n- Step 1: I met Agent 2\n- Step 2: rain\n\n"
+        "Short term memory:\n- Step 3: Agent 4 gave me my hat\n"
+    )
+    told = WORDINGS[name](Memory(), "memory", text)
+    assert told != text
+    for word in ("met Agent 2", "rain", "Agent 4 gave", "hat"):
+        assert word in told
+    assert ("memory:" in told) == (name not in ("no headings", "markdown"))
