@@ -1,5 +1,6 @@
 """The methods text counts every request, and names the one that answered it."""
 
+import json
 import os
 import re
 import sqlite3
@@ -25,6 +26,7 @@ from tests.support.choosers import Choice, chance_server
 from tests.support.study_results import run
 
 os.environ.setdefault("OPENAI_API_KEY", "test")
+from tests.support.deciding import Deciders, provider
 
 
 class Thinker(LLMAgent):
@@ -176,8 +178,73 @@ def test_each_number_and_name_in_a_methods_text_is_in_the_store(file):
             assert sentence in rest, f"{sentence!r} is not in:\n{rest}"
             rest = rest.replace(sentence, "", 1)
         rest = rest[: rest.index("The runs were made with")]
+        rest = re.sub(r"The memories' settings were: .*", "", rest)  # see below
         rest = re.sub(r"The other parameters were .*?\.(?= |\n|$)", "", rest)
         assert not re.findall(r"\d+", rest), rest
+
+
+def test_settings_of_memories_are_those_of_the_store(file):
+    made = Study(
+        Asked, {"memory": [EpisodicMemory]}, seeds=[1], steps=2, store=file,
+        outcomes={"end": size},
+    )  # fmt: skip
+    run(made)
+    (told,) = re.findall(r"The memories' settings were: (.*)", made.methods())
+    with sqlite3.connect(file) as store:
+        kept = json.loads(store.execute("SELECT settings FROM agents").fetchone()[0])
+    assert told.startswith("EpisodicMemory (") and "stream.grader.top = 5" in told
+    assert sorted(re.findall(r"-?\d+\.?\d*", told.rstrip(").,"))) == sorted(
+        numbers(kept)
+    )
+
+
+def numbers(values):
+    """All numbers in nested settings, as text."""
+    for value in values.values():
+        if isinstance(value, dict):
+            yield from numbers(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield str(value)
+
+
+def test_the_models_their_settings_and_days_are_those_of_the_store(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    file = tmp_path / "study.sqlite"
+    with provider() as server:
+        factors = {
+            "base": server.base,
+            "mode": "sync",
+            "services": [{}],
+            "temperature": 0.5,
+        }
+        made = Study(
+            Deciders,
+            factors,
+            seeds=[1, 2],
+            steps=1,
+            store=file,
+            outcomes={"people": people},
+        )
+        run(made)
+        text = made.methods()
+        asked = len(server.log)
+    with sqlite3.connect(file) as store:
+        rows = store.execute(
+            "SELECT count(*), min(date), max(date) FROM calls"
+        ).fetchall()
+    ((calls, first, last),) = rows
+    assert calls == asked and f"openai/test answered {calls} requests" in text
+    days = f"on {first[:10]}" if first[:10] == last[:10] else f"from {first[:10]}"
+    told = f"test (asked as openai/test at {server.base}; temperature = 0.5; {days}"
+    assert told in text
+    assert "people (How many people there are)" in text
+
+
+def people(model):
+    """How many people there are."""
+    return len(model.agents)
 
 
 def expected(store, which):

@@ -74,10 +74,17 @@ def described(study: Any) -> dict[str, Any]:
         "outcomes": sorted(study.outcomes),
         "questions": questions,
         "settings": study.design.settings,
+        "told": {name: _told(function) for name, function in study.outcomes.items()},
         "steps": study.steps,
         "record": study.record,
     }
     return found if study.plan is None else found | {"plan": str(study.plan)}
+
+
+def _told(function: Any) -> str:
+    """The first sentence of an outcome's docstring; empty without one."""
+    text = (function.__doc__ or "").strip() if callable(function) else ""
+    return text.partition("\n\n")[0].rstrip(".")
 
 
 def jobs(

@@ -60,7 +60,9 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
         "plan": row.design.get("plan"),
         "looks": row.design.get("looks") or [],
         "measures": row.design.get("measures") or [],
-        "outcomes": row.design.get("outcomes") or [],
+        "outcomes": _outcomes(row.design),
+        **_asked(studies.rows("calls", row.id)),
+        "made": _made(studies.memories(row.id)),
         **_said(row.design.get("questions") or [], studies.rows("responses", row.id)),
         "versions": row.fingerprint.get("versions", {}),
         "drift": drift,
@@ -101,12 +103,67 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
         "looks": [],
         "measures": measured.measures(run),
         "outcomes": [],
+        **_asked(run.calls(as_records=True)),
+        "made": _made(run.memories(as_records=True)),
         "attributes": measured.attributes(run),
         **_said(list(dict.fromkeys(row["question"] for row in said)), said),
         "versions": run.versions,
         **_parameters([run.parameters]),
         **_spent(spent),
     }
+
+
+def _outcomes(design: Mapping[str, Any]) -> list[str]:
+    """The outcomes by name, with what their docstrings say."""
+    told = design.get("told") or {}
+    names = design.get("outcomes") or []
+    return [f"{n} ({told[n]})" if told.get(n) else n for n in names]
+
+
+def _asked(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Who was asked, where, with which settings and when; and how often again."""
+    found: dict[str, list[str]] = {}
+    sent = [row for row in calls if not (row["replayed"] or row["cached"])]
+    for row in sent:
+        if row["client"] is None:  # answered in this process
+            continue
+        served = row["answered"] or row["model"]
+        name = f"{served} (asked as {row['asked'] or row['model']}"
+        name += f" at {row['address']}" if row["address"] else ""
+        options = [f"{n} = {_value(v)}" for n, v in (row["settings"] or {}).items()]
+        name += f"; {', '.join(options)}" if options else ""
+        found.setdefault(name, []).append(str(row["date"] or "")[:10])
+    again = sum((row["attempts"] or 1) > 1 for row in sent)
+    asked = [f"{name}; {_days(dates)})" for name, dates in found.items()]
+    return {"asked": asked, "again": again}
+
+
+def _days(dates: Sequence[str]) -> str:
+    first, last = min(dates), max(dates)
+    return f"on {first}" if first == last else f"from {first} to {last}"
+
+
+def _made(agents: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The memories with their settings, each combination once."""
+    found: dict[str, None] = {}
+    for row in agents:
+        if not row["memory"]:
+            continue
+        given = row["settings"] or {}
+        told = [*_flat(given.get("memory")), *_flat(given.get("layers"))]
+        if "shown_instead" in given:
+            told.append(f"shown instead: {given['shown_instead']}")
+        found[f"{row['memory']} ({', '.join(told)})" if told else row["memory"]] = None
+    return list(found)
+
+
+def _flat(values: Any, of: str = "") -> Iterable[str]:
+    """``layer.part.name = value`` of nested settings, without those that are None."""
+    for name, value in (values or {}).items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{of}{name}.")
+        elif value is not None:
+            yield f"{of}{name} = {_value(value)}"
 
 
 def _said(questions: Sequence[str], answers: Sequence[Mapping]) -> dict[str, Any]:
