@@ -64,6 +64,7 @@ def blamed(found):
     return {each.arm for each in found.wordings.contrasts if each.p_holm < 0.05}
 
 
+@pytest.mark.slow
 def test_who_reads_the_beginning_alone_is_caught_by_an_order(tmp_path):
     found = audit(tmp_path, "first", base="stlt")
     assert "newest first" in blamed(found)
@@ -71,6 +72,7 @@ def test_who_reads_the_beginning_alone_is_caught_by_an_order(tmp_path):
     assert last.startswith("largest shift ") and ", effect " in last
 
 
+@pytest.mark.slow
 def test_who_counts_words_is_not_blamed_and_finished_runs_are_not_repeated(tmp_path):
     found = audit(tmp_path, "whole", wordings={"loud": str.upper})
     assert blamed(found) == {"loud"}  # "POISONED" is another word

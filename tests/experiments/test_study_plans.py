@@ -53,6 +53,7 @@ def test_it_stops_at_the_look_that_finds_the_difference(tmp_path):
     assert "8, 16, 24 seeds, each at p < 0.0221" in text and "after 8 seeds" in text
 
 
+@pytest.mark.slow
 def test_it_goes_on_where_nothing_is_found(tmp_path):
     assert done(study(tmp_path, [0.0, 0.001])) == 2 * 24
 

@@ -71,6 +71,7 @@ def test_null_studies_are_covered_and_seldom_called_a_difference(world, seeds):
     assert np.mean([each.p < 0.05 for each in found]) <= REJECTED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seeds", "replicates"), [(5, 4), (10, 3)])
 def test_null_studies_with_replicates_have_the_seed_as_their_unit(seeds, replicates):
     found = list(studies(replicated(seeds, replicates), seeds))
