@@ -22,7 +22,7 @@ from mesa_memory.viz.serving.origin import PARAMETER, PageGuard
 #: names of this machine for itself
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 #: seconds until open pages are disconnected at the end
-SHUTDOWN_S = 1
+SHUTDOWN_S = 5
 #: time that a session waits for its page to come back; Solara's setting overrides it
 SESSION_TIMEOUT = "1m"
 #: the page of this server; every session renders it for itself
