@@ -106,9 +106,8 @@ def results(
             write_csv(frame, out)
             plain_console().print(f"Wrote {out}", soft_wrap=True)
             return
-        known = frame.rename(columns=str).astype(object)
-        rows = known.where(known.notna(), None).to_dict("records")
-        output.table(table, f"{table} of {file}", {n: n for n in known.columns}, rows)
+        columns = {name: name for name in map(str, frame.columns)}
+        output.table(table, f"{table} of {file}", columns, rows_of(frame))
     output.end()
 
 
@@ -189,9 +188,7 @@ def compare(
         if plot is not None:
             found.plot(plot)
         if as_json:
-            table = found.table().astype(object)
-            rows: list[Any] = table.where(table.notna(), None).to_dict("records")
-            output.table("arms", "", {name: name for name in table.columns}, rows)
+            output.table("arms", "", {}, rows_of(found.table()))
             output.text("text", "", str(found))
             output.end()
         else:
@@ -260,6 +257,12 @@ def methods(file: str) -> None:
     """Prints the methods section: design, models, cost, versions, accepted changes."""
     with one_line_errors(2):
         plain_console().print(read_study(file).methods(), soft_wrap=True)
+
+
+def rows_of(frame: Any) -> list[Any]:
+    """The rows of a DataFrame as dicts; what is missing is None."""
+    known = frame.rename(columns=str).astype(object)
+    return list(known.where(known.notna(), None).to_dict("records"))
 
 
 def read_study(file: str) -> "Study":

@@ -1,4 +1,4 @@
-"""An audit of wording: does an outcome hang on the form of what agents are shown?"""
+"""An audit of wording: does an outcome depend on the form of the agents' memories?"""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -60,7 +60,7 @@ def wordings_of(
         own: the model's own memories by name.
         more: a user's functions from a text to a text, by name.
     """
-    maker = registry.find(memory, own) if isinstance(memory, str) else memory
+    maker = registry.find(memory, own)
     changes = WORDINGS | {
         name: OtherWording(name, function) for name, function in more.items()
     }

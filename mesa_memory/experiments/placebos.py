@@ -81,7 +81,7 @@ class OtherRun:
     file: str
 
     def __call__(self, memory: Any, section: str, text: str) -> str:
-        """The newest text of the section at that step; empty if there is none."""
+        """The newest text of the section at that step; empty if the run lacks one."""
         agent = memory.agent
         where = str(agent.unique_id), float(clock(agent.model)), section
         return _shown(self.file).get(where, "")

@@ -1,6 +1,7 @@
 """Numbers of seeds: for a test, for an interval, and at each look."""
 
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from math import ceil, sqrt
 
@@ -61,8 +62,8 @@ def seeds_for_width(sd: float, half_width: float) -> int:
 def seeds_of_stein(sd: float, pilot: int, half_width: float) -> int:
     """The seeds of Stein's two-stage procedure (1945), those of the pilot included.
 
-    The t quantile has the degrees of freedom of the pilot, so that the interval mean ± half_width covers
-    95% although the number of seeds depends on the data.
+    The t quantile has the degrees of freedom of the pilot, so that the interval
+    mean ± half_width covers 95% although the number of seeds depends on the data.
     """
     return max(pilot, ceil((stats.t.ppf(0.975, pilot - 1) * sd / half_width) ** 2))
 
@@ -83,6 +84,7 @@ def _least(enough: Callable[[int], bool], wanted: str) -> int:
     return low
 
 
+@cache
 def level_of_looks(looks: tuple[int, ...], alpha: float = 0.05) -> float:
     """The p below which each look may stop a study, so that all together err ``alpha``.
 

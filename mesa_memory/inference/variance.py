@@ -11,8 +11,8 @@ class Pairing:
 
     Attributes:
         rho: correlation of both arms over seeds; None if one of them is constant.
-        ratio: variance of an unpaired difference by the variance of a paired one; None if the
-            paired differences are constant. Below 1, pairing costs.
+        ratio: variance of an unpaired difference by the variance of a paired one; None
+            if the paired differences are constant. Below 1, pairing costs.
     """
 
     rho: float | None

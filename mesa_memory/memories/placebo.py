@@ -151,7 +151,7 @@ def make_showing(
     """The memory of an agent that is shown something else.
 
     Raises:
-        TypeError: if it is no memory of this package's base class.
+        TypeError: if it does not inherit from this package's base class.
     """
     made = memory(agent)
     if not isinstance(made, MemoryReads):

@@ -1,4 +1,4 @@
-"""Other wordings of what an agent is shown: the same content in another form."""
+"""Other wordings of a memory's text: the same content in another form."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _PERSON = re.compile(rf"\b({'|'.join(_PERSONS)})\b")
 
 @dataclass(frozen=True)
 class OtherWording:
-    """Shows a text as a function words it, at whatever length that has.
+    """Shows a text as a function words it, at any length.
 
     Attributes:
         name: of the wording, for tables and the record.

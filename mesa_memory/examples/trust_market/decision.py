@@ -1,4 +1,4 @@
-"""Whether a trader helps: the prompt, and a reader of the memory in a model's place."""
+"""The decision of a trader to help: the prompt, and a reader of the memory in a model's place."""
 
 import re
 
@@ -21,7 +21,7 @@ _DEED = re.compile(r"On day (\d+) (Trader \d+) (helped|refused) (Trader \d+)")
 
 
 def deed(day: int, giver: str, helped: bool, asker: str) -> str:
-    """What is seen, remembered and told of a deed."""
+    """The sentence in which a deed is seen, remembered and told."""
     return f"On day {day} {giver} {'helped' if helped else 'refused'} {asker}."
 
 

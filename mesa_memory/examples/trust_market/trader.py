@@ -77,7 +77,7 @@ class Trader(LLMAgent, CellAgent):
         asker.tell(told)
 
     def answer(self, asker: "Trader") -> bool:
-        """Whether it helps; the fair look into their memory."""
+        """True if it helps; the fair look into their memory."""
         if not self.fair:
             return False
         self.system_prompt = decision.SYSTEM.format(name=self.name)

@@ -121,7 +121,7 @@ def _outcomes(design: Mapping[str, Any]) -> list[str]:
 
 
 def _asked(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Who was asked, where, with which settings and when; and how often again."""
+    """The models asked, their addresses, settings and days; and repeated requests."""
     found: dict[str, list[str]] = {}
     sent = [row for row in calls if not (row["replayed"] or row["cached"])]
     for row in sent:
@@ -158,7 +158,7 @@ def _made(agents: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _flat(values: Any, of: str = "") -> Iterable[str]:
-    """``layer.part.name = value`` of nested settings, without those that are None."""
+    """``layer.part.name = value`` of nested settings, without empty ones."""
     for name, value in (values or {}).items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{of}{name}.")

@@ -257,7 +257,7 @@ class Study:
 
         Raises:
             ValueError: for an unknown name or level, or if no two seeds are finished.
-            StoreError, StudyError: if there are no results to read.
+            StoreError, StudyError: if the results cannot be read.
         """
         return compare_arms(self, factor, base, outcome, margin)
 
