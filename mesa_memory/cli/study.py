@@ -259,6 +259,14 @@ def methods(file: str) -> None:
         plain_console().print(read_study(file).methods(), soft_wrap=True)
 
 
+@study.command()
+@file_argument
+def checklist(file: str) -> None:
+    """Prints the core items of GUIDE-LLM and the sections of ODD, in Markdown."""
+    with one_line_errors(2):
+        click.echo(read_study(file).checklist())
+
+
 def rows_of(frame: Any) -> list[Any]:
     """The rows of a DataFrame as dicts; what is missing is None."""
     known = frame.rename(columns=str).astype(object)

@@ -210,7 +210,8 @@ prompts = _log(
 #: UTC, of a model outside this process; ``failed`` lists its failed attempts (model, kind,
 #: HTTP status, action); ``replayed`` if a recorded run answered it, ``cached``
 #: if the response cache did; ``tokens_cached`` are those of ``tokens_in`` that the provider read
-#: from its cache; ``given_up`` says why a memory could not use the reply, if it gave up;
+#: from its cache; ``repairs`` if it asks again after a reply that could not be used;
+#: ``given_up`` says why a memory could not use the reply, if it gave up;
 #: ``decision`` of an agent's own request has the names of its ``tools``,
 #: ``tool_choice``, ``response_format`` and the ids of the records that ``followed``
 calls = _log(
@@ -225,6 +226,7 @@ calls = _log(
     Column("prompt_hash", Text),
     Column("replayed", Boolean()),
     Column("error", Text),
+    Column("repairs", Boolean()),
     Column("given_up", Text),
     Column("decision", Document(dict)),
     *_answer(),

@@ -4,7 +4,7 @@ A case is one run that a study wants. Its run is begun in the same transaction t
 so, so that no case has two, however many processes work at the study.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,7 @@ from mesa_memory.stores.schema import (
     calls,
     cases,
     checkpoints,
-    measures,
-    responses,
+    metadata,
     runs,
     spending,
     steps,
@@ -282,13 +281,19 @@ class Studies:
             r for case in self.cases(study) for r in case.usage.get("spent", ())
         ]
 
-    def rows(self, table: str, study: int) -> list[dict[str, Any]]:
-        """Rows of ``measures``, ``responses`` or ``calls`` of all runs of a study.
+    def rows(
+        self, table: str, study: int, names: Collection[str] = ()
+    ) -> list[dict[str, Any]]:
+        """Rows of a table that has a column ``run``, of all runs of a study.
 
         Each has the number of its case; in order of case, step and what was first.
+
+        Args:
+            names: of columns; by default all but ``prompt`` and ``raw``.
         """
-        source = {"measures": measures, "responses": responses, "calls": calls}[table]
-        own = [c for c in source.c if c.name not in ("run", "prompt", "raw")]
+        source = metadata.tables[table]
+        names = names or {*source.c.keys()} - {"run", "prompt", "raw"}
+        own = [c for c in source.c if c.name in names]
         query = sa.select(cases.c.number.label("case"), *own)
         query = query.join(cases, cases.c.run == source.c.run).filter_by(study=study)
         order = [source.c.seq] if "seq" in source.c else list(source.primary_key)[1:]

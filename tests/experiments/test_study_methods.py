@@ -20,7 +20,8 @@ from mesa_memory import (
     register_policy,
 )
 from mesa_memory.experiments import Question, Questionnaire, Study
-from mesa_memory.experiments.studies.methods import facts_of_run, methods
+from mesa_memory.experiments.reports.facts import facts_of_run
+from mesa_memory.experiments.reports.methods import methods
 from tests.support.behaviours import Behaviour, always
 from tests.support.choosers import Choice, chance_server
 from tests.support.study_results import run

@@ -44,7 +44,7 @@ def story(tmp_path_factory):
 
     def edit(step, batch):
         first, reasoning = batch.calls[0], batch.calls[1]
-        again = first | {"occurrence": 2, "reply": "no"}
+        again = first | {"occurrence": 2, "reply": "no", "repairs": True}
         again["prompt"] = [
             *first["prompt"],
             {"role": "assistant", "content": "yes"},

@@ -10,7 +10,6 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -18,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from mesa_memory.core.render import shorten
 from mesa_memory.core.text.refusals import refuses
 from mesa_memory.core.text.thinking import answers, decision, thinks_only
-from mesa_memory.core.wording import ENGLISH, Wording, languages
+from mesa_memory.core.wording import ENGLISH, Wording
 
 #: the prompt file with the reasons why a reply is refused
 REPAIR = "repair"
@@ -214,18 +213,6 @@ def _parted(prompt: str) -> tuple[str, str, str]:
     if brace < 0:
         return prompt, "", ""
     return prompt[:brace], "{", prompt[brace + 1 :]
-
-
-def asks_again(message: str) -> bool:
-    """True for the last message of a request that asks again, after a refused reply."""
-    again = (_begins_again(language) for language in languages())
-    return _OWN_WORDS in _parted(message)[2] or message.startswith(tuple(again))
-
-
-@cache
-def _begins_again(language: str) -> str:
-    """The words before the problem in a request for another answer."""
-    return repair_prompt("\0", Wording(language)).partition("\0")[0]
 
 
 def _clean(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from mesa_memory.core.arguments import encode, readable
 from mesa_memory.experiments.estimates.estimate import Estimate
 from mesa_memory.experiments.estimates.forecast import estimate
+from mesa_memory.experiments.estimates.missing import missing_runs
 from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.design import Case
 from mesa_memory.llm.doubles.policy import PROVIDER
@@ -84,11 +85,11 @@ def estimate_study(
 ) -> StudyEstimate:
     """See ``Study.estimate``. Arms that differ in ``llm`` alone share their pilots."""
     arms: dict[str, list[Case]] = {}
-    for case in study.missing:
+    cases_left, beginnings = missing_runs(study)
+    for case in cases_left:
         arms.setdefault(_key(case.labels), []).append(case)
     models = {key: _models(cases[0], llm) for key, cases in arms.items()}
     named = list(dict.fromkeys(name for names in models.values() for name in names))
-    beginnings = study.beginnings
     alike: dict[tuple[str, int], list[str]] = {}
     for key, cases in arms.items():
         since = int(min(beginnings.get(case.key, 0) for case in cases))

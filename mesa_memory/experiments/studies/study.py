@@ -1,21 +1,20 @@
 """A study: many runs of one model, with memory as a factor, kept in one store."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int
-from mesa_memory.errors import StoreUnavailable, StudyError
+from mesa_memory.errors import StudyError
 from mesa_memory.experiments.measures.questionnaires import Questionnaire, checked
 from mesa_memory.experiments.measures.watch import Measure, check_measures
 from mesa_memory.experiments.studies import fingerprint as fingerprints
 from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.comparing import compare_arms
-from mesa_memory.experiments.studies.design import Case, Design
+from mesa_memory.experiments.studies.design import Design
 from mesa_memory.experiments.studies.entry import add_cases, enter, jobs
 from mesa_memory.experiments.studies.executors import workers_of
 from mesa_memory.experiments.studies.forks import (
@@ -26,7 +25,7 @@ from mesa_memory.experiments.studies.forks import (
 )
 from mesa_memory.experiments.studies.making import Progress, make
 from mesa_memory.experiments.studies.packing import check_picklable, named_parts
-from mesa_memory.experiments.studies.planned import asked_seeds, check_plan, stages
+from mesa_memory.experiments.studies.planned import check_plan, stages
 from mesa_memory.experiments.studies.results import Results
 from mesa_memory.experiments.studies.status import Status
 from mesa_memory.inference.comparison import Comparison
@@ -180,9 +179,8 @@ class Study:
 
     def status(self) -> Status:
         """The progress of the study, as the store has it."""
-        with closing(self._reading()) as store:
-            studies = Studies(store)
-            return self._status(studies, self._row(studies))
+        with self.stored() as (studies, row):
+            return self._status(studies, row)
 
     def results(self) -> Results:
         """The results so far, as tables.
@@ -191,33 +189,8 @@ class Study:
             StudyError: if the store does not have this study.
             StoreError: if it cannot be read.
         """
-        with closing(self._reading()) as store:
-            studies = Studies(store)
-            return Results(studies, self._row(studies))
-
-    @property
-    def missing(self) -> list[Case]:
-        """The runs that are wanted and not finished, in the order of the design."""
-        rows, _, kept = self._stored()
-        done = {row.key for row in rows if not row.due and row.steps >= self.steps}
-        wanted = self.design.first(asked_seeds(self, kept)).cases
-        return [case for case in wanted if case.key not in done]
-
-    @property
-    def beginnings(self) -> dict[str, float]:
-        """The step up to which a missing run begins as another one, by the case's key."""
-        rows, checkpoints, _ = self._stored()
-        known, last = (
-            {row.key for row in rows},
-            max((r.number for r in rows), default=0),
-        )
-        rows = [replace(row, steps=max(row.steps, self.steps)) for row in rows]
-        rows += [
-            CaseRow(0, last + number, case.key, "", {}, None, 0, float(self.steps))
-            for number, case in enumerate(self.design.cases, start=1)
-            if case.key not in known
-        ]
-        return {key: fork.step for key, fork in self.forks(rows, checkpoints).items()}
+        with self.stored() as (studies, row):
+            return Results(studies, row)
 
     def estimate(self, llm: Any = (), **given: Any) -> "StudyEstimate":
         """The cost of the missing runs, before they are paid; nothing is sent.
@@ -320,11 +293,23 @@ class Study:
             StudyError: if the store does not have this study.
             StoreError: if it cannot be read.
         """
-        from mesa_memory.experiments.studies.methods import facts_of_study, methods
+        from mesa_memory.experiments.reports import facts, methods
 
-        with closing(self._reading()) as store:
-            studies = Studies(store)
-            return methods(facts_of_study(studies, self._row(studies)))
+        with self.stored() as (studies, row):
+            return methods.methods(facts.facts_of_study(studies, row))
+
+    def checklist(self) -> str:
+        """The core items of GUIDE-LLM and the sections of ODD, in Markdown.
+
+        What is recorded is filled in; the rest says "To be written by you."
+
+        Raises:
+            StoreError, StudyError: as for ``methods``.
+        """
+        from mesa_memory.experiments.reports import facts, methods
+
+        with self.stored() as (studies, row):
+            return methods.checklist(facts.facts_of_study(studies, row))
 
     @property
     def fingerprint(self) -> fingerprints.Fingerprint:
@@ -354,21 +339,17 @@ class Study:
         cases, forecast = tuple(studies.cases(row.id)), row.design.get("forecast")
         return Status(self.name, cases, tuple(row.drift), forecast)
 
-    def _stored(self) -> tuple[list[CaseRow], Checkpoints, Mapping[str, Any]]:
-        """Cases, checkpoints and design in the store; empty before the first run."""
-        try:
-            with closing(self._reading()) as store:
-                studies = Studies(store)
-                row = studies.find(self.name)
-                if row is None:
-                    return [], {}, {}
-                cases = studies.cases(row.id)
-                return cases, studies.checkpoints(row.id), row.design
-        except StoreUnavailable:
-            return [], {}, {}
+    @contextmanager
+    def stored(self) -> Iterator[tuple[Studies, StudyRow]]:
+        """The study in its store, to be read.
 
-    def _reading(self) -> Any:
-        return open_store(self.location, read_only=True)
+        Raises:
+            StudyError: if the store does not have this study.
+            StoreError: if it cannot be read.
+        """
+        with closing(open_store(self.location, read_only=True)) as store:
+            studies = Studies(store)
+            yield studies, self._row(studies)
 
     def _row(self, studies: Studies) -> StudyRow:
         row = studies.find(self.name)

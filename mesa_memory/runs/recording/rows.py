@@ -164,6 +164,7 @@ def call_row(call: Call, then: Sequence[str] = ()) -> dict[str, Any]:
         "settings": dict(request.settings) or None,
         "date": call.date or None,
         "replayed": call.replayed,
+        "repairs": request.repair is not None,
         "cached": bool(reply and reply.cached),
         "decision": decision(request, then),
     }

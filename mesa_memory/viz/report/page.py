@@ -11,7 +11,8 @@ from typing import Any
 from mesa_memory import __version__
 from mesa_memory.core.content import one_line
 from mesa_memory.core.text.redaction import scrub, scrub_data
-from mesa_memory.experiments.studies.methods import facts_of_run, methods
+from mesa_memory.experiments.reports.facts import facts_of_run
+from mesa_memory.experiments.reports.methods import methods
 from mesa_memory.runs import Run
 from mesa_memory.viz.report.contents import Contents, Person, contents
 from mesa_memory.viz.report.payload import as_json, payload, samples

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mesa_memory.core.text.replies import asks_again
 from mesa_memory.core.text.tool_calls import functions
 from mesa_memory.runs import Run
 from mesa_memory.stores.schema import calls
@@ -30,8 +29,6 @@ def requests(run: Run, agent: Any, after: float, step: float) -> list[Row]:
 def _request(row: Row) -> Row:
     given = [one for one in row["prompt"] or () if isinstance(one, Mapping)]
     messages = [(str(m.get("role") or "?"), _said(m.get("content"))) for m in given]
-    (role, text) = messages[-1] if len(messages) > 1 else ("", "")
-    repairs = role == "user" and asks_again(text)
     return row | {
         "id": str(row["seq"]),
         "messages": messages,
@@ -42,7 +39,7 @@ def _request(row: Row) -> Row:
             if one.get("name")
         ],
         "outcome": _outcome(row),
-        "round": "repair" if repairs else "first",
+        "round": "repair" if row["repairs"] else "first",
     }
 
 

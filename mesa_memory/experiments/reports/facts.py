@@ -1,44 +1,35 @@
-"""The methods section of a study or a run, in sentences that can go into a paper.
-
-It states facts from the store and nothing else. The sentences are in ``methods.jinja``.
-"""
+"""The facts of a study or a run that a reviewer asks for, from the store alone."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import mesa_memory.runs.measured as measured
 from mesa_memory.core.arguments import readable
 from mesa_memory.core.render import one_line, shorten
-from mesa_memory.inference.numbers import p_of
+from mesa_memory.experiments.studies.fingerprint import HASH_DIGITS, digest
 from mesa_memory.llm.doubles.offline import answerer
+from mesa_memory.runs.checks import record_checks
 from mesa_memory.runs.run import Run
 from mesa_memory.stores.studies import FINISHED, Studies, StudyRow
 
 #: longest value of a parameter, in characters
 MAX_VALUE_CHARS = 80
-#: seeds that are listed one by one
-MAX_LISTED_SEEDS = 12
+#: the check that counts records marked as doubtful
+DOUBTFUL = "thoughts_doubtful"
+_FILES = ("name", "language", "hash")
 _SUMS = (
     "calls", "tokens_in", "tokens_cached", "tokens_out", "cost", "failures", "unpriced",
 )  # fmt: skip
-
-
-def methods(facts: Mapping[str, Any]) -> str:
-    """The methods text, a paragraph for each subject.
-
-    Args:
-        facts: of ``facts_of_study`` or ``facts_of_run``.
-    """
-    text = _template().render(facts)
-    paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
-    return "\n\n".join(filter(None, paragraphs))
+#: the columns of a request that reports read
+_ASKED = (
+    "purpose", "model", "asked", "answered", "address", "settings", "date", "client", "replayed",
+    "cached", "attempts", "repairs", "given_up", "prompt_hash",
+)  # fmt: skip
 
 
 def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
-    """The facts of a study's runs, by the names of the template."""
+    """The facts of a study's runs, by the names of the templates."""
     cases = studies.cases(row.id)
     lengths = {case.done for case in cases if case.done is not None}
     states = Counter(case.state for case in cases)
@@ -61,7 +52,12 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
         "looks": row.design.get("looks") or [],
         "measures": row.design.get("measures") or [],
         "outcomes": _outcomes(row.design),
-        **_asked(studies.rows("calls", row.id)),
+        "doubtful": sum(
+            (case.usage.get("checks") or {}).get(DOUBTFUL) or 0 for case in cases
+        ),
+        "code": digest(row.fingerprint.get("code", {})),
+        "prompt_files": _files(studies.rows("prompt_files", row.id, _FILES)),
+        **_asked(studies.rows("calls", row.id, _ASKED)),
         "made": _made(studies.memories(row.id)),
         **_said(row.design.get("questions") or [], studies.rows("responses", row.id)),
         "versions": row.fingerprint.get("versions", {}),
@@ -72,7 +68,7 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
 
 
 def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
-    """The facts of a recorded run, by the names of the template.
+    """The facts of a recorded run, by the names of ``methods.jinja``.
 
     Args:
         weights: how its recalls were ranked, in words.
@@ -103,6 +99,7 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
         "looks": [],
         "measures": measured.measures(run),
         "outcomes": [],
+        "doubtful": record_checks(run.store, run.id)[DOUBTFUL],
         **_asked(run.calls(as_records=True)),
         "made": _made(run.memories(as_records=True)),
         "attributes": measured.attributes(run),
@@ -121,7 +118,7 @@ def _outcomes(design: Mapping[str, Any]) -> list[str]:
 
 
 def _asked(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The models asked, their addresses, settings and days; and repeated requests."""
+    """The models asked, their addresses, settings and days; and what came of it."""
     found: dict[str, list[str]] = {}
     sent = [row for row in calls if not (row["replayed"] or row["cached"])]
     for row in sent:
@@ -130,12 +127,26 @@ def _asked(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         served = row["answered"] or row["model"]
         name = f"{served} (asked as {row['asked'] or row['model']}"
         name += f" at {row['address']}" if row["address"] else ""
-        options = [f"{n} = {_value(v)}" for n, v in (row["settings"] or {}).items()]
+        options = [
+            f"{n} = {shown_value(v)}" for n, v in (row["settings"] or {}).items()
+        ]
         name += f"; {', '.join(options)}" if options else ""
         found.setdefault(name, []).append(str(row["date"] or "")[:10])
-    again = sum((row["attempts"] or 1) > 1 for row in sent)
-    asked = [f"{name}; {_days(dates)})" for name, dates in found.items()]
-    return {"asked": asked, "again": again}
+    return {
+        "asked": [f"{name}; {_days(dates)})" for name, dates in found.items()],
+        "again": sum((row["attempts"] or 1) > 1 for row in sent),
+        "kept": sum(bool(row["cached"]) for row in calls),
+        "from_runs": sum(bool(row["replayed"]) for row in calls),
+        "repairs": sum(bool(row["repairs"]) for row in sent),
+        "given_up": sum(bool(row["given_up"]) for row in calls),
+        "texts": len({row["prompt_hash"] for row in calls}),
+    }
+
+
+def _files(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The prompt files with the beginnings of their hashes, each once."""
+    names = (f"{r['name']} ({r['language']}, {r['hash'][:HASH_DIGITS]})" for r in rows)
+    return list(dict.fromkeys(names))
 
 
 def _days(dates: Sequence[str]) -> str:
@@ -163,7 +174,7 @@ def _flat(values: Any, of: str = "") -> Iterable[str]:
         if isinstance(value, Mapping):
             yield from _flat(value, f"{of}{name}.")
         elif value is not None:
-            yield f"{of}{name} = {_value(value)}"
+            yield f"{of}{name} = {shown_value(value)}"
 
 
 def _said(questions: Sequence[str], answers: Sequence[Mapping]) -> dict[str, Any]:
@@ -177,7 +188,7 @@ def _parameters(given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     found: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for each in given for name in each):
         values = (each[name] for each in given if name in each)
-        found[name] = list(dict.fromkeys(map(_value, values)))
+        found[name] = list(dict.fromkeys(map(shown_value, values)))
     return {
         "varied": {n: ", ".join(v) for n, v in found.items() if len(v) > 1},
         "fixed": {n: v[0] for n, v in found.items() if len(v) == 1 and v != ["None"]},
@@ -188,8 +199,10 @@ def _spent(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Calls by model and purpose, the tiers, and the sums."""
     models, tiers, not_sent = (Counter[str]() for _ in range(3))
     purposes: dict[str, Counter[str]] = {}
+    every: dict[str, None] = {}
     for row in rows:
         name = answerer(str(row["model"] or ""))
+        every[str(row["purpose"] or "")] = None
         models[name] += row["calls"]
         of_model = purposes.setdefault(name, Counter())
         of_model[str(row["purpose"] or "")] += row["calls"]
@@ -198,53 +211,15 @@ def _spent(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "models": +models,
         "purposes": {name: +found for name, found in purposes.items()},
+        "all_purposes": list(every),
         "tiers": [tier for tier in +tiers if tier],
         "not_sent": +not_sent,
         "used": {name: sum(row[name] or 0 for row in rows) for name in _SUMS},
     }
 
 
-@cache
-def _template() -> Any:
-    from jinja2 import Environment
-
-    environment = Environment(autoescape=False)  # noqa: S701 - it is plain text
-    environment.filters |= {
-        "listed": _listed,
-        "number": "{:,}".format,
-        "pairs": _pairs,
-        "ps": lambda found: [f"{p_of(p)} ({arm})" for arm, p in found.items()],
-        "seeds": _seeds,
-        "times": lambda number: {1: "once", 2: "twice"}.get(
-            number, f"{number:,} times"
-        ),
-    }
-    name = files("mesa_memory.experiments.studies") / "methods.jinja"
-    return environment.from_string(name.read_text(encoding="utf-8"))
-
-
-def _pairs(found: Mapping[str, Any], form: str) -> list[str]:
-    """Each name and value in a form such as ``"{} = {}"``."""
-    return [form.format(name, _value(value)) for name, value in found.items()]
-
-
-def _listed(parts: Sequence[str]) -> str:
-    if len(parts) < 2:
-        return "".join(parts)
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _seeds(seeds: Sequence[Any]) -> str:
-    numbers = [int(s) for s in seeds if str(s).lstrip("-").isdigit()]
-    several = len(numbers) == len(seeds) > 2
-    if several and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
-        return f"{numbers[0]} to {numbers[-1]}"
-    if len(seeds) > MAX_LISTED_SEEDS:
-        return f"{len(seeds)} different ones, which are in the store"
-    return _listed([_value(seed) for seed in seeds])
-
-
-def _value(value: Any) -> str:
+def shown_value(value: Any) -> str:
+    """A value of a parameter on one line, cut where it is long."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return one_line(shorten(str(value), MAX_VALUE_CHARS))

@@ -1,0 +1,1 @@
+"""The methods text, checklist and report of a study, from the record alone."""
