@@ -198,6 +198,34 @@ def compare(
 @study.command()
 @file_argument
 @compared
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default="report.html",
+    show_default=True,
+    help="The file to write.",
+)
+@click.option("--audit", help="A level of memory whose wordings to audit and show.")
+@click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
+def report(
+    file: str, out: Path, audit: str | None, overwrite: bool, **given: Any
+) -> None:
+    """Writes the study as one HTML file: verdict, plot, cost, one decision, methods."""
+    with one_line_errors(2):
+        found = read_study(file)
+        given = _with_level(found, given)
+        audited = None
+        if audit is not None:
+            named = {name: given[name] for name in ("outcome", "base")}
+            audited = found.audit(audit, **named)
+        found.report(out, audit=audited, overwrite=overwrite, **given)
+        plain_console().print(f"Wrote {out}", soft_wrap=True)
+
+
+@study.command()
+@file_argument
+@compared
 @click.option("--effect", type=float, help="The difference that must be found.")
 @click.option("--power", type=float, default=0.8, show_default=True, help="0 to 1.")
 @click.option("--half-width", type=float, help="Or half the width of the interval.")
@@ -223,14 +251,19 @@ def seeds(
 
 
 def _comparison(file: str, given: dict[str, Any]) -> "Comparison":
-    """The comparison that options ask for; a level is found by its text."""
+    """The comparison that options ask for."""
     found = read_study(file)
+    return found.compare(**_with_level(found, given))
+
+
+def _with_level(found: "Study", given: dict[str, Any]) -> dict[str, Any]:
+    """The options, with the base as a level of the factor instead of its text."""
     factor, base = given["factor"], given["base"]
-    if base is not None:
-        name = factor or next(iter(found.design.varied), "")
-        levels = {str(level): level for level in found.design.levels(name)}
-        given["base"] = levels.get(base, base)
-    return found.compare(**given)
+    if base is None:
+        return given
+    name = factor or next(iter(found.design.varied), "")
+    levels = {str(level): level for level in found.design.levels(name)}
+    return given | {"base": levels.get(base, base)}
 
 
 @study.command()

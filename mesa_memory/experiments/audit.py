@@ -38,6 +38,11 @@ class Audit:
 
     def __str__(self) -> str:
         """The comparison of the wordings, and the largest shift beside the effect."""
+        return f"{self.wordings}\n{self.summary}"
+
+    @property
+    def summary(self) -> str:
+        """The largest shift, beside the effect of the memory."""
         contrasts = self.wordings.contrasts
         most = max(contrasts, key=lambda each: abs(each.difference.mean))
         # Corrected for the number of wordings, as the largest of several is biased upwards.
@@ -47,7 +52,7 @@ class Audit:
         if self.effect is not None:
             each = self.effect.contrasts[0]
             told += f", effect {signed(each.difference.mean)} {each.interval}"
-        return f"{self.wordings}\n{told}"
+        return told
 
 
 def wordings_of(

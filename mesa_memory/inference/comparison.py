@@ -130,23 +130,35 @@ class Comparison:
 
     def __str__(self) -> str:
         """The table and a sentence for each thing that it shows."""
-        arms = f"{self.outcome} by {self.factor}, against {self.base}"
-        lines = [f"{arms}: {len(self.seeds)} seeds, paired", self._printed()]
-        for each in self.contrasts:
-            lines.append(each.verdict(self.outcome, self.base, self.level))
-            lines += each.findings(self.margin)
-        return "\n".join([*lines, *self._of_seeds(), *self.notes])
-
-    def _printed(self) -> str:
-        """The table in fixed columns, numbers as a paper prints them."""
         import pandas as pd
 
+        table = pd.DataFrame(self.printed).fillna("").to_string(index=False)
+        return "\n".join([self.title, str(table), *self.sentences])
+
+    @property
+    def title(self) -> str:
+        """The outcome, the factor and the base in one line."""
+        arms = f"{self.outcome} by {self.factor}, against {self.base}"
+        return f"{arms}: {len(self.seeds)} seeds, paired"
+
+    @property
+    def sentences(self) -> list[str]:
+        """Verdicts, findings, and notes on seeds and plan."""
+        told = []
+        for each in self.contrasts:
+            told.append(each.verdict(self.outcome, self.base, self.level))
+            told += each.findings(self.margin)
+        return [*told, *self._of_seeds(), *self.notes]
+
+    @property
+    def printed(self) -> list[dict[str, str]]:
+        """The rows of the table, the base last, with numbers as a paper prints them."""
         rows = []
         for each in self.contrasts:
             difference, pairing = each.difference, each.pairing
             saved = pairing.saved(difference.seeds)
             row = {
-                "arm": each.arm, "mean": number(each.mean),
+                "arm": str(each.arm), "mean": number(each.mean),
                 "difference": signed(difference.mean),
                 "95% interval": each.interval,
                 "p": p_of(difference.p), "p (Holm)": p_of(each.p_holm),
@@ -158,8 +170,7 @@ class Comparison:
             if self.margin is not None:
                 row["p (equal)"] = p_of(difference.equivalence(self.margin))
             rows.append(row)
-        rows.append({"arm": self.base, "mean": number(self.base_mean)})
-        return str(pd.DataFrame(rows).fillna("").to_string(index=False))
+        return [*rows, {"arm": str(self.base), "mean": number(self.base_mean)}]
 
     def _of_seeds(self) -> list[str]:
         """Sentences on the seeds."""

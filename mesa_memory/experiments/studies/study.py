@@ -301,15 +301,39 @@ class Study:
     def checklist(self) -> str:
         """The core items of GUIDE-LLM and the sections of ODD, in Markdown.
 
-        What is recorded is filled in; the rest says "To be written by you."
-
-        Raises:
-            StoreError, StudyError: as for ``methods``.
+        What is recorded is filled in; the rest says "To be written by you." For errors,
+        see ``methods``.
         """
         from mesa_memory.experiments.reports import facts, methods
 
         with self.stored() as (studies, row):
             return methods.checklist(facts.facts_of_study(studies, row))
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        audit: Any = None,
+        overwrite: bool = False,
+        **compared: Any,
+    ) -> Path:
+        """Writes one HTML file that shows the study without a server or a network.
+
+        It has what ``compare`` says, manipulation checks, cost beside the forecast, the
+        methods text, and one seed in two arms: the first decision in which they differ.
+
+        Args:
+            path, audit, overwrite: see ``write_study_report``.
+            **compared: ``factor``, ``base``, ``outcome`` and ``margin``, see ``compare``.
+
+        Raises:
+            FileExistsError: if there is such a file, and ``overwrite`` is False.
+            ValueError, StoreError, StudyError: as for ``compare``.
+        """
+        from mesa_memory.experiments.reports.study_report import write_study_report
+
+        found = self.compare(**compared)
+        return write_study_report(self, path, found, audit, overwrite)
 
     @property
     def fingerprint(self) -> fingerprints.Fingerprint:

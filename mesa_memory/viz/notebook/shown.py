@@ -4,10 +4,10 @@ from typing import Any
 
 from IPython.display import HTML
 
+from mesa_memory.experiments.reports.templates import template
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.agent import Past, layer_views, past, text_of
 from mesa_memory.viz.data.recall import recalls, understood
-from mesa_memory.viz.templates import template
 
 #: package of the templates
 PACKAGE = "mesa_memory.viz.notebook"

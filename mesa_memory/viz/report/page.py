@@ -1,7 +1,5 @@
 """Writes the page of a report."""
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -13,10 +11,10 @@ from mesa_memory.core.content import one_line
 from mesa_memory.core.text.redaction import scrub, scrub_data
 from mesa_memory.experiments.reports.facts import facts_of_run
 from mesa_memory.experiments.reports.methods import methods
+from mesa_memory.experiments.reports.templates import policy, template
 from mesa_memory.runs import Run
 from mesa_memory.viz.report.contents import Contents, Person, contents
 from mesa_memory.viz.report.payload import as_json, payload, samples
-from mesa_memory.viz.templates import template
 
 #: bytes of a report that can still be sent by mail
 MAX_BYTES = 5_000_000
@@ -123,22 +121,9 @@ def _page(data: dict[str, Any], notes: list[str], given: dict[str, Any]) -> byte
         style=style,
         script=script,
         data=as_json(data),
-        policy=_policy(style, script),
+        policy=policy(style, script),
     )
     return page.encode("utf-8", "replace")
-
-
-def _policy(style: str, script: str) -> str:
-    """A Content-Security-Policy: this style and this script, and nothing else."""
-    return (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _weights(people: list[Person]) -> list[str]:

@@ -1,0 +1,85 @@
+"""A study as one HTML file: plan, verdict, table, plot, audit, cost, traces, methods."""
+
+import base64
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from mesa_memory import __version__
+from mesa_memory.core.text.redaction import scrub
+from mesa_memory.experiments.reports.facts import facts_of_study
+from mesa_memory.experiments.reports.methods import methods
+from mesa_memory.experiments.reports.templates import policy, template
+from mesa_memory.experiments.reports.traces import trace
+from mesa_memory.experiments.studies.checks import CHECKS
+from mesa_memory.inference.comparison import Comparison
+from mesa_memory.inference.pairs_plot import pairs_figure
+
+_PACKAGE = "mesa_memory.experiments.reports"
+#: dots per inch of the plot
+PLOT_DPI = 110
+
+
+def write_study_report(
+    study: Any,
+    path: str | Path,
+    found: Comparison,
+    audit: Any = None,
+    overwrite: bool = False,
+) -> Path:
+    """Writes the report of a study; it loads nothing and runs no script.
+
+    Args:
+        study: a ``Study`` that has run.
+        path: of the file; its folder must exist.
+        found: the comparison that it is about.
+        audit: of ``Study.audit``, to be shown, too.
+        overwrite: replace a file that exists.
+
+    Raises:
+        FileExistsError: if there is such a file, and ``overwrite`` is False.
+        StoreError, StudyError: if the study cannot be read.
+    """
+    target = Path(path)
+    if target.exists() and not overwrite:
+        raise FileExistsError(
+            f"{target} exists; choose another name, or allow it with overwrite=True"
+        )
+    status, frame = study.status(), study.results().runs
+    with study.stored() as (studies, row):
+        told = methods(facts_of_study(studies, row))
+        followed = trace(studies.store, frame, found)
+    style = template(_PACKAGE, "study_report.css").render()
+    page = template(_PACKAGE, "study_report.html").render(
+        study=study, status=status, found=found, audit=audit, followed=followed,
+        columns=list(found.printed[0]), plot=_plot(found), cost=_cost(status),
+        checks=_checks(status), methods=told.split("\n\n"), version=__version__,
+        style=style, policy=policy(style),
+    )  # fmt: skip
+    target.write_text(scrub(page), encoding="utf-8", errors="replace")
+    return target
+
+
+def _plot(found: Comparison) -> str:
+    """The paired plot as a picture in an address."""
+    file = BytesIO()
+    drawn = pairs_figure(found.outcome, found.base, found.base_values, found.contrasts)
+    drawn.savefig(file, format="png", dpi=PLOT_DPI)
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def _cost(status: Any) -> list[tuple[str, Any, Any]]:
+    """Name, counted number and forecast of runs, calls and dollars."""
+    forecast = status.forecast or {}
+    counted = {
+        "runs": status.counts["finished"], "calls": status.calls, "cost": status.cost,
+    }  # fmt: skip
+    return [(name, value, forecast.get(name)) for name, value in counted.items()]
+
+
+def _checks(status: Any) -> tuple[list[str], list[list[Any]]]:
+    """The manipulation checks: the arms as columns, the checks as rows."""
+    arms = status.checks
+    names = ("runs", *CHECKS)
+    rows = [[name.replace("_", " "), *(arm[name] for arm in arms)] for name in names]
+    return ["check", *(arm["arm"] for arm in arms)], rows if arms else []

@@ -1,0 +1,143 @@
+"""Two runs of a seed side by side, from where their agents decide differently."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.core.render import shorten
+from mesa_memory.inference.comparison import Comparison
+from mesa_memory.inference.contrast import Contrast
+from mesa_memory.runs.run import Run
+from mesa_memory.stores.sql import Store
+
+#: characters of a text in a trace, and recalled records whose evidence is listed
+TEXT_CHARS, MAX_RECORDS = 3_000, 3
+
+
+@dataclass(frozen=True)
+class Side:
+    """What an agent was shown and decided in one of the two runs.
+
+    Attributes:
+        arm: the run's level of the factor.
+        value: its outcome.
+        run: its name.
+        memory: the text of the memory in the request; empty without any.
+        answer: the agent's answer, or the tools that it called.
+        evidence: records that were recalled, each followed by those it was made from;
+            see ``Run.provenance``.
+    """
+
+    arm: Any
+    value: float
+    run: str
+    memory: str
+    answer: str
+    evidence: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class DecisionTrace:
+    """The first decision in which two runs of a seed differ.
+
+    Attributes:
+        seed: the one whose difference is nearest to the median.
+        step: of the decision; None if all decisions are the same.
+        agent: who decides.
+        question: what it was asked, without the memory.
+        sides: the base and the arm.
+    """
+
+    seed: Any
+    step: float | None
+    agent: Any
+    question: str
+    sides: tuple[Side, ...]
+
+
+def trace(store: Store, frame: Any, found: Comparison) -> DecisionTrace | None:
+    """Follows the seed nearest to the median difference of the clearest contrast.
+
+    Args:
+        store: of the study; it is read.
+        frame: ``Results.runs``.
+        found: the comparison; the contrast with the smallest p is followed.
+
+    Returns:
+        The trace; None if one of the two runs is not recorded.
+    """
+    clearest = min(found.contrasts, key=lambda each: each.p_holm)
+    values = np.array(clearest.difference.values)
+    place = int(np.argmin(np.abs(values - np.median(values))))
+    seed, names = found.seeds[place], []
+    for arm in (found.base, clearest.arm):
+        rows = frame[(frame[found.factor] == arm) & (frame["seed"] == seed)]
+        names.append(rows["run"].iloc[0] if len(rows) else None)
+    if None in names:
+        return None
+    runs = [Run(store, store.run_id(name), lent=True) for name in names]
+    if not all(run.unique_ids for run in runs):
+        return None
+    pair = _parting(runs)
+    levels, outcomes = _levels(found, clearest, place)
+    sides = tuple(
+        _side(run, arm, value, row)
+        for run, arm, value, row in zip(runs, levels, outcomes, pair or (None, None))
+    )
+    if pair is None:
+        return DecisionTrace(seed, None, None, "", sides)
+    first = pair[0]
+    question = first["question"].replace(first["memory"] or "\0", "[its memory]")
+    return DecisionTrace(seed, first["step"], first["agent"], _short(question), sides)
+
+
+def _levels(
+    found: Comparison, contrast: Contrast, place: int
+) -> tuple[tuple[Any, Any], tuple[float, float]]:
+    base = found.base_values[place]
+    other = base + contrast.difference.values[place]
+    return (found.base, contrast.arm), (base, other)
+
+
+def _parting(runs: Sequence[Run]) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """The first decision that both runs have, and in which they differ."""
+    for step in [step for step in runs[0].steps if step in set(runs[1].steps)]:
+        left, right = (_decided(run, step) for run in runs)
+        for key, row in left.items():
+            if key in right and _said(row) != _said(right[key]):
+                return row, right[key]
+    return None
+
+
+def _decided(run: Run, step: float) -> dict[tuple[Any, int], dict[str, Any]]:
+    """The decisions of a step by agent and number."""
+    found: dict[tuple[Any, int], dict[str, Any]] = {}
+    for row in run.decisions(step=step, as_records=True):
+        number = sum(agent == row["agent"] for agent, _ in found)
+        found[row["agent"], number] = row
+    return found
+
+
+def _said(decision: dict[str, Any]) -> tuple[Any, ...]:
+    calls = [(call["name"], str(call["arguments"])) for call in decision["tool_calls"]]
+    return decision["answer"], calls
+
+
+def _side(run: Run, arm: Any, value: float, row: dict[str, Any] | None) -> Side:
+    name = run.name or str(run.id)
+    if row is None:
+        return Side(arm, value, name, "", "")
+    answer, calls = _said(row)
+    told = [answer or "", *(f"{tool} {arguments}" for tool, arguments in calls)]
+    # What the answer used comes first; the order is otherwise that of the recall.
+    recalled = sorted(row["recalled"], key=lambda each: not each["used"])
+    ids = list(dict.fromkeys(each["id"] for each in recalled))[:MAX_RECORDS]
+    evidence = [line for id in ids for line in run.provenance(id, as_records=True)]
+    text = "\n".join(filter(None, told))
+    return Side(arm, value, name, _short(row["memory"] or ""), _short(text), evidence)
+
+
+def _short(text: str) -> str:
+    return shorten(text.strip(), TEXT_CHARS)

@@ -1,0 +1,158 @@
+"""A study's report: one file whose numbers are those of the comparison and the store."""
+
+import html
+import re
+
+import mesa
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import EpisodicMemory, configure, open_run, register_policy
+from mesa_memory.examples.trust_market.model import TrustMarket
+from mesa_memory.experiments import Plan, Study
+from tests.support.browser import browser
+from tests.support.study_results import run
+
+ATTACK = "</p><script>alert(1)</script>{{ 1 + 1 }}"
+
+
+def cooperation(model):
+    return model.cooperation
+
+
+@pytest.fixture(scope="module")
+def market(tmp_path_factory):
+    """A small market with a plan, and its report."""
+    folder = tmp_path_factory.mktemp("market")
+    found = Study(
+        TrustMarket,
+        {"memory": ["none", "short_term"], "n_agents": 12, "side": 4},
+        seeds=range(6), steps=8, outcomes={"cooperation": cooperation},
+        store=folder / "market.sqlite",
+        plan=Plan("memory", base="none", outcome="cooperation", margin=0.2, looks=(6,)),
+    )  # fmt: skip
+    run(found)
+    return found, found.report(folder / "report.html")
+
+
+def text_of(path):
+    """The words of a page."""
+    page = path.read_text(encoding="utf-8")
+    return html.unescape(
+        re.sub(r"<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL)
+    )
+
+
+def test_every_number_of_the_table_is_that_of_the_comparison(market):
+    study, path = market
+    found, page = study.compare(), path.read_text(encoding="utf-8")
+    body = page[page.index('aria-label="Table of arms"') :]
+    rows = re.findall(r"<tr><td>(.*?)</tr>", body[: body.index("</table>")])
+    cells = [re.findall(r"(?:^|<td[^>]*>)([^<]*)</td>", row) for row in rows]
+    shown = [list(row.values()) for row in found.printed]
+    assert [cell[: len(row)] for cell, row in zip(cells, shown, strict=True)] == shown
+    text = text_of(path)
+    for sentence in found.sentences:
+        assert sentence in text
+    for paragraph in study.methods().split("\n\n"):
+        assert paragraph in text
+    status = study.status()
+    assert re.search(rf"calls\s+{status.calls}\s", text)
+
+
+def test_it_follows_the_median_seed_to_the_first_decision_that_differs(market):
+    study, path = market
+    frame, text = study.results().runs, text_of(path)
+    pairs = frame.pivot(index="seed", columns="memory", values="cooperation")
+    difference = pairs["short_term"] - pairs["none"]
+    seed = (difference - difference.median()).abs().idxmin()
+    assert f"The seed nearest to the median difference is {seed}." in text
+    step, agent = re.search(r"differently at step (\d+): agent (\d+)", text).groups()
+    for memory in ("none", "short_term"):
+        name = frame[(frame.seed == seed) & (frame.memory == memory)]["run"].iloc[0]
+        with open_run(study.location, name) as recorded:
+            before = recorded.decisions(int(agent), int(step), as_records=True)
+            assert before and any(row["answer"] in text for row in before)
+            assert any(row["memory"].strip() in text for row in before)
+
+
+class Rememberer(LLMAgent):
+    """Recalls, and says what its policy says."""
+
+    def step(self):
+        self.memory.add_to_memory(
+            "observation", {"text": f"{ATTACK} day {self.model.steps}"}
+        )
+        self.memory.process_step()
+        self.memory.get_prompt_ready()
+        shown = self.memory.get_prompt_ready()
+        said = self.llm.generate(f"{shown}\n\nStay or go?").choices[0].message.content
+        self.model.stayed += "stay" in said
+
+
+class House(mesa.Model):
+    """One agent, whose answer depends on the arm and the day."""
+
+    def __init__(self, mood="calm", rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline")
+        self.stayed = 0
+
+        def policy(turn):
+            return f"stay {ATTACK}" if mood == "calm" or self.steps < 3 else "go"
+
+        agent = Rememberer(self, CoTReasoning, register_policy(f"house-{mood}", policy))
+        agent.memory = EpisodicMemory(agent)
+
+    def step(self):
+        self.agents.do("step")
+
+
+def stayed(model):
+    return model.stayed
+
+
+def study_of_house(folder, **given):
+    found = Study(
+        House, {"mood": ["calm", "restless"]}, seeds=range(6), steps=4,
+        outcomes={"stayed": stayed}, store=folder / "house.sqlite", **given,
+    )  # fmt: skip
+    run(found)
+    return found
+
+
+def test_the_evidence_of_a_decision_is_shown_and_texts_are_no_markup(tmp_path):
+    path = study_of_house(tmp_path).report(tmp_path / "report.html")
+    page, text = path.read_text(encoding="utf-8"), text_of(path)
+    assert "differently at step 3" in text and "Recalled, with what it was made" in text
+    assert "<script>alert" not in page and "{{ 1 + 1 }}" in page
+
+
+def test_a_study_that_is_not_recorded_has_a_report_without_a_trace(tmp_path):
+    found = study_of_house(tmp_path, record=False)
+    text = text_of(found.report(tmp_path / "report.html"))
+    assert "The runs are not recorded, so no decision can be shown." in text
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        found.report(tmp_path / "report.html")
+
+
+def test_a_browser_shows_it_without_a_network_to_all_on_a_phone(market):
+    _, path = market
+    assert path.stat().st_size < 5_000_000
+    with browser() as chromium:
+        for theme in ("light", "dark"):
+            size = {"width": 400, "height": 800}
+            page = chromium.new_context(viewport=size, color_scheme=theme).new_page()
+            asked, said = [], []
+            page.on("request", lambda request: asked.append(request.url))
+            page.on("console", lambda message: said.append(message.text))
+            page.goto(path.as_uri())
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            found = Axe().run(page, options={"resultTypes": ["violations"]})
+            assert wide <= 400 and found.response["violations"] == []
+            assert [
+                url for url in asked if not url.startswith(("file:", "data:"))
+            ] == []
+            assert not [text for text in said if "violates" in text]
