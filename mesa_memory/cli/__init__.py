@@ -9,6 +9,7 @@ import click
 
 from mesa_memory import __version__
 from mesa_memory.cli import options, town
+from mesa_memory.cli.attribute import attribute
 from mesa_memory.cli.console import one_line_errors, plain_console
 from mesa_memory.cli.cost import cost
 from mesa_memory.cli.dashboard import dashboard
@@ -104,6 +105,6 @@ def batch(
 
 for _command in (
     *(demo, study, estimate, inspect, report, cost, dashboard, diff),
-    *(copy, export, prompts),
+    *(copy, export, prompts, attribute),
 ):
     main.add_command(_command)

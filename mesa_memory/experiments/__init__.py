@@ -11,6 +11,7 @@ _PLACES = {
     "Question": "experiments.measures.questions",
     "Questionnaire": "experiments.measures.questionnaires",
     "Study": "experiments.studies.study",
+    "attribute": "experiments.attribution",
     "draw": "hosts.mesa.draws",
     "estimate": "experiments.estimates.forecast",
     "placebo": "experiments.placebos",

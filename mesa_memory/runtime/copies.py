@@ -4,11 +4,11 @@ from typing import Any
 
 from mesa_memory.runtime.services import Services
 
-#: what both use; they pay from one budget
-_SAME = (
-    "execution", "llm", "model", "embedder", "settings", "ledger", "vectors",
-    "max_pending_steps", "on_failure", "cache", "replicate", "occurrences", "_seed",
-)  # fmt: skip
+#: what each has for itself; all else is used by both, who pay from one budget
+_OWN = frozenset({
+    "bus", "recorder", "replay", "shared",
+    "_batcher", "_decisions", "_offline", "_provider", "_said", "_works",
+})  # fmt: skip
 
 
 def serve_copy(model: Any, twin: Any) -> None:
@@ -24,7 +24,7 @@ def serve_copy(model: Any, twin: Any) -> None:
     if twin is None or twin is model or Services.exist(twin):
         return
     before, services = Services.of(model), Services.of(twin)
-    for name in _SAME:
+    for name in vars(before).keys() - _OWN:
         setattr(services, name, getattr(before, name))
     services.shared = before.shared.copy()
     services.replay = before.replay and before.replay.again()

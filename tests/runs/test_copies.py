@@ -76,3 +76,15 @@ def test_a_copy_that_was_configured_keeps_its_configuration():
     copy.deepcopy(twin.citizens[0].memory)
     again = copy.deepcopy(twin)
     assert Services.of(twin).llm is own is Services.of(again).llm
+
+
+def test_a_copy_asks_the_same_models_in_the_same_words_and_counts_its_agents():
+    town = steps(RecordedTown("", record=None), 2)
+    services = Services.of(town)
+    services.agents, services.offline_for_all = True, True
+    services.models, services.outcomes = {"grade": "openai/small"}, ("mood",)
+    twin = Services.of(copy.deepcopy(town))
+    assert twin.agents and twin.offline_for_all
+    assert twin.models == {"grade": "openai/small"} and twin.outcomes == ("mood",)
+    assert twin.wordings is services.wordings and twin.ledger is services.ledger
+    assert twin.recorder is None and twin.bus is not services.bus

@@ -18,7 +18,7 @@ TEXT_CHARS, MAX_RECORDS = 3_000, 3
 
 @dataclass(frozen=True)
 class Side:
-    """What an agent was shown and decided in one of the two runs.
+    """The text that an agent was shown and its decision, in one of the two runs.
 
     Attributes:
         arm: the run's level of the factor.

@@ -7,6 +7,7 @@ other state in ``get_state()`` and restores it in ``set_state(state)``.
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -210,6 +211,34 @@ def fork(
         edit(model)
     checkpoint(model)
     return model
+
+
+def copy_at(
+    model_class: Callable[..., Any],
+    location: Any,
+    step: float | None = None,
+    *,
+    run: int | None = None,
+    trust: bool = False,
+    **parameters: Any,
+) -> Any:
+    """A model at the end of a recorded step that is not recorded; the run stays as it is.
+
+    Args:
+        model_class, location, step, run, trust, parameters: see ``resume``.
+
+    Raises:
+        ParameterError, ReplayMismatch, StoreError, ValueError: see ``resume``.
+    """
+    with _opened(location, run) as (store, chosen, recorded):
+        make = _maker(model_class, store, recorded, parameters, trust)
+        again = partial(_recorded, model_class, store, recorded, parameters, trust)
+        at, states = states_at(again, store, chosen, step)
+        with restored(make, store, chosen, at, states, parameters) as model:
+            twin = deepcopy(model)
+            Services.of(model).recorder.abandon()
+        store.close()
+    return twin
 
 
 @contextmanager

@@ -1,0 +1,203 @@
+"""Attribution finds the memory on which an outcome hangs, and blames nothing else."""
+
+import json
+import random
+from pathlib import Path
+
+import mesa
+import pytest
+from click.testing import CliRunner
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+from scipy import stats
+
+from mesa_memory import (
+    FactMemory,
+    Services,
+    ShortTermMemory,
+    configure,
+    register_policy,
+)
+from mesa_memory.cli import main
+from mesa_memory.errors import StoreError
+from mesa_memory.experiments import attribute, draw
+from mesa_memory.experiments.attribution import candidates
+from mesa_memory.inference.two_groups import of_means
+from mesa_memory.runs.recording.resume import copy_at
+
+SECRET = "The bridge is broken"
+CUT, LAST = 2, 4
+#: the noise of a language model: no two answers draw the same number
+NOISE = random.Random(1)
+
+
+class Walker(LLMAgent):
+    """Takes the ford if its memory shows that the bridge is broken."""
+
+    def step(self):
+        day = f"Day {self.model.steps}: the weather is mild."
+        self.memory.add_to_memory("observation", {"text": day})
+        shown = self.memory.get_prompt_ready()
+        asked = f"{shown}\n\nBridge or ford?"
+        said = self.llm.generate(asked).choices[0].message.content
+        self.model.fords += said == "ford"
+        self.memory.process_step()
+
+
+class Valley(mesa.Model):
+    """Walkers, of whom one knows a secret, and may tell the others on day 1."""
+
+    def __init__(
+        self, n=4, planted=True, told=False, noise=0.0, memory=ShortTermMemory,
+        record=None, rng=None,
+    ):  # fmt: skip
+        super().__init__(rng=rng)
+        configure(self, llm="offline", record=record)
+        self.fords, self.told = 0, told
+
+        def policy(turn):
+            ford = SECRET in turn.prompt
+            return "ford" if ford != (NOISE.random() < noise) else "bridge"
+
+        name = register_policy(f"valley-{noise}", policy)
+        for _ in range(n):
+            walker = Walker(self, CoTReasoning, name)
+            walker.memory = memory(walker)
+        self.knower = draw(self, "knower").integers(n) if planted else None
+        if planted:
+            knower = list(self.agents)[self.knower]
+            knower.memory.add_to_memory("observation", {"text": SECRET})
+
+    def step(self):
+        if self.told and self.steps == 1:
+            knower = list(self.agents)[self.knower]
+            others = [agent for agent in self.agents if agent is not knower]
+            knower.send_message(SECRET, others)
+        self.agents.do("step")
+
+    def get_state(self):
+        return {"fords": self.fords}
+
+    def set_state(self, state):
+        self.fords = state["fords"]
+
+
+def fords(model):
+    return model.fords
+
+
+def recorded(folder, **given):
+    """A recorded valley, at the end."""
+    file = str(folder / f"valley-{given}.sqlite")
+    model = Valley(record=file, **given)
+    for _ in range(LAST):
+        model.step()
+    Services.of(model).recorder.close()
+    return file, model
+
+
+def asked(file, **given):
+    given = {"screen": 2, "progress": False} | given
+    return attribute(Valley, file, step=CUT, outcome=fords, steps=LAST, **given)
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_a_planted_memory_is_found_with_all_who_were_told(tmp_path, told):
+    file, model = recorded(tmp_path, rng=1, told=told)
+    found = asked(file)
+    assert found.exact and found.outcome == model.fords
+    (blamed,) = found.blamed
+    assert blamed.erasure.text == SECRET
+    knower = int(model.knower) + 1
+    expected = {1, 2, 3, 4} if told else {knower}
+    assert {*blamed.erasure.records} == expected
+    table = found.table()
+    assert table["what"].iloc[0] == SECRET
+    # Each who knows walks two days more; a single copy stands for its own walker alone.
+    assert blamed.difference.mean == -2 * len(expected)
+    alone = table[table.single]  # the one who knows has its own message, too
+    assert len(alone) == (5 if told else 0) and set(alone.effect) <= {-2.0, 0.0}
+    assert f"Without “{SECRET}” (agents" in str(found)
+
+
+def test_nothing_is_blamed_where_nothing_was_planted(tmp_path):
+    found = asked(recorded(tmp_path, rng=1, planted=False)[0])
+    assert found.blamed == [] and len(found.effects) == CUT
+    assert "No memory was found" in str(found)
+
+
+def test_the_recorded_run_stays_as_it_is_and_nothing_is_added(tmp_path):
+    file, _ = recorded(tmp_path, rng=1)
+    before = Path(file).read_bytes()
+    asked(file)
+    assert Path(file).read_bytes() == before
+
+
+def test_equal_claims_are_one_group_and_facts_of_an_erased_event_stay(tmp_path):
+    file, _ = recorded(tmp_path, n=2, told=True, memory=FactMemory, rng=1)
+    model = copy_at(Valley, file, CUT, memory=FactMemory)
+    groups = {each.text: each for each in candidates(model, None)}
+    event = groups[SECRET]
+    assert event.followers == 2 and {*event.records} == {1, 2}
+    facts = [
+        each for text, each in groups.items() if "bridge" in text and text != SECRET
+    ]
+    assert [{*each.records} for each in facts] == [{1, 2}]
+    table = asked(file, memory=FactMemory).table()
+    assert set(table[(table.what == SECRET) & ~table.single]["stays"]) == {2}
+
+
+def test_the_command_line_says_the_same(tmp_path):
+    file, _ = recorded(tmp_path, rng=1)
+    place = "tests.experiments.test_attribution"
+    given = ["--step", "2", "--steps", "4", "--screen", "2", "--json"]
+    given += ["--model", f"{place}:Valley", "--outcome", f"{place}:fords"]
+    done = CliRunner().invoke(main, ["attribute", file, *given])
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)["effects"]
+    assert rows[0]["what"] == SECRET and rows[0]["effect"] == -2.0
+
+
+def test_wrong_numbers_and_steps_are_told(tmp_path):
+    file, _ = recorded(tmp_path, rng=1)
+    with pytest.raises(ValueError, match="steps must be after step=2, got steps=2"):
+        attribute(Valley, file, step=2, outcome=fords, steps=2)
+    with pytest.raises(ValueError, match="screen must be"):
+        asked(file, screen=1)
+    with pytest.raises(StoreError, match="lacks a finished step 9"):
+        attribute(Valley, file, step=9, outcome=fords, steps=12, progress=False)
+
+
+def test_the_difference_of_two_groups_is_that_of_scipy():
+    one, other = [3, 4, 4, 6, 7], [1, 2, 4, 3, 2]
+    found = of_means(one, other)
+    welch = stats.ttest_ind(one, other, equal_var=False)
+    assert found.interval == pytest.approx(tuple(welch.confidence_interval()))
+    exact = stats.permutation_test((one, other), lambda a, b: sum(a) / 5 - sum(b) / 5)
+    assert found.p == pytest.approx(exact.pvalue)
+    assert of_means([1, 1], [1, 1]).p == 1 and of_means([2, 2], [1, 1]).interval == (
+        1,
+        1,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("told", [False, True])
+def test_it_is_first_in_all_of_twenty_worlds(tmp_path, told):
+    for seed in range(20):
+        found = asked(recorded(tmp_path, rng=seed, told=told)[0], single=False)
+        assert [each.erasure.text for each in found.blamed] == [SECRET], seed
+
+
+@pytest.mark.slow
+def test_it_is_found_where_a_tenth_of_the_answers_flip(tmp_path):
+    NOISE.seed(1)
+    given = {"screen": 12, "single": False}
+    first = null = 0
+    for seed in range(20):
+        file, _ = recorded(tmp_path, rng=seed, told=True, noise=0.1)
+        found = asked(file, **given)
+        first += [e.erasure.text for e in found.blamed][:1] == [SECRET]
+        file, _ = recorded(tmp_path, rng=seed, planted=False, noise=0.1)
+        null += bool(asked(file, **given).blamed)
+    assert first >= 18 and null <= 1, (first, null)
