@@ -300,6 +300,38 @@ def checklist(file: str) -> None:
         click.echo(read_study(file).checklist())
 
 
+@study.command()
+@file_argument
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="A new folder.",
+)
+@click.option("--no-texts", is_flag=True, help="Leave out what agents and models said.")
+def archive(file: str, out: Path, no_texts: bool) -> None:
+    """Writes the study as a sealed folder, with the hashes of all files."""
+    with one_line_errors(2):
+        place = read_study(file).archive(out, texts=not no_texts)
+        plain_console().print(f"Wrote {place}", soft_wrap=True)
+
+
+@study.command()
+@click.argument("folder", metavar="DIR")
+def verify(folder: str) -> None:
+    """Checks a folder that archive has written; the exit code is 1 if it was changed."""
+    console = plain_console()
+    with one_line_errors(2):
+        from mesa_memory.experiments import verify as check
+
+        changes = check(folder)
+    for change in changes or ["The folder is as it was sealed."]:
+        console.print(change, soft_wrap=True)
+    if changes:
+        sys.exit(1)
+
+
 def rows_of(frame: Any) -> list[Any]:
     """The rows of a DataFrame as dicts; what is missing is None."""
     known = frame.rename(columns=str).astype(object)

@@ -15,6 +15,7 @@ _PLACES = {
     "draw": "hosts.mesa.draws",
     "estimate": "experiments.estimates.forecast",
     "placebo": "experiments.placebos",
+    "verify": "experiments.reports.archive",
 }
 
 __all__ = sorted(_PLACES)  # noqa: PLE0605 - names come from the table above

@@ -1,6 +1,8 @@
 """Enters a study and its cases into the store, and makes the jobs of its workers."""
 
+import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from mesa_memory.core.arguments import encode, full_name
@@ -9,6 +11,7 @@ from mesa_memory.experiments.studies.design import Case, add_names
 from mesa_memory.experiments.studies.fingerprint import Fingerprint, differences, digest
 from mesa_memory.experiments.studies.worker import Job
 from mesa_memory.llm.cost.usage import Budget
+from mesa_memory.stores.open import is_postgres, sqlite_path
 from mesa_memory.stores.studies import WAITING, Studies, StudyRow
 
 
@@ -124,3 +127,17 @@ def jobs(
         for case in cases
         if case.due and case.key in keys
     ]
+
+
+def location_of(store: str | Path) -> str:
+    """The store's path or address, the same in every process."""
+    address = os.fspath(store)
+    if is_postgres(address):
+        return address
+    path = sqlite_path(address)
+    if path == ":memory:":
+        raise ValueError(
+            "a study cannot be kept in memory, as its workers could not write into it: "
+            "give the path of a file, such as store='study.sqlite'"
+        )
+    return os.path.abspath(os.path.expanduser(path))

@@ -1,6 +1,5 @@
 """A study: many runs of one model, with memory as a factor, kept in one store."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from mesa_memory.experiments.studies import fingerprint as fingerprints
 from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.comparing import compare_arms
 from mesa_memory.experiments.studies.design import Design
-from mesa_memory.experiments.studies.entry import add_cases, enter, jobs
+from mesa_memory.experiments.studies.entry import add_cases, enter, jobs, location_of
 from mesa_memory.experiments.studies.executors import workers_of
 from mesa_memory.experiments.studies.forks import (
     Checkpoints,
@@ -31,7 +30,7 @@ from mesa_memory.experiments.studies.status import Status
 from mesa_memory.inference.comparison import Comparison
 from mesa_memory.inference.plan import Plan
 from mesa_memory.llm.cost.usage import Budget
-from mesa_memory.stores.open import is_postgres, open_store, sqlite_path
+from mesa_memory.stores.open import open_store
 from mesa_memory.stores.studies import CaseRow, Studies, StudyRow
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ class Study:
         self.measures = check_measures("measures", measures)
         self.outcomes = check_measures("outcomes", outcomes)
         self.questionnaires = checked(questionnaires)
-        self.location = _location(store)
+        self.location = location_of(store)
         self.name = getattr(model, "__name__", "study") if name is None else name
         self.record = record
         self.forecast: dict[str, Any] | None = None
@@ -266,9 +265,9 @@ class Study:
     ) -> "Audit":
         """Runs one arm again in other wordings: does the outcome hang on the form?
 
-        Sections reversed, newest first, no headings, markdown, prose, numbered, third
-        person, ``day`` for ``step``; ``k`` ± 1 and ``budget`` ± 25% where the memory has
-        them. They are a study in the same store, whose finished runs are not repeated.
+        The order, headings and form of its text are changed, and ``k`` and ``budget``
+        where the memory has them; see ``memories.wording``. They are a study in the
+        same store, whose finished runs are not repeated.
 
         Args:
             memory: level of the factor ``memory``.
@@ -290,8 +289,7 @@ class Study:
         """The methods section: design, models, cost, versions, accepted differences.
 
         Raises:
-            StudyError: if the store does not have this study.
-            StoreError: if it cannot be read.
+            StoreError, StudyError: if the store cannot be read, or lacks the study.
         """
         from mesa_memory.experiments.reports import facts, methods
 
@@ -334,6 +332,23 @@ class Study:
 
         found = self.compare(**compared)
         return write_study_report(self, path, found, audit, overwrite)
+
+    def archive(self, folder: str | Path, *, texts: bool = True) -> Path:
+        """Writes a sealed folder with all of the study, for a repository of data.
+
+        Tables, methods, checklist, the report if arms can be compared, the store, and a
+        list of all files with their hashes; ``verify(folder)`` checks it.
+
+        Args:
+            folder: must not exist yet.
+            texts: False leaves out what agents and models said; numbers stay.
+
+        Raises:
+            FileExistsError: if the folder exists.
+        """
+        from mesa_memory.experiments.reports.archive import archive_study
+
+        return archive_study(self, Path(folder), texts)
 
     @property
     def fingerprint(self) -> fingerprints.Fingerprint:
@@ -383,17 +398,3 @@ class Study:
                 f"{studies.names()}. Run it first: study.run()."
             )
         return row
-
-
-def _location(store: str | Path) -> str:
-    """The store's path or address, the same in every process."""
-    address = os.fspath(store)
-    if is_postgres(address):
-        return address
-    path = sqlite_path(address)
-    if path == ":memory:":
-        raise ValueError(
-            "a study cannot be kept in memory, as its workers could not write into it: "
-            "give the path of a file, such as store='study.sqlite'"
-        )
-    return os.path.abspath(os.path.expanduser(path))
