@@ -12,6 +12,8 @@ from mesa_memory.memories.registry import find
 from mesa_memory.memories.wording import WORDINGS
 
 FIRST_CHARS = 300
+#: 20 worlds, which take eight minutes, give the same
+WORLDS = 3
 
 
 class Well(mesa.Model):
@@ -21,11 +23,11 @@ class Well(mesa.Model):
         reader: ``"first"`` looks at the first 300 characters, ``"whole"`` at all words.
     """
 
-    def __init__(self, memory="short_term", reader="first", rng=None):
+    def __init__(self, memory="short_term", reader="first", n=6, rng=None):
         super().__init__(rng=rng)
         configure(self, llm="offline")
         self.reader, self.afraid = reader, 0.0
-        for _ in range(6):
+        for _ in range(n):
             agent = LLMAgent(self, CoTReasoning, "ollama/test")
             agent.memory = find(memory)(agent)
 
@@ -50,11 +52,11 @@ def afraid(model):
     return model.afraid
 
 
-def audit(tmp_path, reader, seeds=10, **given):
+def audit(tmp_path, reader, world=0, memories=("short_term", "stlt"), n=6, **given):
     study = Study(
-        Well, {"memory": ["short_term", "stlt"], "reader": reader}, seeds=range(seeds),
-        steps=8, outcomes={"afraid": afraid}, store=tmp_path / f"{reader}.sqlite",
-        record=False,
+        Well, {"memory": list(memories), "reader": reader, "n": [n]},
+        seeds=range(10 * world, 10 * world + 10), steps=8, outcomes={"afraid": afraid},
+        store=tmp_path / f"{reader}{world}.sqlite", record=False,
     )  # fmt: skip
     study.run("serial", progress=False)
     return study.audit("short_term", executor="serial", progress=False, **given)
@@ -79,6 +81,16 @@ def test_who_counts_words_is_not_blamed_and_finished_runs_are_not_repeated(tmp_p
     assert {each.arm for each in found.wordings.contrasts} == {*WORDINGS, "loud"}
     again = audit(tmp_path, "whole", wordings={"loud": str.upper})
     assert str(again) == str(found) and found.effect is None
+
+
+@pytest.mark.slow
+def test_an_order_is_blamed_in_every_world_and_no_form_where_words_are_counted(
+    tmp_path,
+):
+    orders, small = {"newest first"}, {"memories": ["short_term"], "n": 3}
+    for world in range(WORLDS):
+        assert blamed(audit(tmp_path, "first", world, **small)) & orders
+        assert not blamed(audit(tmp_path, "whole", world, **small))
 
 
 def test_an_unknown_level_or_a_taken_name_is_told(tmp_path):
