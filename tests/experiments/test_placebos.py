@@ -11,6 +11,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import EpisodicMemory, Services, STLTMemory, configure, open_run
 from mesa_memory.errors import UnknownMemory
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.examples.trust_market.model import TrustMarket
 from mesa_memory.experiments import placebo
 from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.memories.placebo import FILLER, KINDS, of_length
@@ -190,3 +191,41 @@ def test_a_text_is_cut_or_padded_to_a_number_of_tokens(tokens):
 def test_what_is_no_placebo_is_told(wrong, error, message):
     with pytest.raises(error, match=message):
         wrong()
+
+
+@pytest.fixture(scope="module")
+def prompts(tmp_path_factory):
+    """1,000 texts of memories from each of two worlds, with a memory that was shown them."""
+    folder, found = tmp_path_factory.mktemp("prompts"), {}
+    for name, make in (
+        ("rumor", lambda file: RumorModel(20, "stlt", rng=1, record=file)),
+        ("market", lambda file: TrustMarket(n_agents=20, side=5, rng=1, record=file)),
+    ):
+        file, texts = folder / f"{name}.sqlite", []
+        model = make(file)
+        while len(texts) < 1000:
+            for _ in range(8):
+                model.step()
+            Services.of(model).flush()
+            texts = [row[3] for row in shown(file) if row[3].strip()]
+        Services.of(model).recorder.close()
+        found[name] = next(iter(model.agents)).memory, texts[-1000:]
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["rumor", "market"])
+@pytest.mark.parametrize("counted_for", [None, "openai/gpt-4o", "openai/gpt-4"])
+def test_a_thousand_prompts_keep_their_tokens(prompts, world, counted_for):
+    memory, texts = prompts[world]
+    kinds, off = list(KINDS.values()), []
+
+    def count(text):
+        return count_tokens(text, counted_for)
+
+    for number, text in enumerate(texts):
+        changed = kinds[number % len(kinds)](memory, "memory", text)
+        tokens = count(text)
+        off.append(abs(count(of_length(changed, tokens, count)) - tokens) / tokens)
+    assert max(off) <= 0.05
+    assert sum(each <= 0.02 for each in off) >= 950
