@@ -32,6 +32,7 @@ from mesa_memory import (
 )
 from mesa_memory.errors import HostChanged
 from mesa_memory.llm import ToolCall
+from mesa_memory.memories.registry import OUR_MEMORIES, find
 from tests.support.classes import EVERY
 from tests.support.openai_server import OpenAIServer
 
@@ -125,6 +126,16 @@ def test_each_request_to_plan_shows_the_memory_once(memory, reasoning):
     planning, carrying_out = turns
     assert count(planning, shown) == 1
     assert count(carrying_out) == 0
+
+
+@pytest.mark.parametrize("memory", list(OUR_MEMORIES))
+def test_a_request_to_act_shows_the_placebo_alone(memory):
+    agent, turns = person(find(f"placebo:neutral:{memory}"))
+    arrange_prompts(agent)
+    shown = held_text(agent)
+    assert agent.act("Do something.").result == "waved 2 times at 1"
+    assert "SECRET" not in shown and count(turns[0]) == 0
+    assert count(turns[0], shown) == 1
 
 
 def test_a_prompt_that_shows_the_memory_already_is_left_alone():
