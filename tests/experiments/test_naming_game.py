@@ -15,6 +15,7 @@ from mesa_memory.examples.naming_game.networks import (
     network,
 )
 from mesa_memory.llm.doubles.policy import PolicyInput
+from tests.support.openai_server import OpenAIServer
 
 #: the extreme value among all 4,060 connected networks of 16 nodes with degree 3
 EXTREMES = {
@@ -111,6 +112,19 @@ def test_a_game_ends_when_nothing_can_change_any_more():
     for _ in range(10):
         game.step()
     assert (game.names, game.settled) == (1, last)
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"), [("I say *Kumo*.", 1), ("No idea.", 7)], ids=["a name", "none"]
+)
+def test_a_language_model_plays_from_the_same_prompts(answer, names, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    with OpenAIServer(lambda received: answer) as server:
+        game = NamingGame(llm="openai/test", api_base=server.base, rng=1)
+        game.step()
+        asked = [received.prompt for received in server.log]
+    assert game.names == names
+    assert all(name in prompt for prompt in asked for name in decision.NAMES)
 
 
 @pytest.mark.slow
