@@ -1,0 +1,1 @@
+"""A repeated dilemma between two players: does a longer memory end cooperation?"""

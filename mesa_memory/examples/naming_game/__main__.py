@@ -1,0 +1,83 @@
+"""All runs of the naming game, 432 by default, and what memory does in each network.
+
+    python -m mesa_memory.examples.naming_game
+    python -m mesa_memory.examples.naming_game --seeds 10 --store naming.sqlite
+
+With ``--store`` the runs are kept: the command again prints the table without new runs.
+"""
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+
+from mesa_memory.errors import StudyError
+from mesa_memory.examples.naming_game.model import NamingGame
+from mesa_memory.examples.naming_game.networks import NETWORKS
+from mesa_memory.experiments import Study
+from mesa_memory.inference.comparison import compare
+
+DEPTHS = (2, 5, 10)
+SEEDS = 18
+ROUNDS = 100
+OUTCOMES = ("settled", "names", "share", "agreed")
+
+
+def study(
+    store: Path,
+    networks: Iterable[str] = NETWORKS,
+    depths: Iterable[int] = DEPTHS,
+    seeds: int = SEEDS,
+) -> Study:
+    """The study: each network with each depth of memory, on the same seeds."""
+    return Study(
+        NamingGame,
+        {"network": list(networks), "depth": list(depths)},
+        seeds=range(seeds),
+        steps=ROUNDS,
+        outcomes={name: name for name in OUTCOMES},
+        store=store,
+        record=False,
+    )
+
+
+def effects(runs: pd.DataFrame, outcome: str = "settled") -> pd.DataFrame:
+    """A row for each network and depth: the difference from the shortest memory.
+
+    Args:
+        runs: see ``Results.runs``.
+        outcome: one of ``OUTCOMES``.
+    """
+    tables = []
+    for network, part in runs.groupby("network", sort=False):
+        found = compare(part, "depth", outcome=outcome, base=DEPTHS[0]).table()
+        means = part.groupby("depth")[["names", "share", "agreed"]].mean()
+        found = found.merge(means, left_on="arm", right_index=True)
+        tables.append(found.assign(network=network).sort_values("arm"))
+    columns = ["network", "arm", "mean", "difference", "low", "high", "p", "p_holm"]
+    return pd.concat(tables)[[*columns, "names", "share", "agreed"]]
+
+
+def main() -> None:
+    """Makes the runs and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--processes", type=int, help="default: one per processor")
+    parser.add_argument("--store", type=Path, help="SQLite file that keeps the runs")
+    given = parser.parse_args()
+    with TemporaryDirectory(prefix="mesa-memory-") as folder:
+        made = study(given.store or Path(folder) / "naming.sqlite", seeds=given.seeds)
+        status = made.run(given.processes)
+        if status.failed:
+            raise StudyError(str(status))
+        table = effects(made.results().runs)
+    print(
+        f"Rounds until the number of names stands still, of {ROUNDS}; depth 2 is the base"
+    )
+    print(table.round(4).to_string(index=False, na_rep=""))
+
+
+if __name__ == "__main__":
+    main()
