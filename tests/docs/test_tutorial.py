@@ -33,6 +33,7 @@ def run(command, folder):
     )
     # As the tutorial says of diff.
     usual = (0, 1) if command.startswith("mesa-memory diff") else (0,)
+    assert "leaked" not in ran.stderr, ran.stderr
     assert ran.returncode in usual, f"{command}\n{ran.stdout}\n{ran.stderr}"
     return ran.stdout
 
@@ -63,4 +64,10 @@ def test_the_tutorial_leads_from_an_empty_folder_to_a_comparison(tmp_path):
     with open_run(tmp_path / "run.sqlite") as found:
         assert found.steps == [float(day) for day in range(1, 13)]
     assert (tmp_path / "report.html").stat().st_size > 20_000
-    assert printed["mesa-memory inspect runs.sqlite"].count("village.Village") == 11
+    status = printed["mesa-memory study status compare.py"]
+    assert "finished     20" in status and "records recalled" in status
+    assert (tmp_path / "study.html").stat().st_size > 20_000
+    # The study takes at most 15 lines of code after the model.
+    text = (tmp_path / "compare.py").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.strip()]
+    assert len([line for line in lines if '"""' not in line]) <= 15

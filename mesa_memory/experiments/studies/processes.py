@@ -15,6 +15,7 @@ from itertools import count
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
+from threading import RLock
 from typing import Any
 
 from mesa_memory.core.validate import checked_int
@@ -223,6 +224,10 @@ class _Worker:
 
 def serve(connection: Connection) -> None:
     """Makes the runs that a worker is given, until it is told to stop."""
+    from tqdm import tqdm
+
+    # Its own lock is a semaphore of the system, which a killed worker leaves behind.
+    tqdm.set_lock(RLock())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the study says when to stop
     if hasattr(signal, "pthread_sigmask"):  # blocked until here, see _block_sigint
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
