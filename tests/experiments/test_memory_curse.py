@@ -63,15 +63,19 @@ def test_the_recording_of_a_study_is_replayed_run_by_run(tmp_path, monkeypatch, 
     options += ["--seeds", "2", "--rounds", "6"]
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     with OpenAIServer(moody) as server:
-        options += ["--api-base", server.base]
+        monkeypatch.setenv("OPENAI_API_BASE", server.base)
         main(options)
         asked = len(server.log)
     monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.delenv("OPENAI_API_BASE")
     main(options)
     told = capsys.readouterr().out
     assert asked == 2 * 6 * 2 * len(OWN)
     assert told.count("6 of 6 recorded runs have the same cooperation") == 2
     assert NO_RECORDING not in told
+    monkeypatch.setattr(decision, "SYSTEM", "Be kind.")
+    with pytest.raises(ReplayMismatch, match=r"Be kind\."):
+        main(options)
 
 
 def test_without_a_recording_the_example_says_so(capsys):

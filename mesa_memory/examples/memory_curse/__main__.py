@@ -24,16 +24,12 @@ NO_RECORDING = (
 
 
 def study(
-    store: Path,
-    llm: str = "offline",
-    api_base: str | None = None,
-    seeds: int = SEEDS,
-    rounds: int = ROUNDS,
+    store: Path, llm: str = "offline", seeds: int = SEEDS, rounds: int = ROUNDS
 ) -> Study:
     """The study: each memory on the same seeds."""
     return Study(
         MemoryCurse,
-        {"memory": list(OWN), "llm": llm, "api_base": api_base},
+        {"memory": list(OWN), "llm": llm},
         seeds=range(seeds),
         steps=rounds,
         outcomes={"cooperation": "cooperation"},
@@ -66,16 +62,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--recording", type=Path, help="SQLite file of recorded runs")
     parser.add_argument("--llm", default="offline", help="provider/model")
-    parser.add_argument("--api-base", help="address of the provider")
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--processes", type=int, help="default: none but this one")
     given = parser.parse_args(arguments)
     with TemporaryDirectory(prefix="mesa-memory-") as folder:
         store = given.recording or Path(folder) / "curse.sqlite"
-        made = study(store, given.llm, given.api_base, given.seeds, given.rounds)
-        status = made.run(given.processes or "serial")
-        if status.failed:
+        made = study(store, given.llm, given.seeds, given.rounds)
+        if made.missing:  # a complete recording may be of an older version
+            made.run(given.processes or "serial")
+        if (status := made.status()).failed:
             raise StudyError(str(status))
         print(made.compare("memory", base="window_2", outcome="cooperation"))
         print(_replays(made) if given.recording else NO_RECORDING)
