@@ -10,7 +10,7 @@ import click
 from mesa_memory import __version__
 from mesa_memory.cli import options, town
 from mesa_memory.cli.attribute import attribute
-from mesa_memory.cli.console import one_line_errors, plain_console
+from mesa_memory.cli.console import Commands, plain_console
 from mesa_memory.cli.cost import cost
 from mesa_memory.cli.dashboard import dashboard
 from mesa_memory.cli.demo import demo
@@ -27,7 +27,7 @@ from mesa_memory.examples import EXAMPLES
 from mesa_memory.examples.rumor import MEMORIES
 
 
-@click.group("mesa-memory")
+@click.group("mesa-memory", cls=Commands)
 @click.version_option(__version__, prog_name="mesa-memory")
 def main() -> None:
     """Memory for the agents of Mesa-LLM simulations."""
@@ -84,23 +84,22 @@ def batch(
     """
     console = plain_console()
     say_loading()
-    with one_line_errors():
-        from mesa_memory.examples.rumor import batch as sweep
-        from mesa_memory.examples.rumor.model import RumorModel
+    from mesa_memory.examples.rumor import batch as sweep
+    from mesa_memory.examples.rumor.model import RumorModel
 
-        # What cannot work is found here, and not in every process after minutes.
-        out.mkdir(parents=True, exist_ok=True)
-        names = list(dict.fromkeys(name.strip() for name in memories.split(",")))
-        options.importable(Path())
-        for memory in names:
-            RumorModel(3, memory, llm, api_base=api_base)
-        frame = sweep.run(
-            names, seeds, steps, agents, llm=llm, api_base=api_base, processes=processes
-        )
-        written = sweep.write(frame, out)
-        town.compare(sweep.summary(frame), agents, Output())
-        for path in written:
-            console.print(f"Wrote {path}", soft_wrap=True)
+    # What cannot work is found here, and not in every process after minutes.
+    out.mkdir(parents=True, exist_ok=True)
+    names = list(dict.fromkeys(name.strip() for name in memories.split(",")))
+    options.importable(Path())
+    for memory in names:
+        RumorModel(3, memory, llm, api_base=api_base)
+    frame = sweep.run(
+        names, seeds, steps, agents, llm=llm, api_base=api_base, processes=processes
+    )
+    written = sweep.write(frame, out)
+    town.compare(sweep.summary(frame), agents, Output())
+    for path in written:
+        console.print(f"Wrote {path}", soft_wrap=True)
 
 
 for _command in (

@@ -3,7 +3,7 @@
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import one_line_errors, plain_console, run_argument
+from mesa_memory.cli.console import plain_console, run_argument
 from mesa_memory.cli.estimate import model_named
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import say_loading
@@ -31,31 +31,27 @@ def attribute(
     outcome: str,
     screen: int,
     confirm: int,
-    limit: int | None,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Erases memories of a recorded run in turn, to see on which its outcome hangs.
 
     RUN is the path or address of a store; #3 after it is its third run. The run stays as
     it is. Copies of it go on from the step; what they ask of language models is paid.
     """
-    output = Output(as_json, limit)
-    with one_line_errors(2):
-        say_loading()
-        from mesa_memory.experiments.attribution import attribute as find
-        from mesa_memory.runs import open_run
-        from mesa_memory.stores.open import split_run
+    say_loading()
+    from mesa_memory.experiments.attribution import attribute as find
+    from mesa_memory.runs import open_run
+    from mesa_memory.stores.open import split_run
 
-        location, chosen = split_run(run)
-        with open_run(location, chosen) as recorded:
-            number = recorded.id
-        found = find(
-            model_named(model), location, run=number, step=step, steps=steps,
-            outcome=model_named(outcome), screen=screen, confirm=confirm,
-        )  # fmt: skip
-        if not as_json:
-            plain_console().print(str(found), soft_wrap=True)
-        names = ("what", "who", "single", "effect", "low", "high", "p_holm", "stays")
-        rows = rows_of(found.table())
-        output.table("effects", "Without it", {name: name for name in names}, rows)
-    output.end()
+    location, chosen = split_run(run)
+    with open_run(location, chosen) as recorded:
+        number = recorded.id
+    found = find(
+        model_named(model), location, run=number, step=step, steps=steps,
+        outcome=model_named(outcome), screen=screen, confirm=confirm,
+    )  # fmt: skip
+    if not output.as_json:
+        plain_console().print(str(found), soft_wrap=True)
+    names = ("what", "who", "single", "effect", "low", "high", "p_holm", "stays")
+    rows = rows_of(found.table())
+    output.table("effects", "Without it", {name: name for name in names}, rows)

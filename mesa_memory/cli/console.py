@@ -14,8 +14,8 @@ from mesa_memory.errors import MesaMemoryError
 if TYPE_CHECKING:
     from mesa_memory.runs import Run
 
-#: exit code after Ctrl-C, as of a shell
-INTERRUPTED = 130
+#: exit codes: after a mistake, as of click (1 is an answer of ``diff``); after Ctrl-C
+MISTAKEN, INTERRUPTED = 2, 130
 #: longest text in a table
 CELL_CHARS = 300
 
@@ -31,12 +31,12 @@ def plain_console() -> Any:
 
 
 @contextmanager
-def one_line_errors(code: int = 1) -> Iterator[None]:
-    """Ends the command in one line and this exit code after a user's mistake."""
+def one_line_errors() -> Iterator[None]:
+    """Ends the command in one line and exit code 2 after a user's mistake."""
     try:
         yield
     except (ValueError, OSError, MesaMemoryError) as error:
-        raise _Ended(one_line(scrub(str(error))), code) from cause(error)
+        raise _Ended(one_line(scrub(str(error))), MISTAKEN) from cause(error)
     except KeyboardInterrupt as stop:
         text = "interrupted; the finished steps of recorded runs are kept"
         raise _Ended(text, INTERRUPTED) from stop
@@ -50,23 +50,26 @@ class _Ended(click.ClickException):
         self.exit_code = code  # type: ignore[misc]  # click declares it for the class
 
 
+class Commands(click.Group):
+    """Commands that end in one line after a user's mistake."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """See ``click.Group``."""
+        with one_line_errors():
+            return super().invoke(ctx)
+
+
 def run_argument(name: str = "run", metavar: str = "RUN") -> Callable:
     """The argument for a run: a path or address, and ``#`` with its number."""
     return click.argument(name, metavar=metavar)
 
 
-@contextmanager
-def opened(given: str) -> Iterator["Run"]:
-    """The run at ``path``, ``path#3`` or ``path#name``.
+def opened(given: str) -> "Run":
+    """The run at ``path``, ``path#3`` or ``path#name``."""
+    from mesa_memory.runs import open_run
+    from mesa_memory.stores.open import split_run
 
-    Faults end in one line and exit code 2, as 1 is an answer of ``diff``.
-    """
-    with one_line_errors(2):
-        from mesa_memory.runs import open_run
-        from mesa_memory.stores.open import split_run
-
-        with open_run(*split_run(given)) as run:
-            yield run
+    return open_run(*split_run(given))
 
 
 def cell(value: Any, width: int = CELL_CHARS) -> str:

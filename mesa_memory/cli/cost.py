@@ -32,18 +32,17 @@ _WHERE_KNOWN = ("tokens_cached", "cached_calls")
     help="What to sum by; may be given several times.",
 )
 @printed
-def cost(run: str, by: tuple[str, ...], limit: int | None, as_json: bool) -> None:
+def cost(run: str, by: tuple[str, ...], output: Output) -> None:
     """Sums calls, tokens and money of a recorded run.
 
     RUN is the path or address of a store; #3 after it is its third run.
     """
-    output = Output(as_json, limit)
     with opened(run) as found:
         names = list(dict.fromkeys(by))
         rows = found.cost(names, as_records=True)
         total = found.cost((), as_records=True)[0]
         total |= dict.fromkeys(names) | {names[0]: "total"}
-        if not as_json:
+        if not output.as_json:
             rows, total = [_shown(row) for row in rows], _shown(total)
         called = found.names if "agent" in names else {}
         for row in rows:
@@ -53,7 +52,6 @@ def cost(run: str, by: tuple[str, ...], limit: int | None, as_json: bool) -> Non
         sums = {name: label for name, label in _SUMS.items() if name not in absent}
         columns = {name: name for name in names} | sums
         output.table("cost", f"Cost of run {found.id}", columns, [*rows, total])
-    output.end()
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import one_line_errors
 
 
 @click.command()
@@ -14,14 +13,13 @@ def dashboard(runs: tuple[str, ...], host: str, port: int, open_page: bool) -> N
 
     RUN is the path or address of a store; #3 after it is its third run.
     """
-    with one_line_errors(2):
-        from mesa_memory.stores.open import split_run
-        from mesa_memory.viz import explorer
-        from mesa_memory.viz.serving import server
+    from mesa_memory.stores.open import split_run
+    from mesa_memory.viz import explorer
+    from mesa_memory.viz.serving import server
 
-        feeds = explorer.open_feeds([split_run(run) for run in runs])
-        try:
-            explorer.serve(feeds, server.listen(host, port), open_page)
-        finally:
-            for feed in feeds:
-                feed.close()
+    feeds = explorer.open_feeds([split_run(run) for run in runs])
+    try:
+        explorer.serve(feeds, server.listen(host, port), open_page)
+    finally:
+        for feed in feeds:
+            feed.close()

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import one_line_errors
 from mesa_memory.cli.output import Output
 from mesa_memory.cli.progress import counted_to, say, say_loading
 from mesa_memory.cli.town import show
@@ -68,11 +67,10 @@ def demo(
     then = "prints who remembers what" if headless else "shows it in the browser"
     say_loading()
     say(INTRODUCTION.format(agents=town["agents"], steps=steps, then=then))
-    with one_line_errors():
-        if headless:
-            _print(steps, name, **town)
-        else:
-            _serve(host, port, open_page, steps, name, **town)
+    if headless:
+        _print(steps, name, **town)
+    else:
+        _serve(host, port, open_page, steps, name, **town)
 
 
 def _print(steps: int, name: str | None, **town: Any) -> None:

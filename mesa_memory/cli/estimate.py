@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import one_line_errors
 from mesa_memory.cli.output import Output, dollars, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
 
@@ -64,49 +63,45 @@ def estimate(
     models: tuple[str, ...],
     tiers: tuple[str, ...],
     cached: float | None,
-    limit: int | None,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Estimates calls, tokens and money of runs of a model, without any of them.
 
     Short runs without a language model count what would be asked. MODEL is an example
     or a class of your own as MODULE:CLASS.
     """
-    output = Output(as_json, limit)
-    with one_line_errors(2):
-        say_loading()
-        from mesa_memory.experiments.estimates.forecast import estimate as forecast
+    say_loading()
+    from mesa_memory.experiments.estimates.forecast import estimate as forecast
 
-        model_class = model_named(model)
-        parameters = parameters_of(given)
-        names = [n.strip() for n in memories.split(",")] if memories else [None]
-        costs, purposes = [], []
-        for name in names:
-            own = parameters if name is None else parameters | {"memory": name}
-            with counted_to(f"Pilots of {name}" if name else "Pilots") as progress:
-                told = forecast(
-                    model_class,
-                    own,
-                    llm=list(models) or ["openai/gpt-5-mini"],
-                    tiers=["", *tiers],
-                    steps=steps,
-                    runs=seeds,
-                    agents=agents,
-                    cached=cached,
-                    progress=progress,
-                )
-            named = {} if name is None else {"memory": name}
-            costs += [named | row for row in told.costs(as_records=True)]
-            purposes += [named | row for row in told.purposes(as_records=True)]
-        if not as_json:
-            costs = [shown(row) for row in costs]
-            purposes = [row | {"calls": round(row["calls"])} for row in purposes]
-        titles = "Requests by purpose", "Estimated cost (range of two pilots)"
-        output.table("purposes", titles[0], columns_of(PURPOSES, purposes), purposes)
-        output.table("costs", titles[1], columns_of(COSTS, costs), costs)
-        if not as_json and any(row["cost"] == "unknown" for row in costs):
-            say("A cost is unknown if litellm's price list does not have the model.")
-    output.end()
+    model_class = model_named(model)
+    parameters = parameters_of(given)
+    names = [n.strip() for n in memories.split(",")] if memories else [None]
+    costs, purposes = [], []
+    for name in names:
+        own = parameters if name is None else parameters | {"memory": name}
+        with counted_to(f"Pilots of {name}" if name else "Pilots") as progress:
+            told = forecast(
+                model_class,
+                own,
+                llm=list(models) or ["openai/gpt-5-mini"],
+                tiers=["", *tiers],
+                steps=steps,
+                runs=seeds,
+                agents=agents,
+                cached=cached,
+                progress=progress,
+            )
+        named = {} if name is None else {"memory": name}
+        costs += [named | row for row in told.costs(as_records=True)]
+        purposes += [named | row for row in told.purposes(as_records=True)]
+    if not output.as_json:
+        costs = [shown(row) for row in costs]
+        purposes = [row | {"calls": round(row["calls"])} for row in purposes]
+    titles = "Requests by purpose", "Estimated cost (range of two pilots)"
+    output.table("purposes", titles[0], columns_of(PURPOSES, purposes), purposes)
+    output.table("costs", titles[1], columns_of(COSTS, costs), costs)
+    if not output.as_json and any(row["cost"] == "unknown" for row in costs):
+        say("A cost is unknown if litellm's price list does not have the model.")
 
 
 def columns_of(

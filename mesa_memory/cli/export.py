@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from mesa_memory.cli.console import one_line_errors, opened, plain_console, run_argument
+from mesa_memory.cli.console import opened, plain_console, run_argument
 
 
 @click.command()
@@ -45,7 +45,6 @@ def copy(store: str, target: str) -> None:
     steps are often not in the file itself, but in files beside it.
     """
     console = plain_console()
-    with one_line_errors(2):
-        from mesa_memory.stores.copying import copy_file
+    from mesa_memory.stores.copying import copy_file
 
-        console.print(f"Wrote {copy_file(store, target)}", soft_wrap=True)
+    console.print(f"Wrote {copy_file(store, target)}", soft_wrap=True)

@@ -50,14 +50,12 @@ def inspect(
     step: float | None,
     layer: str | None,
     record: str | None,
-    limit: int | None,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Shows a recorded run: an overview with the other runs, a memory, or a record.
 
     RUN is the path or address of a store; #3 after it is its third run.
     """
-    output = Output(as_json, limit)
     with opened(run) as found:
         if record is not None:
             _record(found, record, output)
@@ -66,17 +64,15 @@ def inspect(
         elif step is not None or layer is not None:
             raise ValueError("--step and --layer need --agent")
         else:
-            _overview(found, output, as_json)
-    output.end()
+            _overview(found, output)
 
 
-def _overview(run: "Run", output: Output, as_json: bool) -> None:
+def _overview(run: "Run", output: Output) -> None:
     rows = run.runs(as_records=True)
     output.fields("run", next(row for row in rows if row["id"] == run.id))
-    if as_json or len(rows) > 1:
-        output.table(
-            "runs", "Runs of this store", _RUNS, rows if as_json else _apart(rows)
-        )
+    if output.as_json or len(rows) > 1:
+        told = rows if output.as_json else _apart(rows)
+        output.table("runs", "Runs of this store", _RUNS, told)
     agents = run.agents(as_records=True)
     has_names = any(row["name"] for row in agents)
     shown = {k: head for k, head in _AGENTS.items() if has_names or k != "name"}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from typing import Any
 
 import click
@@ -16,7 +17,14 @@ NARROW_CHARS = 100
 
 
 def printed(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a command that prints tables: ``as_json`` and ``limit``."""
+    """The options of a command that prints tables; it gets an ``output``."""
+
+    @wraps(command)
+    def printing(as_json: bool, limit: int | None, **given: Any) -> None:
+        output = Output(as_json, limit)
+        command(output=output, **given)
+        output.end()
+
     limit = click.option(
         "--limit",
         type=click.IntRange(min=0),
@@ -26,7 +34,7 @@ def printed(command: Callable[..., Any]) -> Callable[..., Any]:
     as_json = click.option(
         "--json", "as_json", is_flag=True, help="Print one JSON object, for programs."
     )
-    return as_json(limit(command))
+    return as_json(limit(printing))
 
 
 class Output:
@@ -36,10 +44,13 @@ class Output:
         as_json: collect; ``end`` prints the object.
         limit: most rows of each table; 0 is all, None is ``DEFAULT_ROWS`` for people and all
             for programs.
+
+    Attributes:
+        as_json: as given.
     """
 
     def __init__(self, as_json: bool = False, limit: int | None = None) -> None:
-        self._console, self._json = plain_console(), as_json
+        self._console, self.as_json = plain_console(), as_json
         self._limit = (0 if as_json else DEFAULT_ROWS) if limit is None else limit
         self._collected: dict[str, Any] = {}
 
@@ -61,7 +72,7 @@ class Output:
         from rich.console import Console
 
         shown = rows[: self._limit or None]
-        if self._json:
+        if self.as_json:
             self._collected[key] = [dict(row) for row in shown]
             return
         if len(shown) < len(rows):
@@ -77,7 +88,7 @@ class Output:
 
     def fields(self, key: str, values: Mapping[str, Any]) -> None:
         """Named values, one a line; empty ones are left out for people."""
-        if self._json:
+        if self.as_json:
             self._collected[key] = dict(values)
             return
         for name, value in values.items():
@@ -87,7 +98,7 @@ class Output:
 
     def text(self, key: str, heading: str, text: str) -> None:
         """A text of several lines, as it is."""
-        if self._json:
+        if self.as_json:
             self._collected[key] = text
             return
         self._console.print(heading)
@@ -102,15 +113,15 @@ class Output:
         drawn: Callable[[Sequence[Any]], Any],
     ) -> None:
         """A tree for people, as ``drawn`` makes it of the rows; for programs the rows."""
-        if self._json:
+        if self.as_json:
             self._collected[key] = list(rows)
             return
         self._console.print(heading)
         self._console.print(drawn(rows))
 
     def end(self) -> None:
-        """Prints the JSON object, if that was asked for."""
-        if self._json:
+        """Prints the JSON object, if that was asked for and there is one."""
+        if self._collected:
             text = json.dumps(
                 self._collected, ensure_ascii=False, default=str, indent=1
             )

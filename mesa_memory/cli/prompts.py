@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from mesa_memory.cli.console import one_line_errors, plain_console
+from mesa_memory.cli.console import plain_console
 
 
 @click.command()
@@ -28,8 +28,7 @@ def prompts(task: str | None, language: str, folder: str | None, source: bool) -
     from mesa_memory.core.wording import Wording
 
     console = plain_console()
-    with one_line_errors(2):
-        wording = Wording(language, folder)
+    wording = Wording(language, folder)
     known = wording.files if source else examples()
     if task is not None and task not in known:
         names = ", ".join(known)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import one_line_errors, plain_console
+from mesa_memory.cli.console import plain_console
 from mesa_memory.cli.estimate import COSTS, columns_of, shown
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
@@ -46,38 +46,27 @@ def study() -> None:
     help="Go on although code, prompts, configuration or versions have changed.",
 )
 @printed
-def run(
-    file: str,
-    processes: int | None,
-    accept_drift: bool,
-    limit: int | None,
-    as_json: bool,
-) -> None:
+def run(file: str, processes: int | None, accept_drift: bool, output: Output) -> None:
     """Makes the runs that are missing.
 
     Finished ones are not made again. The exit code is 1 if a run failed.
     """
-    output = Output(as_json, limit)
-    with one_line_errors(2):
-        found = read_study(file)
-        executor = "serial" if processes == 1 else processes
-        status = found.run(executor, accept_drift=accept_drift)
-        _tell(output, found, status)
-    output.end()
+    found = read_study(file)
+    executor = "serial" if processes == 1 else processes
+    status = found.run(executor, accept_drift=accept_drift)
+    _tell(output, found, status)
     if status.failed:
+        output.end()
         sys.exit(1)
 
 
 @study.command()
 @file_argument
 @printed
-def status(file: str, limit: int | None, as_json: bool) -> None:
+def status(file: str, output: Output) -> None:
     """Says how many runs are finished, missing and failed, and what memories made."""
-    output = Output(as_json, limit)
-    with one_line_errors(2):
-        found = read_study(file)
-        _tell(output, found, found.status())
-    output.end()
+    found = read_study(file)
+    _tell(output, found, found.status())
 
 
 @study.command()
@@ -95,20 +84,15 @@ def status(file: str, limit: int | None, as_json: bool) -> None:
     help="Write it into this CSV file instead.",
 )
 @printed
-def results(
-    file: str, table: str, out: Path | None, limit: int | None, as_json: bool
-) -> None:
+def results(file: str, table: str, out: Path | None, output: Output) -> None:
     """Prints the results so far, or writes them as CSV."""
-    output = Output(as_json, limit)
-    with one_line_errors(2):
-        frame = getattr(read_study(file).results(), table)
-        if out is not None:
-            write_csv(frame, out)
-            plain_console().print(f"Wrote {out}", soft_wrap=True)
-            return
-        columns = {name: name for name in map(str, frame.columns)}
-        output.table(table, f"{table} of {file}", columns, rows_of(frame))
-    output.end()
+    frame = getattr(read_study(file).results(), table)
+    if out is not None:
+        write_csv(frame, out)
+        plain_console().print(f"Wrote {out}", soft_wrap=True)
+        return
+    columns = {name: name for name in map(str, frame.columns)}
+    output.table(table, f"{table} of {file}", columns, rows_of(frame))
 
 
 @study.command()
@@ -120,37 +104,33 @@ def estimate(
     models: tuple[str, ...],
     tiers: tuple[str, ...],
     cached: float | None,
-    limit: int | None,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Estimates the cost of the missing runs, before anything is paid."""
-    output = Output(as_json, limit)
-    with one_line_errors(2):
-        found = read_study(file)
-        with counted_to("Pilots") as progress:
-            told = found.estimate(
-                list(models), tiers=["", *tiers], cached=cached, progress=progress
-            )
-        if not told.arms:
-            say("Nothing is missing: all runs of the study are finished.")
-        arms, totals = (
-            of(as_records=True) if as_json else list(map(shown, of(as_records=True)))
-            for of in (told.costs, told.totals)
+    found = read_study(file)
+    with counted_to("Pilots") as progress:
+        told = found.estimate(
+            list(models), tiers=["", *tiers], cached=cached, progress=progress
         )
-        if not as_json and told.arms and not totals:
-            say("No model is priced: name one with --llm, such as openai/gpt-5-mini.")
-            arms = [
-                dict(arm.labels) | {"runs": arm.runs, "calls": round(arm.calls.value)}
-                for arm in told.arms
-            ]
-        for key, title, rows in (
-            ("arms", f"Arms of {found.name} (range of two pilots)", arms),
-            ("totals", "All missing runs", totals),
-        ):
-            if rows or as_json:
-                names = {n: COSTS.get(n, n) for n in (rows[0] if rows else ())}
-                output.table(key, title, columns_of(names, rows), rows)
-    output.end()
+    if not told.arms:
+        say("Nothing is missing: all runs of the study are finished.")
+    arms, totals = (
+        of(as_records=True) if output.as_json else list(map(shown, of(as_records=True)))
+        for of in (told.costs, told.totals)
+    )
+    if not output.as_json and told.arms and not totals:
+        say("No model is priced: name one with --llm, such as openai/gpt-5-mini.")
+        arms = [
+            dict(arm.labels) | {"runs": arm.runs, "calls": round(arm.calls.value)}
+            for arm in told.arms
+        ]
+    for key, title, rows in (
+        ("arms", f"Arms of {found.name} (range of two pilots)", arms),
+        ("totals", "All missing runs", totals),
+    ):
+        if rows or output.as_json:
+            names = {n: COSTS.get(n, n) for n in (rows[0] if rows else ())}
+            output.table(key, title, columns_of(names, rows), rows)
 
 
 def compared(command: Any) -> Any:
@@ -178,21 +158,16 @@ def compared(command: Any) -> Any:
     help="Draw a line for each seed into this picture file.",
 )
 @printed
-def compare(
-    file: str, plot: Path | None, limit: int | None, as_json: bool, **given: Any
-) -> None:
+def compare(file: str, plot: Path | None, output: Output, **given: Any) -> None:
     """Compares the arms with one of them, by paired differences on seeds."""
-    output = Output(as_json, limit)
-    with one_line_errors(2):
-        found = _comparison(file, given)
-        if plot is not None:
-            found.plot(plot)
-        if as_json:
-            output.table("arms", "", {}, rows_of(found.table()))
-            output.text("text", "", str(found))
-            output.end()
-        else:
-            plain_console().print(str(found), soft_wrap=True)
+    found = _comparison(file, given)
+    if plot is not None:
+        found.plot(plot)
+    if output.as_json:
+        output.table("arms", "", {}, rows_of(found.table()))
+        output.text("text", "", str(found))
+    else:
+        plain_console().print(str(found), soft_wrap=True)
 
 
 @study.command()
@@ -212,15 +187,14 @@ def report(
     file: str, out: Path, audit: str | None, overwrite: bool, **given: Any
 ) -> None:
     """Writes the study as one HTML file: verdict, plot, cost, one decision, methods."""
-    with one_line_errors(2):
-        found = read_study(file)
-        given = _with_level(found, given)
-        audited = None
-        if audit is not None:
-            named = {name: given[name] for name in ("outcome", "base")}
-            audited = found.audit(audit, **named)
-        found.report(out, audit=audited, overwrite=overwrite, **given)
-        plain_console().print(f"Wrote {out}", soft_wrap=True)
+    found = read_study(file)
+    given = _with_level(found, given)
+    audited = None
+    if audit is not None:
+        named = {name: given[name] for name in ("outcome", "base")}
+        audited = found.audit(audit, **named)
+    found.report(out, audit=audited, overwrite=overwrite, **given)
+    plain_console().print(f"Wrote {out}", soft_wrap=True)
 
 
 @study.command()
@@ -235,19 +209,15 @@ def seeds(
     effect: float | None,
     power: float,
     half_width: float | None,
-    limit: int | None,
-    as_json: bool,
+    output: Output,
     **given: Any,
 ) -> None:
     """Says how many seeds the arms need, with the finished runs as the pilot."""
-    output = Output(as_json, limit)
-    with one_line_errors(2):
-        found = _comparison(file, given)
-        needed = found.seeds_for(effect=effect, power=power, half_width=half_width)
-        title = f"Seeds, by a pilot of {len(found.seeds)} seeds against {found.base}"
-        rows = [{"arm": arm, "seeds": number} for arm, number in needed.items()]
-        output.table("seeds", title, {"arm": "arm", "seeds": "seeds"}, rows)
-    output.end()
+    found = _comparison(file, given)
+    needed = found.seeds_for(effect=effect, power=power, half_width=half_width)
+    title = f"Seeds, by a pilot of {len(found.seeds)} seeds against {found.base}"
+    rows = [{"arm": arm, "seeds": number} for arm, number in needed.items()]
+    output.table("seeds", title, {"arm": "arm", "seeds": "seeds"}, rows)
 
 
 def _comparison(file: str, given: dict[str, Any]) -> "Comparison":
@@ -276,28 +246,25 @@ def audit(
     file: str, memory: str, outcome: str | None, base: str | None, processes: int | None
 ) -> None:
     """Runs one arm again in other wordings: does the outcome hang on the form?"""
-    with one_line_errors(2):
-        executor = "serial" if processes == 1 else processes
-        found = read_study(file).audit(
-            memory, outcome=outcome, base=base, executor=executor
-        )
-        plain_console().print(str(found), soft_wrap=True)
+    executor = "serial" if processes == 1 else processes
+    found = read_study(file).audit(
+        memory, outcome=outcome, base=base, executor=executor
+    )
+    plain_console().print(str(found), soft_wrap=True)
 
 
 @study.command()
 @file_argument
 def methods(file: str) -> None:
     """Prints the methods section: design, models, cost, versions, accepted changes."""
-    with one_line_errors(2):
-        plain_console().print(read_study(file).methods(), soft_wrap=True)
+    plain_console().print(read_study(file).methods(), soft_wrap=True)
 
 
 @study.command()
 @file_argument
 def checklist(file: str) -> None:
     """Prints the core items of GUIDE-LLM and the sections of ODD, in Markdown."""
-    with one_line_errors(2):
-        click.echo(read_study(file).checklist())
+    click.echo(read_study(file).checklist())
 
 
 @study.command()
@@ -312,9 +279,8 @@ def checklist(file: str) -> None:
 @click.option("--no-texts", is_flag=True, help="Leave out what agents and models said.")
 def archive(file: str, out: Path, no_texts: bool) -> None:
     """Writes the study as a sealed folder, with the hashes of all files."""
-    with one_line_errors(2):
-        place = read_study(file).archive(out, texts=not no_texts)
-        plain_console().print(f"Wrote {place}", soft_wrap=True)
+    place = read_study(file).archive(out, texts=not no_texts)
+    plain_console().print(f"Wrote {place}", soft_wrap=True)
 
 
 @study.command()
@@ -322,10 +288,9 @@ def archive(file: str, out: Path, no_texts: bool) -> None:
 def verify(folder: str) -> None:
     """Checks a folder that archive has written; the exit code is 1 if it was changed."""
     console = plain_console()
-    with one_line_errors(2):
-        from mesa_memory.experiments import verify as check
+    from mesa_memory.experiments import verify as check
 
-        changes = check(folder)
+    changes = check(folder)
     for change in changes or ["The folder is as it was sealed."]:
         console.print(change, soft_wrap=True)
     if changes:

@@ -24,10 +24,6 @@ class EmbeddingBatcher:
     def __init__(self) -> None:
         self._waiting: list[tuple[tuple[str, ...], asyncio.Future]] = []
 
-    def forked(self) -> None:
-        """In a child process: requests of the parent's agents are not waited for."""
-        self._waiting = []
-
     def add(self, texts: tuple[str, ...], embed: Embed) -> asyncio.Future:
         """A future of the texts' vectors."""
         loop = asyncio.get_running_loop()

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -10,7 +9,6 @@ from contextlib import contextmanager
 from contextvars import Context, copy_context
 from typing import Any
 
-from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.requests import Flow, Handler, arun, run
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import BadReply, EmbedderError, LLMError, MemoryStalled
@@ -41,9 +39,6 @@ def execution_of(name: str | None) -> str:
 
 #: a flow has asked for nothing more
 _ENDED = object()
-_works: weakref.WeakSet["CommitQueue"] = weakref.WeakSet()
-_forking = threading.Lock()
-_held: list["CommitQueue"] = []
 
 
 class CommitQueue:
@@ -80,8 +75,6 @@ class CommitQueue:
         self.max_failures = 10
         #: warns of something once in a run; set by who registers the work
         self.say_once: Callable[..., None] = logger.warning
-        with _forking:
-            _works.add(self)
 
     def put(self, batch: Any) -> None:
         """Queues a batch."""
@@ -228,26 +221,9 @@ class CommitQueue:
     def unfinished(self) -> list[Any]:
         """The batches that a copy of the memory has yet to settle, oldest first."""
         with self._guard, self._lock:
-            return self._broken_off() + list(self._batches)
-
-    def hold(self) -> None:
-        """Stops between two effects, so that the process can be forked."""
-        self._guard.acquire()
-        self._lock.acquire()
-
-    def go_on(self) -> None:
-        """Goes on after ``hold``."""
-        self._lock.release()
-        self._guard.release()
-
-    def forked(self) -> None:
-        """In a child process: repeats the unfinished work of the parent's thread."""
-        self._batches.extendleft(self._broken_off())
-        self._running, self._runner, self._ended = False, None, None
-
-    def _broken_off(self) -> list[Any]:
-        begun = self._begun
-        return [begun.again()] if self._running and begun is not None else []
+            begun = self._begun
+            again = [begun.again()] if self._running and begun is not None else []
+            return again + list(self._batches)
 
     def guarded(self, flow: Flow[None]) -> Flow[None]:
         """A flow that holds the guard whenever it is not waiting for an answer."""
@@ -302,33 +278,6 @@ class CommitQueue:
             error, self._error = self._error, None
         if error is not None:
             raise error
-
-
-def _before_fork() -> None:
-    _forking.acquire()
-    _held.extend(_works)
-    for work in _held:
-        work.hold()
-
-
-def _after_fork() -> None:
-    for work in _held:
-        work.go_on()
-    _held.clear()
-    _forking.release()
-
-
-def _after_fork_in_child() -> None:
-    for work in _held:
-        work.forked()
-    _after_fork()
-
-
-at_fork(
-    before=_before_fork,
-    after_in_parent=_after_fork,
-    after_in_child=_after_fork_in_child,
-)
 
 
 class _Guarded:

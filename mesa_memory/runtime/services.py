@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.records import Observer, RecordBus
 from mesa_memory.core.reply import Reply
@@ -382,19 +381,4 @@ def _flush_all() -> None:
             logger.exception("unfinished work of a memory failed at exit")
 
 
-def _after_fork_in_child() -> None:
-    """In a child process, the work of the parent's threads is not under way."""
-    _making.release()
-    for services in list(Services._of.values()):
-        services.shared.forked()
-        services._batcher.forked()
-        services.ledger.forked()
-        services._provider = None  # its connections and limits belong to the parent
-
-
 at_exit(_flush_all)
-at_fork(
-    before=_making.acquire,
-    after_in_parent=_making.release,
-    after_in_child=_after_fork_in_child,
-)

@@ -67,8 +67,3 @@ class SingleFlight:
             else:
                 future.set_result(self._known.get(key))
             return future
-
-    def forked(self) -> None:
-        """In a child process: the claims of the parent do not exist."""
-        self._lock = threading.Lock()
-        self._open = {}

@@ -167,7 +167,7 @@ def test_a_missing_key_ends_in_one_line(command, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY")
     result = call(*command, *SMALL, "--llm", "openai/gpt-4o-mini")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert error_line(result).startswith("Error: ")
     assert "OPENAI_API_KEY" in error_line(result)
     assert isinstance(result.exception, SystemExit)
@@ -176,20 +176,20 @@ def test_a_missing_key_ends_in_one_line(command, monkeypatch, tmp_path):
 @pytest.mark.parametrize("command", [DEMO, ("batch", "rumor")])
 def test_an_unknown_memory_ends_in_one_line(command):
     result = call(*command, *SMALL, "--memory", "x")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "'x': choose from short_term, stlt" in error_line(result)
 
 
 def test_a_model_without_provider_ends_in_one_line():
     result = call(*DEMO, *SMALL, "--llm", "gpt-4o")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert error_line(result).startswith("Error: Invalid model format 'gpt-4o'")
 
 
 def test_a_refused_request_ends_in_one_line():
     with OpenAIServer(behave=always(Behaviour.status(401, "no such key"))) as server:
         result = call(*DEMO, *SMALL, "--llm", "openai/some", "--api-base", server.base)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     said = r"Error: agent \d, step 1, reasoning: .*no such key"
     assert re.match(said, error_line(result))
 

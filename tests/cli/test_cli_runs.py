@@ -254,7 +254,7 @@ def test_the_runs_of_a_store_are_told_apart_by_what_differs(tmp_path):
 
 def test_a_name_without_a_record_is_refused():
     result = call("demo", "--headless", "--agents", 3, "--steps", 1, "--name", "x")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "--record" in result.stderr
 
 

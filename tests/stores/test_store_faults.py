@@ -61,11 +61,12 @@ def test_a_full_disk_is_said_and_all_steps_before_are_kept(disk):
     reader.close()
 
 
-def test_a_run_goes_on_after_room_was_made_on_the_disk(disk):
+def test_a_run_goes_on_after_room_was_made_on_the_disk(disk, monkeypatch):
+    monkeypatch.setattr("mesa_memory.stores.writer.MAX_BEHIND", 2)
     ballast = disk / "ballast"
     ballast.write_bytes(b"x" * 2**20)
     store = open_store(disk / "run.sqlite")
-    writer = Writer(store, store.begin(RunInfo("Town")), max_behind=2)
+    writer = Writer(store, store.begin(RunInfo("Town")))
     step = 0
     with pytest.raises(StoreFull):
         while step < 1000:

@@ -58,9 +58,10 @@ def test_batches_that_wait_are_written_together(troubled):
     assert len(troubled.asked) <= 5
 
 
-def test_putting_waits_only_when_too_many_batches_are_behind(troubled):
+def test_putting_waits_only_when_too_many_batches_are_behind(troubled, monkeypatch):
+    monkeypatch.setattr("mesa_memory.stores.writer.MAX_BEHIND", 3)
     troubled.open.clear()
-    writer = Writer(troubled, 1, max_behind=3)
+    writer = Writer(troubled, 1)
     for step in range(3):
         writer.put(Batch(step))
     fourth = threading.Thread(target=writer.put, args=(Batch(3),))
@@ -141,54 +142,8 @@ def test_an_error_that_is_no_store_error_is_not_swallowed(troubled):
         writer.flush()
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = open_store(tmp_path / "run.sqlite")
-    yield opened
-    opened.close()
-
-
-class Quick:
-    """A step of a fast simulation, on its way."""
-
-    def __init__(self, step, resumable=False):
-        self.step, self.resumable = step, resumable
-
-    def batch(self):
-        return Batch(self.step, checkpoint={"": {}} if self.resumable else None)
-
-
-def test_what_has_no_checkpoint_waits_for_what_has_one(store, monkeypatch):
-    monkeypatch.setattr("mesa_memory.stores.writer.FLUSH_INTERVAL_S", 0)
-    monkeypatch.setattr("mesa_memory.stores.writer.CHECKPOINT_DELAY_S", 3600)
-    run = store.begin(RunInfo("Town"))
-    writer = Writer(store, run)
-    assert writer.eager
-    for step in (1, 2):
-        writer.put(Quick(step))
-    time.sleep(0.05)
-    assert writer.behind == 2
-    writer.put(Quick(3, resumable=True))
-    until(lambda: not writer.behind)
-    assert [row["step"] for row in rows(store, "steps")] == [1, 2, 3]
-    writer.put(Quick(4))
-    writer.flush()
-    assert store.checkpoint(run)[0] == 3
-    writer.close()
-
-
-def test_what_has_no_checkpoint_does_not_wait_for_ever(store, monkeypatch):
-    monkeypatch.setattr("mesa_memory.stores.writer.CHECKPOINT_DELAY_S", 0.05)
-    writer = Writer(store, store.begin(RunInfo("Town")))
-    writer.put(Quick(1))
-    until(lambda: not writer.behind)
-    assert [row["step"] for row in rows(store, "steps")] == [1]
-    writer.close()
-
-
 def test_a_step_after_a_rest_is_written_at_once(troubled, monkeypatch):
     monkeypatch.setattr("mesa_memory.stores.writer.FLUSH_INTERVAL_S", 0.1)
-    monkeypatch.setattr("mesa_memory.stores.writer.CHECKPOINT_DELAY_S", 3600)
     writer = Writer(troubled, 1)
     for step in (1, 2, 3):
         writer.put(Batch(step))

@@ -157,7 +157,7 @@ def test_two_packages_with_one_name_are_named(installed):
 def test_the_command_says_the_same_in_a_line(installed):
     for command in (("batch", "rumor"), ("demo", "--headless")):
         result = call(*command, "--memory", "moodpackage:NoMemoryAtAll")
-        assert result.exit_code == 1
+        assert result.exit_code == 2
         assert "not a class of memory" in result.stderr
 
 

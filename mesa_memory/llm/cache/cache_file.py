@@ -6,13 +6,10 @@ warning says so, and values that cannot be read or written are computed again.
 
 import sqlite3
 import threading
-import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import ClassVar
 
-from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import CacheError
 
@@ -31,7 +28,7 @@ _WRITE = "INSERT OR {} INTO cached VALUES (?, ?)"
 
 
 class CacheFile:
-    """Values by key. Each call opens its own connection, so forks and threads are safe.
+    """Values by key, which processes may share: each call opens its own connection.
 
     The journal is SQLite's usual one, which network disks of clusters support, too.
 
@@ -42,14 +39,11 @@ class CacheFile:
         CacheError: if the file cannot be opened, or is not a cache.
     """
 
-    _all: ClassVar["weakref.WeakSet[CacheFile]"] = weakref.WeakSet()
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self._warned: set[str] = set()
         self._readable = self._writable = True
-        self._reset_lock()
-        self._all.add(self)
+        self._writing = threading.Lock()
         try:
             with self._connection(LOCK_TIMEOUT_S) as file:
                 file.execute(_READ, (b"",))
@@ -144,17 +138,6 @@ class CacheFile:
                 location=str(self.path),
             )
 
-    def _reset_lock(self) -> None:
-        self._writing = threading.Lock()
-
 
 def _pragma(file: sqlite3.Connection, name: str) -> int:
     return file.execute(f"PRAGMA {name}").fetchone()[0]
-
-
-def _after_fork_in_child() -> None:
-    for file in list(CacheFile._all):
-        file._reset_lock()
-
-
-at_fork(after_in_child=_after_fork_in_child)

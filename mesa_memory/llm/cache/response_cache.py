@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import ChatRequest, LLMRequest
 from mesa_memory.core.text.redaction import scrub_json
@@ -89,7 +88,9 @@ class ResponseCache:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser().resolve()
         self.file = CacheFile(self.path)
-        self.forked()
+        self._asking: weakref.WeakValueDictionary[bytes, asyncio.Lock] = (
+            weakref.WeakValueDictionary()
+        )
 
     @classmethod
     def of(cls, path: str | Path) -> "ResponseCache":
@@ -145,12 +146,6 @@ class ResponseCache:
                 for t, v in vectors.items()
             },
             replace=True,
-        )
-
-    def forked(self) -> None:
-        """In a child process: requests of the parent are not under way here."""
-        self._asking: weakref.WeakValueDictionary[bytes, asyncio.Lock] = (
-            weakref.WeakValueDictionary()
         )
 
 
@@ -229,12 +224,3 @@ def _encoded(reply: Reply, with_response: bool) -> bytes:
         "raw": response_data(reply.raw) if with_response else None,
     }
     return scrub_json(json.dumps(stored).encode())
-
-
-def _after_fork_in_child() -> None:
-    ResponseCache._making = threading.Lock()
-    for cache in list(ResponseCache._of.values()):
-        cache.forked()
-
-
-at_fork(after_in_child=_after_fork_in_child)

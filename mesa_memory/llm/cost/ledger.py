@@ -47,10 +47,6 @@ class Ledger:
         self._total = NOTHING
         self._excess = NOTHING  # the most that a call has used beyond its forecast
         self._before: dict[str, Usage] = {}  # by purpose, until the run was resumed
-        self.forked()
-
-    def forked(self) -> None:
-        """In a child process: the calls of the parent are not under way here."""
         self._lock = threading.Lock()
         self._open: list[Reservation] = []
         self._waiting: list[Future] = []  # requests that wait for the end of a call

@@ -3,8 +3,9 @@
 import difflib
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from mesa_memory.core.text import redaction
@@ -124,24 +125,23 @@ def configure(
             nothing is changed.
         CacheError: if the file of answers cannot be used; nothing is changed.
     """
+    given = {n: value for n, value in locals().items() if value is not UNCHANGED}
     check_model(model)
     # All arguments are checked before any of them takes effect.
-    chosen = _limits(max_pending_steps, on_failure, execution)
-    chosen |= _answering(llm, offline, embedder) | _by_purpose(models, llm)
-    if budget is not UNCHANGED:
-        budget = _budget(budget)
-    recording = None if record is UNCHANGED else _recording(record)
+    chosen = {n: check(given[n]) for n, check in _CHECKS.items() if n in given}
+    chosen |= _answering(given) | _by_purpose(given)
     _check_settings(settings)
-    chosen |= _caching(cache, replicate) | _noting(outcomes)
+    recording = _recording(given.get("record"))
     services = Services.of(model)
     sending = replace(services.settings, **settings)
-    chosen |= _told(services, language, prompts) | _covering(services, agents)
-    chosen |= _replay(model, services, replay, on_miss)
-    if record is not UNCHANGED:
+    chosen |= _told(services, given) | _replay(model, services, given)
+    if services.agents is None:
+        chosen.setdefault("agents", True)
+    if "record" in given:
         chosen |= _begun(model, services, recording)
+    if "budget" in chosen:
+        services.ledger.budget = chosen.pop("budget")
     vars(services).update(chosen)
-    if budget is not UNCHANGED:
-        services.ledger.budget = budget
     if settings:
         services.update_settings(sending)
     services.forgive()  # failures under the former settings
@@ -162,59 +162,89 @@ def _begun(
     return {"recorder": start(model, services, recording)}
 
 
-def _limits(max_pending_steps: Any, on_failure: Any, execution: Any) -> dict[str, Any]:
-    """Checks ``max_pending_steps``, ``on_failure`` and ``execution``."""
-    chosen: dict[str, Any] = {}
-    if execution is not UNCHANGED:
-        named = execution or os.environ.get("MESA_MEMORY_EXECUTION")
-        chosen["execution"] = execution_of(named)
-    if on_failure is not UNCHANGED:
-        if on_failure not in ON_FAILURE:
-            raise ValueError(
-                f"on_failure must be one of {ON_FAILURE}, got {on_failure!r}"
-            )
-        chosen["on_failure"] = on_failure
-    if max_pending_steps is not UNCHANGED:
-        chosen["max_pending_steps"] = checked_int(
-            "max_pending_steps", max_pending_steps
-        )
-    return chosen
+def _one_of(name: str, known: Sequence[str], value: Any) -> str:
+    if value not in known:
+        raise ValueError(f"{name} must be one of {known}, got {value!r}")
+    return value
 
 
-def _covering(services: Services, agents: Any) -> dict[str, Any]:
-    """Checks ``agents``; the first call covers them unless it says otherwise."""
-    if agents is UNCHANGED:
-        return {} if services.agents is not None else {"agents": True}
+def _agents(agents: Any) -> bool:
     if not isinstance(agents, bool):
         raise TypeError(f"agents must be True or False, got {agents!r:.80}")
-    return {"agents": agents}
+    return agents
 
 
-def _answering(llm: Any, offline: Any, embedder: Any) -> dict[str, Any]:
-    """Checks ``llm``, ``offline`` and ``embedder``."""
+def _cache(cache: Any) -> Any:
+    if cache is None:
+        return None
+    expected = "cache must be the path of a file, such as 'cache.sqlite', or None"
+    if not isinstance(cache, str | os.PathLike) or not str(cache):
+        raise TypeError(f"{expected}; got {cache!r}")
+    if "://" in str(cache) or str(cache) == ":memory:":
+        raise ValueError(f"{expected}; got {redaction.scrub(str(cache))!r}")
+    from mesa_memory.llm.cache.response_cache import ResponseCache
+
+    return ResponseCache.of(os.fspath(cache))
+
+
+def _outcomes(outcomes: Any) -> tuple[str, ...]:
+    several = isinstance(outcomes, list | tuple)
+    if not several or not all(
+        isinstance(n, str) and n.isidentifier() for n in outcomes
+    ):
+        raise TypeError(
+            "outcomes must be names of attributes of the agents, such as ('belief',), "
+            f"got {outcomes!r:.80}"
+        )
+    return tuple(dict.fromkeys(outcomes))
+
+
+def _budget(budget: Any) -> Budget:
+    if budget is not None and not isinstance(budget, Budget):
+        raise TypeError(
+            "budget must be a Budget(calls=…, tokens=…, cost=…) or None, got "
+            f"{budget!r}"
+        )
+    return budget or Budget()
+
+
+#: arguments that need nothing but themselves, and what makes a setting of each
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "agents": _agents,
+    "execution": lambda n: execution_of(n or os.environ.get("MESA_MEMORY_EXECUTION")),
+    "on_failure": partial(_one_of, "on_failure", ON_FAILURE),
+    "max_pending_steps": partial(checked_int, "max_pending_steps"),
+    "embedder": embedder_of,
+    "budget": _budget,
+    "cache": _cache,
+    "replicate": partial(checked_int, "replicate", least=0),
+    "outcomes": _outcomes,
+}
+
+
+def _answering(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Checks ``llm`` and ``offline``."""
     chosen: dict[str, Any] = {}
-    for_all = offline not in (UNCHANGED, None)
-    if for_all and offline != "all":
+    llm, offline = given.get("llm"), given.get("offline")
+    if offline not in (None, "all"):
         raise ValueError(f"offline must be 'all' or None, got {offline!r}")
-    if for_all and (not isinstance(llm, str) or llm != PROVIDER):
+    if offline and (not isinstance(llm, str) or llm != PROVIDER):
         raise ValueError(
             f"offline='all' needs llm='offline' in the same call, got {llm!r}"
         )
-    if llm is not UNCHANGED:
+    if "llm" in given:
         name = llm if _is_model(llm) else None
         chosen |= {"model": name, "llm": None if name else _llm(llm)}
-    if llm is not UNCHANGED or offline is not UNCHANGED:
-        chosen["offline_for_all"] = for_all
-    if embedder is not UNCHANGED:
-        # A new pool: what waits in the old one is of another embedder.
-        chosen |= {"embedder": embedder_of(embedder)}
+    if {"llm", "offline"} & given.keys():
+        chosen["offline_for_all"] = offline == "all"
     return chosen
 
 
-def _by_purpose(models: Any, llm: Any) -> dict[str, Any]:
+def _by_purpose(given: Mapping[str, Any]) -> dict[str, Any]:
     """Checks ``models``."""
-    if models is UNCHANGED:
+    if "models" not in given:
         return {}
+    models, llm = given["models"], given.get("llm")
     if not isinstance(models, Mapping):
         raise TypeError(f"models must be a mapping by purpose, got {models!r:.80}")
     known = (DEFAULT, *registered())
@@ -229,7 +259,7 @@ def _by_purpose(models: Any, llm: Any) -> dict[str, Any]:
                 f"the model for {purpose!r} must be 'provider/model', got {name!r:.80}"
             )
     usual = {DEFAULT: models[DEFAULT]} if DEFAULT in models else {}
-    if llm not in (UNCHANGED, None) and (usual or not _is_model(llm)):
+    if llm is not None and (usual or not _is_model(llm)):
         raise ValueError(
             "models names what is asked by purpose, and llm answers all requests: give "
             "models alone, with 'default' for all other purposes"
@@ -243,65 +273,30 @@ def _is_model(llm: Any) -> bool:
     return isinstance(llm, str) and "/" in llm
 
 
-def _caching(cache: Any, replicate: Any) -> dict[str, Any]:
-    """The cache, and the number under which its responses are cached."""
-    chosen: dict[str, Any] = {}
-    if replicate is not UNCHANGED:
-        chosen["replicate"] = checked_int("replicate", replicate, 0)
-    if cache is UNCHANGED:
-        return chosen
-    if cache is None:
-        return chosen | {"cache": None}
-    expected = "cache must be the path of a file, such as 'cache.sqlite', or None"
-    if not isinstance(cache, str | os.PathLike) or not str(cache):
-        raise TypeError(f"{expected}; got {cache!r}")
-    if "://" in str(cache) or str(cache) == ":memory:":
-        raise ValueError(f"{expected}; got {redaction.scrub(str(cache))!r}")
-    from mesa_memory.llm.cache.response_cache import ResponseCache
-
-    return chosen | {"cache": ResponseCache.of(os.fspath(cache))}
-
-
-def _noting(outcomes: Any) -> dict[str, Any]:
-    """Checks ``outcomes``."""
-    if outcomes is UNCHANGED:
-        return {}
-    several = isinstance(outcomes, list | tuple)
-    if not several or not all(
-        isinstance(n, str) and n.isidentifier() for n in outcomes
-    ):
-        raise TypeError(
-            "outcomes must be names of attributes of the agents, such as ('belief',), "
-            f"got {outcomes!r:.80}"
-        )
-    return {"outcomes": tuple(dict.fromkeys(outcomes))}
-
-
-def _told(services: Services, language: Any, prompts: Any) -> dict[str, Any]:
+def _told(services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
     """The wordings, if ``language`` or ``prompts`` is given."""
-    given = {"language": language, "folder": prompts}
-    new = {name: value for name, value in given.items() if value is not UNCHANGED}
+    fields = {"language": "language", "prompts": "folder"}
+    new = {field: given[name] for name, field in fields.items() if name in given}
     return {"wordings": replace(services.wordings, known={}, **new)} if new else {}
 
 
-def _replay(model: Any, services: Services, location: Any, on_miss: Any) -> dict:
+def _replay(model: Any, services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
     """Checks ``replay`` and ``on_miss``."""
-    if on_miss is not UNCHANGED and on_miss not in ON_MISS:
-        raise ValueError(f"on_miss must be one of {ON_MISS}, got {on_miss!r}")
-    if location is UNCHANGED:
-        if on_miss is not UNCHANGED:
+    on_miss = _one_of("on_miss", ON_MISS, given.get("on_miss", "raise"))
+    if "replay" not in given:
+        if "on_miss" in given:
             raise ValueError(
                 f"on_miss={on_miss!r} needs a run to replay: give it, too, with "
                 "replay='run.sqlite'"
             )
         return {}
+    location = given["replay"]
     if location is None:
         return {"replay": None, "vectors": Vectors()}
     from mesa_memory.runs.recording import replay as replaying
 
-    miss = "raise" if on_miss is UNCHANGED else on_miss
     live = services.live_client
-    answers, vectors = replaying.replay(model, location, miss, live)
+    answers, vectors = replaying.replay(model, location, on_miss, live)
     return {"replay": answers, "vectors": Vectors(vectors)}
 
 
@@ -316,15 +311,6 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
             f"configure() has no setting {unknown!r}{hint} The settings are: "
             f"{', '.join(names)}."
         )
-
-
-def _budget(budget: Any) -> Budget:
-    if budget is not None and not isinstance(budget, Budget):
-        raise TypeError(
-            "budget must be a Budget(calls=…, tokens=…, cost=…) or None, got "
-            f"{budget!r}"
-        )
-    return budget or Budget()
 
 
 def _recording(record: Any) -> Recording | None:

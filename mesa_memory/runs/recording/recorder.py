@@ -32,12 +32,9 @@ from mesa_memory.runtime.loop import at_exit
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import Batch
 from mesa_memory.stores.sql import Store, in_transaction
-from mesa_memory.stores.writer import CHECKPOINT_DELAY_S, Writer
+from mesa_memory.stores.writer import FLUSH_INTERVAL_S, Writer
 
 logger = logger_of(__name__)
-
-#: the rest after a checkpoint, in durations of that checkpoint, and its upper limit
-REST_PER_CHECKPOINT, LONGEST_REST_S = 25, CHECKPOINT_DELAY_S / 2
 
 
 class Recorder(Collector):
@@ -70,7 +67,7 @@ class Recorder(Collector):
         self._resumable: float | None = None  # the last step with a checkpoint
         self._model, self._flush, self._recording = weakref.ref(model), flush, recording
         self._known, self._beside = set[str](), set[str]()  # written, warned of
-        self._rest_until = 0.0
+        self._checkpoint_at = 0.0  # the time of the next one, if no model is asked
         self._asked = False  # a model, since the last finished step
         self._answers = PaidAnswers()
         # Rows of the others, who may be gone when the step ends.
@@ -152,11 +149,9 @@ class Recorder(Collector):
         every = self._recording.checkpoint_every
         # A step with a change by hand cannot be repeated from an earlier one.
         kept = bool(self.changes.interventions) or bool(every and not now % every)
-        rested = time.monotonic() >= self._rest_until
         asked, self._asked = self._asked, False
-        self._hand_over(
-            kept, kept or asked or (rested and self._writer.eager), wait=asked
-        )
+        resumable = kept or asked or time.monotonic() >= self._checkpoint_at
+        self._hand_over(kept, resumable, wait=asked)
 
     def observe(self, model: Any) -> None:
         """Lets the recording's ``each_step`` look at the model, which leaves no trace."""
@@ -340,12 +335,10 @@ class Recorder(Collector):
             logger.debug("the lease of a run could not be given back: %s", error)
 
     def _snapshot(self, step: float) -> dict[str, Any]:
-        """A checkpoint; the next one comes after a rest."""
-        began = time.thread_time()
         warn_of_beside(self._model(), self._beside)
         state = snapshot(self._model())
-        rest = min(LONGEST_REST_S, REST_PER_CHECKPOINT * (time.thread_time() - began))
-        self._resumable, self._rest_until = step, time.monotonic() + rest
+        self._resumable = step
+        self._checkpoint_at = time.monotonic() + FLUSH_INTERVAL_S
         return state
 
     def _new_agents(self, opened: Iterable[MemoryRecord]) -> list[dict]:

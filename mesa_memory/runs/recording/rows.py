@@ -219,11 +219,6 @@ class StepBatch:
     finished: bool
     extends: bool = False
 
-    @property
-    def resumable(self) -> bool:
-        """True if there is a checkpoint of its end."""
-        return self.snapshot is not None
-
     def batch(self) -> Batch:
         """The rows, in an order that is the same in every execution."""
         step, changes = self.step, self.changes

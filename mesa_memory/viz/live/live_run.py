@@ -16,7 +16,7 @@ from mesa_memory.viz.serving.throttle import SHARE_BESIDE, Pace
 
 #: seconds between two questions to the recorder
 TICK_S = 0.03
-#: seconds without a step after which a simulation that played is paused, at least
+#: seconds without a step after which a simulation is paused
 PAUSE_S = 0.1
 #: seconds after which a step should be in the store
 WRITE_TIMEOUT_S = 1.0
@@ -31,12 +31,10 @@ class LiveFeed(Feed):
 
     def __init__(self, recorder: Recorder, label: str, notes: Iterable[str]) -> None:
         self._recorder = recorder
-        # The last known step, its time, and the seconds since the step before.
-        self._step, self._gap = recorder.step, 0.0
+        self._step = recorder.step  # the last known one
         self._since = self._looked = time.monotonic()
-        self._delayed: float | None = -1.0
-        pace = Pace(SHARE_BESIDE, self._resting)
-        super().__init__(open_run(recorder.store, recorder.run), label, [*notes], pace)
+        run = open_run(recorder.store, recorder.run)
+        super().__init__(run, label, [*notes], Pace(SHARE_BESIDE))
 
     @property
     def model(self) -> Any:
@@ -52,18 +50,15 @@ class LiveFeed(Feed):
         """See ``Feed``: there is a newer step, and the simulation will not notice."""
         step, now = self._recorder.step, time.monotonic()
         if step != self._step:
-            self._gap, self._since, self._step = now - self._since, now, step
+            self._since, self._step = now, step
         if shown is not self.source or not self._recorder.active:
             return True  # another window has looked, or the run is over
         if step is None or (shown.steps and shown.steps[-1] == step):
             return False
         if now - self._since > WRITE_TIMEOUT_S and now - self._looked < WRITE_TIMEOUT_S:
             return False  # the store is slow, or has failed
-        return not self.pace.left or self._paused(now)
-
-    def delays(self) -> None:
-        """See ``Feed``; until its next step the simulation waits for the rendering."""
-        self._delayed = self._recorder.step
+        paused = self._recorder.stands and now - self._since > PAUSE_S
+        return paused or not self.pace.left
 
     def look(self) -> Source:
         """See ``Feed``; if a step does not come for long, finds out why.
@@ -81,19 +76,6 @@ class LiveFeed(Feed):
         if self._recorder.active:
             self._recorder.sync()
         return super().refresh()
-
-    def _resting(self) -> tuple | None:
-        """The step that the model has finished; None while it steps, or has to wait."""
-        step = self._recorder.step
-        return (step,) if self._recorder.stands and step != self._delayed else None
-
-    def _paused(self, now: float) -> bool:
-        """True if the model stands for longer than it did between its last steps."""
-        pause = max(PAUSE_S, 2 * self._gap)
-        if now - self._since <= pause or not self._recorder.stands:
-            return False
-        self._delayed = -1.0
-        return True
 
 
 def live_feed(model: Any, record: bool = True) -> Feed:

@@ -78,8 +78,6 @@ def use_newest(feed: Feed, told: Told | None = None) -> Seen:
     )
     held = solara.use_reactive(first)
     updates = solara.use_memo(Updates, [id(feed)])
-    # Whoever renders: it costs as much there.
-    solara.use_effect(feed.pace.begin(), [id(held.value)])
 
     def look_if_due() -> None:
         if feed.due(held.peek().source):
@@ -99,7 +97,6 @@ def use_newest(feed: Feed, told: Told | None = None) -> Seen:
     def stepped() -> None:
         updates.note()
         if updates.often:
-            feed.delays()
             look_if_due()
 
     solara.use_effect(lambda: told(stepped) if told else None, [id(feed), told])

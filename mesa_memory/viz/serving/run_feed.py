@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -50,7 +49,6 @@ class Feed:
         self.source = Source(self, [], [], ())
         self.pace = pace or Pace()
         self.all: Sequence[Feed] = (self,)
-        self._asked: set[tuple] = set()
         self._answers = lru_cache(CACHED_ANSWERS)(
             lambda stamp, function, *given: function(self.run, *given)
         )
@@ -82,9 +80,6 @@ class Feed:
         del shown
         return True
 
-    def delays(self) -> None:
-        """Announces that the thread of the simulation looks and renders."""
-
     def look(self) -> "Source":
         """As ``refresh``, but does not wait for steps that are not written yet."""
         return self.refresh()
@@ -110,12 +105,7 @@ class Feed:
 
     def answer(self, stamp: tuple, function: Callable[..., Any], *given: Any) -> Any:
         """See ``Source.of``."""
-        # A first answer is waited for; only one that comes again with every step can
-        # slow a simulation down.
-        again = (function, *given) in self._asked
-        self._asked.add((function, *given))
-        with self.pace.work() if again else nullcontext():
-            return self._answers(stamp, function, *given)
+        return self._answers(stamp, function, *given)
 
     def close(self) -> None:
         """Closes the store."""
