@@ -78,6 +78,7 @@ _PLACES = {
     "arrange_prompts": "runtime.reasoning",
     "carry_over": "runs.recording.past_run",
     "checkpoint": "runs.recording.resume",
+    "close": "runs.recording.resume",
     "configure": "runs.recording.configure",
     "fork": "runs.recording.resume",
     "open_run": "runs",

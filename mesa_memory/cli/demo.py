@@ -75,14 +75,13 @@ def demo(
 
 def _print(steps: int, name: str | None, **town: Any) -> None:
     """Shows the town in words and tables."""
-    from mesa_memory import Services
+    from mesa_memory import close
 
     started = time.perf_counter()
     town["record"] = _record(town["record"], name)
     model = _played(steps, **town)
     seconds = time.perf_counter() - started
-    if recorder := Services.of(model).recorder:
-        recorder.close()
+    close(model)
     memory, llm, seed = town["memory"], town["llm"], town["seed"]
     click.echo(f"Memory {memory}, language model {llm}, seed {seed}.\n")
     show(model, Output())
@@ -93,7 +92,7 @@ def _serve(
     host: str, port: int, open_page: bool, steps: int, name: str | None, **town: Any
 ) -> None:
     """Shows the town in the browser."""
-    from mesa_memory import Services
+    from mesa_memory import close
     from mesa_memory.examples.rumor.page import parameters, town_page
     from mesa_memory.viz.serving.server import listen, serve
 
@@ -104,7 +103,7 @@ def _serve(
     try:
         serve(lambda: town_page(model, choices), place, open_page)
     finally:
-        Services.of(model).recorder.close()
+        close(model)
 
 
 def _record(location: Any, name: str | None) -> Any:

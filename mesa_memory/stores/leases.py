@@ -109,7 +109,7 @@ class Leases:
             here = holder is not None and _is_here(holder)
             advice = "wait for its end"
             if here:  # for example a program that resumes the run it records
-                advice = "end it with Services.of(model).recorder.close()"
+                advice = "end it with close(model)"
             raise RunInUse(
                 f"run {run} is being written: {_described(holder)}. A run has one "
                 f"writer; {advice}, or continue in a copy of the run with fork().",

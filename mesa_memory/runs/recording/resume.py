@@ -64,6 +64,21 @@ def checkpoint(model: Any) -> tuple[int, float]:
     return recorder.run, recorder.step
 
 
+def close(model: Any) -> None:
+    """Writes the rest of a model's run and ends it; does nothing if it is not recorded.
+
+    A run that nobody closes ends as ``"stopped"`` when the model is freed or the
+    program ends.
+
+    Raises:
+        LLMError, MemoryStalled: of a memory whose work failed.
+        StoreError: if the store fails.
+    """
+    recorder: Any = Services.of(model).recorder
+    if recorder is not None:
+        recorder.close()
+
+
 def resume(
     model_class: Callable[..., Any],
     location: Any,
