@@ -41,11 +41,9 @@ def attribute(
     say_loading()
     from mesa_memory.experiments.attribution import attribute as find
     from mesa_memory.runs import open_run
-    from mesa_memory.stores.open import split_run
 
-    location, chosen = split_run(run)
-    with open_run(location, chosen) as recorded:
-        number = recorded.id
+    with open_run(run) as recorded:
+        location, number = recorded.location, recorded.id
     found = find(
         model_named(model), location, run=number, step=step, steps=steps,
         outcome=model_named(outcome), screen=screen, confirm=confirm,

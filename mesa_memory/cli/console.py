@@ -67,9 +67,8 @@ def run_argument(name: str = "run", metavar: str = "RUN") -> Callable:
 def opened(given: str) -> "Run":
     """The run at ``path``, ``path#3`` or ``path#name``."""
     from mesa_memory.runs import open_run
-    from mesa_memory.stores.open import split_run
 
-    return open_run(*split_run(given))
+    return open_run(given)
 
 
 def cell(value: Any, width: int = CELL_CHARS) -> str:

@@ -10,7 +10,7 @@ import mesa_memory.cli.options as options
 from mesa_memory.cli.output import Output
 from mesa_memory.cli.progress import counted_to, say, say_loading
 from mesa_memory.cli.town import show
-from mesa_memory.examples.rumor import MEMORIES
+from mesa_memory.examples.rumor import MEMORIES, MORE_MEMORIES
 
 INTRODUCTION = (
     "Plays {steps} days in a town of {agents} people, through which a rumour and its "
@@ -23,7 +23,7 @@ INTRODUCTION = (
     "--memory",
     default="stlt",
     show_default=True,
-    help=f"Everyone's memory: {', '.join(MEMORIES)}, a memory of an installed package, "
+    help=f"Everyone's memory: {', '.join(MEMORIES + MORE_MEMORIES)}, a memory of an installed package, "
     "or a class of your own.",
 )
 @options.agents

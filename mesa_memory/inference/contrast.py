@@ -58,7 +58,8 @@ class Contrast:
             p = difference.equivalence(margin)
             size = f"no difference larger than {margin:g}"
             shown = f"{size} ({said_p(p)})." if p < 0.05 else ""
-            told.append(f"{arm}: {shown or f'{size} was not shown ({said_p(p)}).'}")
+            within = f"equivalence within {margin:g} was not shown ({said_p(p)})."
+            told.append(f"{arm}: {shown or within}")
         if difference.tipping:
             few = min(difference.tipping)
             part, low, high = share(few, difference.seeds)

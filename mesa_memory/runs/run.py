@@ -24,7 +24,7 @@ from mesa_memory.runs.compare import (
     first_difference,
 )
 from mesa_memory.runs.recorded import RecordedRun
-from mesa_memory.stores.open import open_store
+from mesa_memory.stores.open import open_store, split_run
 from mesa_memory.stores.sql import Store
 
 #: agents that a notebook lists
@@ -367,8 +367,8 @@ def open_run(store: str | Path | Store, run: int | str | None = None) -> Run:
     The store is not changed.
 
     Args:
-        store: path or address as for ``configure(model, record=…)``, or a store that is
-            open, which the run's ``close`` leaves open.
+        store: path or address as for ``configure(model, record=…)``, such as
+            ``"run.sqlite"`` or, for its third run, ``"run.sqlite#3"``; or a store that is open, which the run's ``close`` leaves open.
         run: number or name; None is the newest run in the store.
 
     Raises:
@@ -376,6 +376,8 @@ def open_run(store: str | Path | Store, run: int | str | None = None) -> Run:
         ValueError: if the store lacks the run; lists its runs.
     """
     if isinstance(store, str | Path):
+        if run is None:
+            store, run = split_run(str(store))
         opened = open_store(store, read_only=True)
         try:
             return Run(opened, opened.run_id(run))

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from mesa_memory import __version__
 from mesa_memory.cli import main, town
 from mesa_memory.cli.output import Output
-from mesa_memory.examples.rumor import MEMORIES
+from mesa_memory.examples.rumor import MEMORIES, MORE_MEMORIES
 from mesa_memory.examples.rumor.model import RumorModel
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 
@@ -39,7 +39,7 @@ def python(code, **environment):
 
 
 def test_the_demo_shows_who_knows_what_and_why_and_what_it_cost():
-    for memory in MEMORIES:
+    for memory in (*MEMORIES, *MORE_MEMORIES):
         result = call(*DEMO, "--memory", memory, *SMALL)
         assert result.exit_code == 0, result.output
         for part in (

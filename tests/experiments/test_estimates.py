@@ -7,7 +7,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import LongTermMemory, Services, STLTMemory, configure, open_run
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.experiments import estimate
+from mesa_memory.experiments import Study, estimate
 from mesa_memory.llm.cost.price import Price
 
 TOWN = {"n_agents": 12, "memory": "stlt"}
@@ -144,3 +144,17 @@ def test_a_model_that_asks_nothing_costs_nothing():
     with pytest.raises(ValueError, match="this model takes rng"):
         estimate(Quiet, steps=50, agents=3)
     assert told.costs(as_records=True)[0]["cost"] == 0
+
+
+def test_the_forecast_of_a_study_is_printed_as_a_table_with_a_total(tmp_path):
+    found = Study(
+        RumorModel, {"memory": ["stlt", "episodic"], "n_agents": 4}, seeds=range(3),
+        steps=4, store=tmp_path / "study.sqlite",
+    ).estimate("openai/gpt-5-mini")  # fmt: skip
+    *rows, last = str(found).splitlines()
+    assert len(rows) == 3 and "openai/gpt-5-mini" in rows[1]
+    total = found.total
+    assert last == (
+        f"total of 6 runs: {total['calls']:,} calls, {total['tokens']:,} tokens, "
+        f"cost ${total['cost']:,.2f}"
+    )

@@ -1,4 +1,9 @@
 """A rumour, and later its correction, go round a town by word of mouth."""
 
-#: what ``memory=`` of the model may be, besides installed ones and ``module:class``
+#: the memories that are compared unless others are named
 MEMORIES = ("short_term", "stlt", "long_term", "episodic", "impression", "none")
+#: what ``memory=`` may be, too, besides installed ones and ``module:class``
+MORE_MEMORIES = (
+    "fact", "conversation", "narrative", "layered", "unimatrix", "story_engine", "session",
+    "generative_agent",
+)  # fmt: skip

@@ -50,6 +50,15 @@ class StudyEstimate:
             "cost": _sum([arm.cost.value for arm in self.arms]),
         }
 
+    def __str__(self) -> str:
+        """A row for each arm, model and tier, and the total."""
+        total = self.total
+        cost = "unknown" if total["cost"] is None else f"${total['cost']:,.2f}"
+        last = f"{total['runs']} runs: {total['calls']:,} calls, {total['tokens']:,} tokens"
+        rows = self.costs()
+        table = "" if rows.empty else f"{rows.to_string(index=False)}\n"
+        return f"{table}total of {last}, cost {cost}"
+
     def costs(self, *, as_records: bool = False) -> Any:
         """Calls, tokens and dollars of each arm, by model and tier."""
         rows = [
