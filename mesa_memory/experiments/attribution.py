@@ -327,7 +327,7 @@ def _followers(names: set[str], current: Iterable[MemoryRecord]) -> int:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What agents were shown after a step.
+    """The texts that agents were shown after a step.
 
     Attributes:
         texts: of each agent, by unique id.
@@ -339,7 +339,7 @@ class _Shown:
 
     @classmethod
     def of(cls, location: Any, run: Any, step: float) -> "_Shown | None":
-        """None if the run has no later step."""
+        """The texts of a run; None if it ends at the step."""
         with open_run(location, run) as recorded:
             if not any(later > step for later in recorded.steps):
                 return None

@@ -39,3 +39,8 @@ def test_the_model_in_the_readme_prints_what_stands_below_it():
     # What they remember decides what they do.
     forgetful, mindful = (line.split(" ", 1)[1] for line in printed.splitlines())
     assert forgetful != mindful
+
+
+def test_the_readme_is_one_page():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 130

@@ -68,11 +68,11 @@ def test_without_texts_the_numbers_stay_and_nothing_that_was_said(study, tmp_pat
 
 
 def test_a_folder_without_a_seal_is_told(tmp_path):
-    with pytest.raises(StudyError, match=r"no sealed folder of a study: seal\.json"):
+    with pytest.raises(StudyError, match=r"not a sealed folder of a study: seal\.json"):
         verify(tmp_path)
     (tmp_path / SEAL).write_text(json.dumps([]))
     done = CliRunner().invoke(main, ["study", "verify", str(tmp_path)])
-    assert done.exit_code == 2 and "no sealed folder" in done.output
+    assert done.exit_code == 2 and "not a sealed folder" in done.output
 
 
 def test_the_command_line_writes_and_checks_it(study, tmp_path):

@@ -17,10 +17,10 @@ from mesa_memory.stores.open import is_postgres
 
 #: the list of all files with their hashes (SHA-256)
 SEAL = "seal.json"
-#: tables of results, and those of their columns that hold what somebody said
+#: tables of results, and those of their columns that hold what was said
 TABLES = {"runs": ("error",), "steps": (), "agents": (), "calls": ("error",),
           "answers": ("value", "error")}  # fmt: skip
-#: columns of the store that hold what somebody said; the whole of a table that needs it
+#: columns of the store that hold what was said; the whole of a table that needs it
 _SAID = {
     "records": ("text", "content"), "prompts": ("text",), "recalls": ("query",),
     "calls": ("prompt", "reply", "raw", "error", "decision", "given_up"),
@@ -69,14 +69,14 @@ def verify(folder: str | Path) -> list[str]:
         list if the folder is as it was sealed.
 
     Raises:
-        StudyError: if the folder has no seal, or it cannot be read.
+        StudyError: if the seal of the folder is missing or cannot be read.
     """
     place = Path(folder)
     try:
         sealed = dict(json.loads((place / SEAL).read_text(encoding="utf-8"))["files"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StudyError(
-            f"{place} is no sealed folder of a study: {SEAL} cannot be read ({error}). "
+            f"{place} is not a sealed folder of a study: {SEAL} cannot be read ({error}). "
             "Give the folder that study.archive(…) has written."
         ) from error
     now = _hashes(place)
@@ -100,7 +100,7 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 
 def _silence(file: Path) -> None:
-    """Takes what somebody said out of a store, and out of the free pages of its file."""
+    """Takes all that was said out of a store, and out of the free pages of its file."""
     with closing(sqlite3.connect(file)) as store:
         for table, columns in _SAID.items():
             values = ", ".join(f'"{name}" = NULL' for name in columns)

@@ -67,7 +67,7 @@ def checkpoint(model: Any) -> tuple[int, float]:
 def close(model: Any) -> None:
     """Writes the rest of a model's run and ends it; does nothing if it is not recorded.
 
-    A run that nobody closes ends as ``"stopped"`` when the model is freed or the
+    A run that is not closed ends as ``"stopped"`` when the model is freed or the
     program ends.
 
     Raises:
