@@ -88,8 +88,9 @@ class LexicalIndex:
         self._alive = array("b")
         self._total = 0.0
         self._living = 0
-        # Both are made anew after each change.
+        # These are made anew after each change.
         self._damping: np.ndarray | None = None
+        self._grouped: tuple[np.ndarray, np.ndarray] | None = None
         self._matched: tuple[str | tuple[str, ...], Matches | None] | None = None
 
     def __len__(self) -> int:
@@ -114,7 +115,7 @@ class LexicalIndex:
         self._alive.append(1)
         self._total += len(found)
         self._living += 1
-        self._damping = self._matched = None
+        self._damping = self._grouped = self._matched = None
         return number
 
     def remove(self, number: int) -> None:
@@ -131,7 +132,7 @@ class LexicalIndex:
         self._gone.update(list(dict.fromkeys(known)))
         self._total -= self._lengths[number]
         self._living -= 1
-        self._damping = self._matched = None
+        self._damping = self._grouped = self._matched = None
 
     def _matches(self, query: str | Sequence[str]) -> Matches | None:
         """The documents with terms of a query; None without any.
@@ -194,10 +195,8 @@ class LexicalIndex:
         cells += np.repeat(np.arange(terms) * (count + 1), found.sizes)
         held = np.bincount(cells, found.counts, terms * (count + 1))
         held = held.reshape(terms, count + 1)[:, :count]
-        lengths = np.bincount(group, self._lengths, count + 1)[:count]
-        damping = lengths * (K1 * B / (lengths.mean() or 1.0)) + K1 * (1 - B)
         rarity = _rarity(count, np.count_nonzero(held, axis=1))
-        return rarity @ (held / (held + damping))
+        return rarity @ (held / (held + self._damped_groups(group, count)))
 
     def holding(self, name: Sequence[str]) -> np.ndarray:
         """Numbers of the documents in which a name stands, ascending, shape (n,).
@@ -230,6 +229,15 @@ class LexicalIndex:
             damping = self._damping = lengths * (K1 * B / mean) + K1 * (1 - B)
         return damping
 
+    def _damped_groups(self, group: np.ndarray, count: int) -> np.ndarray:
+        """The same for groups; kept as long as the groups are the same object."""
+        kept = self._grouped
+        if kept is None or kept[0] is not group:
+            lengths = np.bincount(group, self._lengths, count + 1)[:count]
+            damping = lengths * (K1 * B / (lengths.mean() or 1.0)) + K1 * (1 - B)
+            kept = self._grouped = group, damping
+        return kept[1]
+
     def compact(self) -> np.ndarray:
         """Forgets removed documents and numbers the others anew, in the same order.
 
@@ -254,5 +262,5 @@ class LexicalIndex:
         self._documents = [self._documents[number] for number in kept]
         self._lengths = array("f", np.array(self._lengths)[kept].tolist())
         self._alive = array("b", [1] * len(kept))
-        self._damping = self._matched = None
+        self._damping = self._grouped = self._matched = None
         return kept

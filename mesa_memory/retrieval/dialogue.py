@@ -18,8 +18,6 @@ from mesa_memory.retrieval.scoring import min_max
 NO_SPEAKER = np.iinfo(np.int32).max
 #: a longer talk is cut into sessions of so many records
 SESSION_RECORDS = 20
-#: the newest records tell whether a memory is coherent
-COHERENCE_RECORDS = 400
 #: with fewer pairs of neighbours a memory does not count as coherent
 MIN_PAIRS = 20
 #: how much more alike neighbours are than any two records. Memories of talk have 0.05
@@ -108,7 +106,7 @@ class DialogueContext(NamedTuple):
         first = np.ones(count, dtype=bool)
         np.not_equal(places[1:], places[:-1], out=first[1:])
         starts = first.nonzero()[0]
-        sizes = np.diff(starts, append=count)
+        sizes = _sizes(starts, count)
         talk = sizes > 1
         if not coherent:
             talk &= _two_speak(who, starts, sizes)
@@ -125,7 +123,7 @@ class DialogueContext(NamedTuple):
         if not isinstance(order, slice):
             number = np.empty_like(run)
             number[order] = run
-        lengths = np.diff(begins, append=np.count_nonzero(talking))
+        lengths = _sizes(begins, int(talking.sum()))
         session = np.full(count, len(begins))
         session[where] = np.repeat(np.arange(len(begins)), lengths)
         joins = joined.astype(np.float32) if joined.any() else None
@@ -182,6 +180,14 @@ class DialogueContext(NamedTuple):
         theirs[self.run[speaks]] = True
         addressed = (theirs & self.talk)[self.run]
         return (speaks | (mentions & ~addressed)).nonzero()[0]
+
+
+def _sizes(starts: np.ndarray, count: int) -> np.ndarray:
+    """The lengths of the stretches that begin at ``starts``; the last ends at count."""
+    sizes = np.empty_like(starts)
+    sizes[:-1] = starts[1:] - starts[:-1]
+    sizes[-1:] = count - starts[-1:]
+    return sizes
 
 
 def _two_speak(who: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ WEIGHTED_PARTS = 6
 SUPERSEDED_AMONG = 30
 
 #: rows that are widened to double precision at a time; they fit a cache
-BLOCK_ROWS = 512
+BLOCK_ROWS = 256
 
 
 class ScoredRecord(NamedTuple):

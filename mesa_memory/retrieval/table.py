@@ -12,11 +12,13 @@ from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
 from mesa_memory.errors import EmbedderError
 from mesa_memory.retrieval import scoring
 from mesa_memory.retrieval.bm25 import LexicalIndex
-from mesa_memory.retrieval.dialogue import COHERENCE_RECORDS, DialogueContext, Likeness
+from mesa_memory.retrieval.dialogue import DialogueContext, Likeness
 from mesa_memory.retrieval.speakers import Speakers
 
 #: with fewer rows than this, tidying up is not worth it
 SMALLEST_TO_TIDY = 64
+#: the newest records tell how alike those of a memory are
+LIKENESS_RECORDS, LIKENESS_STRIDE = 400, 25
 #: a remark of somebody about others loses this share of the boost of a named speaker
 ABOUT_OTHERS = 0.5
 #: a text that ends with one of them is a question
@@ -60,11 +62,11 @@ class RecordTable:
         self._codes: dict[Hashable, int] = {}  # of kinds, subjects and places
         self._coded = 0
         self.speakers = Speakers()
+        self._likeness: tuple[np.ndarray, Likeness] | None = None  # and of which slots
         self._changed()
 
     def _changed(self) -> None:
         """Forgets what follows from the records: some came or went, or were embedded."""
-        self._likeness: Likeness | None = None
         self._of_others: np.ndarray | None = None
         self._dialogue: DialogueContext | None = None  # of all records
 
@@ -249,15 +251,19 @@ class RecordTable:
         return found
 
     def likeness(self) -> Likeness:
-        """How alike the newest records with a speaker are."""
-        if self._likeness is None:
-            count, columns = len(self.records), self.columns
-            usable = columns["alive"][:count] & columns["embedded"][:count]
-            newest = np.flatnonzero(usable & (columns["who"][:count] > 0))
-            newest = newest[-COHERENCE_RECORDS:]
-            places = columns["place"][newest]
-            self._likeness = Likeness.of(self.vectors[newest], places)
-        return self._likeness
+        """The likeness of the newest records with a speaker.
+
+        It is computed again for each ``LIKENESS_STRIDE`` new ones.
+        """
+        count, columns = len(self.records), self.columns
+        usable = columns["alive"][:count] & columns["embedded"][:count]
+        spoken = np.flatnonzero(usable & (columns["who"][:count] > 0))
+        spoken = spoken[: len(spoken) // LIKENESS_STRIDE * LIKENESS_STRIDE]
+        newest = spoken[-LIKENESS_RECORDS:]
+        if self._likeness is None or not np.array_equal(self._likeness[0], newest):
+            found = Likeness.of(self.vectors[newest], columns["place"][newest])
+            self._likeness = newest, found
+        return self._likeness[1]
 
     def speaking(self, said: Sequence[str]) -> list[int]:
         """Numbers of the speakers with live records whom the words of a text name."""
@@ -346,6 +352,7 @@ class RecordTable:
         self.vectors = vectors
 
     def _compact(self) -> None:
+        self._likeness = None
         kept = self.lexical.compact()
         self.records = [self.records[slot] for slot in kept]
         self._slots = {record.id: slot for slot, record in enumerate(self.records)}
