@@ -26,8 +26,7 @@ class TimeConstraint(NamedTuple):
     Attributes:
         body: the question without its words of time, to be embedded; the whole question
             if nothing else is left.
-        said: the words and numbers of the question, but those of ``step`` and
-            ``before``.
+        said: the words and numbers of the question, but those of ``before``.
         step: what it asks for is what was so at this step; None if no step is named.
         present: whether it asks for what is so now.
         before: the words for the end of the requested time; empty without any.
@@ -59,12 +58,11 @@ def _read(query: str, known: Vocabulary) -> TimeConstraint:
         step, ended = math.nextafter(limit, -math.inf), ""
     elif step is not None:
         main, ended = query, ""
-    if step is not None:  # all events of that step have its words
-        main = known.step.sub(" ", main)
-    body = " ".join(known.now.sub(" ", main).split())
+    body = main if step is None else known.step.sub(" ", main)
+    body = " ".join(known.now.sub(" ", body).split())
     return TimeConstraint(
         body if words(body) else query,
-        tuple(words(main) or words(query)),
+        tuple(words(main)),
         step,
         bool(known.now.search(main)),
         tuple(words(ended)),

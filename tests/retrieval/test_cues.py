@@ -95,10 +95,8 @@ def test_a_question_of_nothing_but_words_of_time_is_embedded_whole(query):
     assert cues.present or cues.step == 40
 
 
-def test_the_words_of_a_step_are_not_looked_for():
-    cues = TimeConstraint.of("What did Ann say at step 40?")
-    assert cues.said == ("what", "did", "ann", "say")
-    assert TimeConstraint.of("At step 40?").said == ("at", "step", "40"), "all it has"
+def test_the_words_of_a_step_are_still_looked_for():
+    assert TimeConstraint.of("What did Ann say at step 40?").said[-2:] == ("step", "40")
 
 
 def test_texts_of_any_length_and_numbers_of_any_size_are_read():
