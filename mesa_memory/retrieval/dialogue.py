@@ -66,25 +66,22 @@ class DialogueContext(NamedTuple):
     coherent. A session is a talk, or up to ``SESSION_RECORDS`` successive records of it.
 
     Attributes:
-        order: positions of the candidates, run after run, each in order of arrival; a
-            slice if they stand so already.
         run: for each candidate, the number of its run, shape (n,).
         talk: for each run, whether it is a talk.
-        joined: for each in that order but the first, 1 if it follows the one before in a
-            talk; else 0. Shape (n - 1,), float32; None if none does.
-        where: positions of the records of talks, session after session, shape (m,); a
-            slice if these are all candidates in order.
+        where: positions of the records of talks, talk after talk, each in order of
+            arrival, shape (m,); a slice if these are all candidates in order.
+        joined: for each of them but the first, 1 if it is of the same talk as the one
+            before; else 0. Shape (m - 1,), float32.
         starts: where in ``where`` each session begins, ascending.
         lengths: the number of records of each session.
         session: for each candidate, the number of its session; of no session, the
             number of sessions.
     """
 
-    order: slice | np.ndarray
     run: np.ndarray
     talk: np.ndarray
-    joined: np.ndarray | None
     where: slice | np.ndarray
+    joined: np.ndarray
     starts: np.ndarray
     lengths: np.ndarray
     session: np.ndarray
@@ -98,11 +95,10 @@ class DialogueContext(NamedTuple):
         Args:
             coherent: whether the memory is, see ``Likeness``.
         """
-        order: slice | np.ndarray = slice(None)
+        count, order = len(places), None
         if (places[1:] < places[:-1]).any():
             order = places.argsort(kind="stable")
             places, who = places[order], who[order]
-        count = len(places)
         first = np.ones(count, dtype=bool)
         np.not_equal(places[1:], places[:-1], out=first[1:])
         starts = first.nonzero()[0]
@@ -110,45 +106,33 @@ class DialogueContext(NamedTuple):
         talk = sizes > 1
         if not coherent:
             talk &= _two_speak(who, starts, sizes)
-        talking = np.repeat(talk, sizes)
-        joined = talking[1:] & ~first[1:]
-        run = np.repeat(np.arange(len(starts)), sizes)
-        # A session begins with a talk, and after so many records again.
-        at = np.arange(count) - np.repeat(starts, sizes)
-        begins = (at % SESSION_RECORDS == 0)[talking].nonzero()[0]
+        talking, run = np.repeat(talk, sizes), np.repeat(np.arange(len(starts)), sizes)
         where: slice | np.ndarray = slice(None)
-        if not talking.all() or not isinstance(order, slice):
-            where = np.arange(count)[order][talking]
-        number = run
-        if not isinstance(order, slice):
-            number = np.empty_like(run)
-            number[order] = run
-        lengths = _sizes(begins, int(talking.sum()))
+        if order is not None or not talking.all():
+            where = talking.nonzero()[0] if order is None else order[talking]
+        # A session begins with a talk, and after so many records again.
+        at = (np.arange(count) - np.repeat(starts, sizes))[talking]
+        begins = (at % SESSION_RECORDS == 0).nonzero()[0]
+        lengths = _sizes(begins, len(at))
         session = np.full(count, len(begins))
         session[where] = np.repeat(np.arange(len(begins)), lengths)
-        joins = joined.astype(np.float32) if joined.any() else None
-        return cls(order, number, talk, joins, where, begins, lengths, session)
+        if order is not None:
+            run[order] = run.copy()
+        joined = (at[1:] > 0).astype(np.float32)
+        return cls(run, talk, where, joined, begins, lengths, session)
 
-    def neighbours(
-        self, own: np.ndarray, shares: tuple[float, float]
-    ) -> np.ndarray | float:
-        """What the record before and the one after in a talk add, for each candidate.
+    def neighbours(self, own: np.ndarray, shares: tuple[float, float]) -> np.ndarray:
+        """What the record before and the one after add to those of talks, as in ``where``.
 
         Args:
-            own: relevance of each by itself.
+            own: relevance of each candidate by itself.
             shares: of the record before and of the one after.
         """
-        if self.joined is None:
-            return 0.0
-        mixed, (before, after) = own[self.order], shares
-        added = np.zeros_like(own)
+        mixed, (before, after) = own[self.where], shares
+        added = np.zeros_like(mixed)
         added[1:] += self.joined * mixed[:-1] * before
         added[:-1] += self.joined * mixed[1:] * after
-        if isinstance(self.order, slice):
-            return added
-        found = np.empty_like(added)
-        found[self.order] = added
-        return found
+        return added
 
     def lift(
         self, own: np.ndarray, words: np.ndarray, shares: tuple[float, float]

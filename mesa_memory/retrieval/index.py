@@ -316,42 +316,32 @@ class RecordIndex(RecordTable):
         """Relevance of each candidate, and the part of it that its session adds."""
         own = mixture(dense, lexical, scoring.lexical_share)
         fits, session = own.copy(), np.zeros(len(own))
+        weights, talks = scoring.session_weights, self.dialogue(slots)
         if scoring.relevance:
             if scoring.speaker_boost:
                 fits += scoring.speaker_boost * self.named(slots, cues.said)
             if any(scoring.context_weights):
-                fits += self.dialogue(slots).neighbours(own, scoring.context_weights)
-            if any(scoring.session_weights):
-                self._add_sessions(slots, cues, own, fits, session, scoring)
+                fits[talks.where] += talks.neighbours(own, scoring.context_weights)
+            if any(weights) and len(talks.starts):
+                said = cues.said if scoring.lexical_share else ()
+                lift = talks.lift(own, self._session_words(slots, said), weights)
+                # So that it stays on the scale of other records.
+                scale = 1 + sum(weights)
+                session[talks.where] = lift / scale
+                fits[talks.where] /= scale
+                fits += session
         if scoring.min_max:
             fits = retrieval.min_max(fits, scoring.constant_value)
         return fits, session
 
-    def _add_sessions(
-        self,
-        slots: Slots,
-        cues: TimeConstraint,
-        own: np.ndarray,
-        fits: np.ndarray,
-        session: np.ndarray,
-        scoring: Scoring,
-    ) -> None:
-        """Adds to records of talks what their session adds.
-
-        The division keeps their relevance on the scale of other records.
-        """
+    def _session_words(self, slots: Slots, said: Sequence[str]) -> np.ndarray:
+        """BM25 of each session of the candidates, read as one document."""
         talks = self.dialogue(slots)
-        if not len(talks.starts):
-            return
-        group = talks.session
+        group, count = talks.session, len(talks.starts)
         if not isinstance(slots, slice):
-            group = np.full(len(self.records), len(talks.starts))
+            group = np.full(len(self.records), count)
             group[slots] = talks.session
-        words = self.lexical.group_scores(cues.said, group, len(talks.starts))
-        lift = talks.lift(own, words, scoring.session_weights)
-        scale = 1 + sum(scoring.session_weights)
-        session[talks.where] = lift / scale
-        fits[talks.where] = (fits[talks.where] + lift) / scale
+        return self.lexical.group_scores(said, group, count)
 
     def _clock(
         self,

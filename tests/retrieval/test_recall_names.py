@@ -133,7 +133,8 @@ def test_a_talk_is_of_two_or_of_nobody_unless_the_memory_is_coherent():
     who = np.array([5, 0, 7, 1, 3, 2, 0, 0, 6, 4, 4], dtype="i4")
     company = DialogueContext.of(places, who)
     assert company.talk.tolist() == [True, False, True, False, False]
-    assert company.joined.tolist() == [1, 1, 0, 0, 0, 0, 1, 0, 0, 0]
+    assert company.where.tolist() == [0, 1, 2, 6, 7]
+    assert company.joined.tolist() == [1, 1, 0, 1]
     assert company.session.tolist() == [0, 0, 0, 2, 2, 2, 1, 1, 2, 2, 2]
     company = DialogueContext.of(places, who, coherent=True)
     assert company.talk.tolist() == [True, True, True, False, True]
@@ -145,7 +146,9 @@ def test_talks_at_the_same_time_are_told_apart_and_long_ones_cut():
     assert company.lengths.tolist() == [20, 6, 20, 5]
     assert company.session.tolist() == [0, 2] * 20 + [1, 3] * 5 + [1]
     own = np.arange(51.0)
-    assert company.neighbours(own, (1, 0)).tolist() == [0, 0, *range(49)]
+    found = np.zeros(51)
+    found[company.where] = company.neighbours(own, (1, 0))
+    assert found.tolist() == [0, 0, *range(49)]
     words = np.array([1.0, 3.0, 2.0, 1.0])
     lift = company.lift(own, words, (1.0, 10.0))
     assert lift.tolist() == [38.0] * 20 + [60.0] * 6 + [44.0] * 20 + [49.0] * 5
