@@ -9,6 +9,7 @@ embed those that say when and who, which is better for them.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ class Item:
         said: what alone.
         who: whose words these are.
         grade: its importance, 1 to 5, or None.
+        place: neighbours have the same; None takes the step.
     """
 
     id: str
@@ -36,6 +38,7 @@ class Item:
     text: str
     said: str
     grade: float | None = None
+    place: str | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,9 @@ def index_of(
         record = MemoryRecord(
             item.id, 1, "benchmark", "message", item.step, {}, item.grade
         )
-        index.add(record, item.text, vector, item.who, source=embedder.name)
+        index.add(
+            record, item.text, vector, item.who, source=embedder.name, place=item.place
+        )
     return index
 
 
@@ -106,16 +111,25 @@ def ours(
     return ranker
 
 
+def alone(lexical_share: float) -> Scoring:
+    """Relevance by itself, without names, neighbours, sessions and times."""
+    return Scoring(
+        1.0, 0.0, 0.0, 1.0, lexical_share, (0.0, 0.0), 0.0, time_match=0.0,
+        session_weights=(0.0, 0.0), question_penalty=0.0,
+    )  # fmt: skip
+
+
 #: weights and presets that every table shows
 SCORINGS: dict[str, Callable[[], Scoring]] = {
     "default": Scoring,
     "relevance_only": Scoring.relevance_only,
     "generative_agents": Scoring.generative_agents,
     "mesa_llm": Scoring.mesa_llm,
-    "cosine": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.0, (0.0, 0.0), 0.0, time_match=0.0),
-    "bm25": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 1.0, (0.0, 0.0), 0.0, time_match=0.0),
-    "mix": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.4, (0.0, 0.0), 0.0, time_match=0.0),
-    "no_cues": lambda: Scoring(time_match=0.0),
+    "cosine": partial(alone, 0.0),
+    "bm25": partial(alone, 1.0),
+    "mix": partial(alone, 0.4),
+    "no_cues": partial(Scoring, time_match=0.0),
+    "no_sessions": partial(Scoring, session_weights=(0.0, 0.0)),
 }
 
 

@@ -1,10 +1,11 @@
 """Evidence recall on LoCoMo: which turns of a long dialogue answer a question.
 
-python -m benchmarks.recall.locomo --data FILE [--json] [--embedder static]
+python -m benchmarks.recall.locomo --data FILE [--json] [--embedder static] [--spread]
 
 The file holds ``{"conversations": [{"turns": [...], "questions": [...]}]}``. Every turn
 is one record of an agent's memory, with its session's date as step label; importance
-is not graded. A question counts if its evidence is in the file.
+is not graded. A question counts if its evidence is in the file. With ``--spread``, each
+turn has a step of its own, as in a simulation, where a talk goes on over many steps.
 """
 
 import json
@@ -32,17 +33,22 @@ from mesa_memory.retrieval.scoring import Scoring
 CUTS = (5, 10, 25)
 
 
-def corpus_of(conversation: dict) -> Corpus:
-    """One item per turn, in order; the session is the step."""
+def corpus_of(conversation: dict, spread: bool = False) -> Corpus:
+    """One item per turn, in order; the session is the step.
+
+    Args:
+        spread: each turn is a step of one talk instead.
+    """
     items = [
         Item(
             turn["id"],
-            turn["session"],
+            number if spread else turn["session"],
             turn["speaker"],
             f"({turn['date']}) {turn['speaker']}: {turn['text']}",
             turn["text"],
+            place="talk" if spread else None,
         )
-        for turn in conversation["turns"]
+        for number, turn in enumerate(conversation["turns"])
     ]
     known = {item.id for item in items}
     questions = [
@@ -53,13 +59,17 @@ def corpus_of(conversation: dict) -> Corpus:
     return Corpus(items, questions, max((item.step for item in items), default=0))
 
 
-def measure(data: dict, embedder: Any, by: Scoring | Ranker) -> dict[str, float]:
+def measure(
+    data: dict, embedder: Any, by: Scoring | Ranker, spread: bool = False
+) -> dict[str, float]:
     """Recall of evidence turns and mean reciprocal rank, in percent."""
     ranker = ours(by) if isinstance(by, Scoring) else by
     every = [
         found
         for conversation in data["conversations"]
-        for _, found in evidence_ranks(corpus_of(conversation), embedder, ranker)
+        for _, found in evidence_ranks(
+            corpus_of(conversation, spread), embedder, ranker
+        )
     ]
     result = {f"recall@{cut}": recall_at(cut, every) for cut in CUTS}
     return result | {"mrr": reciprocal(every), "questions": len(every)}
@@ -75,18 +85,24 @@ def rankers() -> dict[str, Ranker]:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, no table.")
 @click.option("--embedder", default="static", show_default=True)
 @click.option("--folder", help="The model's files, for an embedder of fastembed.")
+@click.option("--spread", is_flag=True, help="Each turn in a step of its own.")
 @click.option(
     "--scoring", type=click.Choice([*SCORINGS, *PUBLISHED, "all"]), default="default"
 )
 def main(
-    data: Path, as_json: bool, embedder: str, folder: str | None, scoring: str
+    data: Path,
+    as_json: bool,
+    embedder: str,
+    folder: str | None,
+    spread: bool,
+    scoring: str,
 ) -> None:
     """Measures evidence recall on LoCoMo."""
     loaded = json.loads(data.read_text(encoding="utf-8"))
     every = rankers()
     chosen = list(every) if scoring == "all" else [scoring]
     model = RememberedEmbedder(opened(embedder, folder))
-    table = {name: measure(loaded, model, every[name]) for name in chosen}
+    table = {name: measure(loaded, model, every[name], spread) for name in chosen}
     if as_json:
         click.echo(json.dumps(table.get(scoring, table)))
         return

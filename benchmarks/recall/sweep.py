@@ -4,7 +4,7 @@ python -m benchmarks.recall.sweep --data FILE [--plot docs/_static/recall_weight
 
 Sweeps the weights of importance, recency and time match and the decay, one at a time, over
 LoCoMo, where old facts are asked for, and over changing worlds, where the newest counts.
-Relevance and the time asked for are computed once per question, with the defaults; a
+Relevance, what is taken off it, and the time asked for are computed once per question, with the defaults; a
 record's rank is one more than the number of records that score higher. ``--seeds``
 worlds are for choosing; ``benchmarks.recall.world`` reports on others.
 """
@@ -60,6 +60,7 @@ def asked(corpus: Corpus, embedder: Any, kind: str = "") -> Iterator[Asked]:
     age = corpus.now - np.array([item.step for item in corpus.items], dtype=float)
     for question in corpus.questions:
         relevance, near = np.zeros(len(places)), np.zeros(len(places))
+        recent = False
         for found in index.recall(
             question.text,
             vector=embedder.embed([index.body(question.text, scoring)])[0],
@@ -67,14 +68,16 @@ def asked(corpus: Corpus, embedder: Any, kind: str = "") -> Iterator[Asked]:
             now=corpus.now,
         ):
             at = places[found.record.id]
-            relevance[at], near[at] = (
-                found.parts["relevance"],
-                found.parts["time_match"],
-            )
+            parts = found.parts
+            relevance[at], near[at] = parts["relevance"], parts["time_match"]
+            relevance[at] += scoring.superseded * parts["superseded"]
+            relevance[at] += scoring.question_penalty * parts["question"]
+            recent = recent or parts["recency"] > 0
         with np.errstate(divide="ignore"):
             since = np.log(near) / np.log(scoring.decay)
         evidence = [places[name] for name in question.evidence]
-        yield Asked(question.kind or kind, relevance, importance, age, since, evidence)
+        aged = age if recent else np.full(len(age), np.inf)  # of the past, none counts
+        yield Asked(question.kind or kind, relevance, importance, aged, since, evidence)
 
 
 def ranks(question: Asked, scoring: Scoring) -> list[int]:

@@ -11,6 +11,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,6 +44,28 @@ def _stands(phrase: tuple[str, ...], document: tuple[str, ...] | None) -> bool:
     return any(document[at : at + len(phrase)] == phrase for at in starts)
 
 
+class Matches(NamedTuple):
+    """The documents that have the terms of a query, term after term.
+
+    Attributes:
+        numbers, counts: of the documents, and how often each has the term.
+        sizes: how many of them belong to each term.
+        frequencies: how many documents have each term, without removed ones.
+    """
+
+    numbers: np.ndarray
+    counts: np.ndarray
+    sizes: list[int]
+    frequencies: np.ndarray
+
+
+def _rarity(count: int, frequencies: np.ndarray) -> np.ndarray:
+    """The greatest weight of each term, by how many of ``count`` documents have it."""
+    odds = ((count - frequencies + 0.5) / (frequencies + 0.5)).tolist()
+    # That of the math library, which rounds the same on every processor.
+    return np.array([(K1 + 1) * math.log1p(odd) for odd in odds])
+
+
 class LexicalIndex:
     """Documents numbered 0, 1, 2, … in order of arrival, some of them removed.
 
@@ -65,7 +88,10 @@ class LexicalIndex:
         self._alive = array("b")
         self._total = 0.0
         self._living = 0
-        self._damping: np.ndarray | None = None  # made anew after each change
+        # These are made anew after each change.
+        self._damping: np.ndarray | None = None
+        self._grouped: tuple[np.ndarray, np.ndarray] | None = None
+        self._matched: tuple[str | tuple[str, ...], Matches | None] | None = None
 
     def __len__(self) -> int:
         """The number of documents that are not removed."""
@@ -89,7 +115,7 @@ class LexicalIndex:
         self._alive.append(1)
         self._total += len(found)
         self._living += 1
-        self._damping = None
+        self._damping = self._grouped = self._matched = None
         return number
 
     def remove(self, number: int) -> None:
@@ -106,7 +132,32 @@ class LexicalIndex:
         self._gone.update(list(dict.fromkeys(known)))
         self._total -= self._lengths[number]
         self._living -= 1
-        self._damping = None
+        self._damping = self._grouped = self._matched = None
+
+    def _matches(self, query: str | Sequence[str]) -> Matches | None:
+        """The documents with terms of a query; None without any.
+
+        The last result is kept until something changes.
+        """
+        key = query if isinstance(query, str) else tuple(query)
+        if self._matched and self._matched[0] == key:
+            return self._matched[1]
+        held, frequencies = [], []
+        for term in dict.fromkeys(self.vocabulary.terms(query)):
+            posting = self._postings.get(term)
+            frequency = len(posting[0]) - self._gone.get(term, 0) if posting else 0
+            if posting and frequency > 0:
+                held.append(posting)
+                frequencies.append(frequency)
+        found = None
+        if held:
+            # All terms in one go: the postings one after the other.
+            numbers = np.frombuffer(b"".join([p[0] for p in held]), dtype=np.int64)
+            counts = np.frombuffer(b"".join([p[1] for p in held]), dtype=np.single)
+            sizes = [len(p[0]) for p in held]
+            found = Matches(numbers, counts, sizes, np.array(frequencies))
+        self._matched = key, found
+        return found
 
     def scores(self, query: str | Sequence[str]) -> np.ndarray:
         """BM25 of each document, shape (n,); 0 without a common term.
@@ -114,26 +165,38 @@ class LexicalIndex:
         Args:
             query: a text, or its words.
         """
-        count = len(self._documents)
-        held, rarities = [], []
-        for term in dict.fromkeys(self.vocabulary.terms(query)):
-            posting = self._postings.get(term)
-            frequency = len(posting[0]) - self._gone.get(term, 0) if posting else 0
-            if posting and frequency > 0:
-                held.append(posting)
-                rarity = (self._living - frequency + 0.5) / (frequency + 0.5)
-                rarities.append((K1 + 1) * math.log1p(rarity))
-        if not held:
+        count, found = len(self._documents), self._matches(query)
+        if found is None:
             return np.zeros(count, dtype=np.float32)
-        # All terms in one go: the postings one after the other.
-        numbers = np.frombuffer(b"".join([p[0] for p in held]), dtype=np.int64)
-        counts = np.frombuffer(b"".join([p[1] for p in held]), dtype=np.single)
-        weights = np.repeat(np.array(rarities, np.single), [len(p[0]) for p in held])
-        weights *= counts / (self._damped().take(numbers) + counts)
-        scored = np.bincount(numbers, weights, count)
+        rarity = _rarity(self._living, found.frequencies).astype(np.single)
+        weights = np.repeat(rarity, found.sizes)
+        weights *= found.counts / (self._damped().take(found.numbers) + found.counts)
+        scored = np.bincount(found.numbers, weights, count)
         if self._living < count:
             scored *= np.frombuffer(self._alive, dtype=np.int8)
         return scored.astype(np.float32)
+
+    def group_scores(
+        self, query: str | Sequence[str], group: np.ndarray, count: int
+    ) -> np.ndarray:
+        """BM25 of groups of documents, each read as one document, shape (count,).
+
+        Args:
+            query: a text, or its words.
+            group: the number of each document's group, shape (n,); ``count`` for a
+                document of none, and for removed ones.
+            count: the number of groups.
+        """
+        found = self._matches(query)
+        if found is None or not count:
+            return np.zeros(count)
+        terms = len(found.sizes)
+        cells = group.take(found.numbers)
+        cells += np.repeat(np.arange(terms) * (count + 1), found.sizes)
+        held = np.bincount(cells, found.counts, terms * (count + 1))
+        held = held.reshape(terms, count + 1)[:, :count]
+        rarity = _rarity(count, np.count_nonzero(held, axis=1))
+        return rarity @ (held / (held + self._damped_groups(group, count)))
 
     def holding(self, name: Sequence[str]) -> np.ndarray:
         """Numbers of the documents in which a name stands, ascending, shape (n,).
@@ -166,6 +229,15 @@ class LexicalIndex:
             damping = self._damping = lengths * (K1 * B / mean) + K1 * (1 - B)
         return damping
 
+    def _damped_groups(self, group: np.ndarray, count: int) -> np.ndarray:
+        """The same for groups; kept as long as the groups are the same object."""
+        kept = self._grouped
+        if kept is None or kept[0] is not group:
+            lengths = np.bincount(group, self._lengths, count + 1)[:count]
+            damping = lengths * (K1 * B / (lengths.mean() or 1.0)) + K1 * (1 - B)
+            kept = self._grouped = group, damping
+        return kept[1]
+
     def compact(self) -> np.ndarray:
         """Forgets removed documents and numbers the others anew, in the same order.
 
@@ -190,5 +262,5 @@ class LexicalIndex:
         self._documents = [self._documents[number] for number in kept]
         self._lengths = array("f", np.array(self._lengths)[kept].tolist())
         self._alive = array("b", [1] * len(kept))
-        self._damping = None
+        self._damping = self._grouped = self._matched = None
         return kept

@@ -24,10 +24,17 @@ from mesa_memory.retrieval.temporal import TimeConstraint
 
 DEFAULT_SCORING = Scoring()
 #: the parts of every score, and what relevance is made of
-SCORE_PARTS = ("relevance", "importance", "recency", "time_match", "dense", "lexical")
+SCORE_PARTS = (
+    "relevance", "importance", "recency", "time_match", "superseded", "question",
+    "dense", "lexical", "session",
+)  # fmt: skip
+#: how many of them are weighted; the others are what relevance is made of
+WEIGHTED_PARTS = 6
+#: so many of the best are compared with newer ones
+SUPERSEDED_AMONG = 30
 
 #: rows that are widened to double precision at a time; they fit a cache
-BLOCK_ROWS = 512
+BLOCK_ROWS = 256
 
 
 class ScoredRecord(NamedTuple):
@@ -94,39 +101,18 @@ def cosines(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return found
 
 
-def relevance_of(
-    dense: np.ndarray,
-    lexical: np.ndarray,
-    share: float,
-    joined: np.ndarray | None = None,
-    neighbours: tuple[float, float] = (0.0, 0.0),
-) -> np.ndarray:
-    """Relevance of each candidate, all in order of arrival.
+def mixture(dense: np.ndarray, lexical: np.ndarray, share: float) -> np.ndarray:
+    """Relevance of each candidate by itself, a new array.
 
     Args:
         dense, lexical: cosine and BM25 of each.
         share: that of BM25; with 0, relevance is the cosine as it is.
-        joined: for each but the first, 1 if it belongs to the one before, else 0; None
-            if none does.
-        neighbours: shares of the one before and of the one after.
-
-    Returns:
-        A new array.
     """
-    mixed = dense
-    if share:
-        low, high = float(dense.min()), float(dense.max())
-        flat = not high - low > retrieval.TIE_TOLERANCE
-        mixed = np.zeros_like(dense)
-        if not flat:
-            mixed = (dense - low) * ((1 - share) / (high - low))
-        mixed += retrieval.min_max(lexical.astype(dense.dtype, copy=False), top=share)
-    found = mixed.copy()
-    if joined is not None:
-        before, after = neighbours
-        found[1:] += joined * mixed[:-1] * before
-        found[:-1] += joined * mixed[1:] * after
-    return found
+    if not share:
+        return dense.copy()
+    mixed = retrieval.min_max(dense, top=1 - share)
+    mixed += retrieval.min_max(lexical.astype(dense.dtype, copy=False), top=share)
+    return mixed
 
 
 class RecordIndex(RecordTable):
@@ -202,7 +188,12 @@ class RecordIndex(RecordTable):
         chosen = best if isinstance(slots, slice) else slots[best]
         self._access(chosen, now, scoring)
         columns = [
-            part[best].tolist() for part in (*parts[:4], *added.values(), *parts[4:])
+            part[best].tolist()
+            for part in (
+                *parts[:WEIGHTED_PARTS],
+                *added.values(),
+                *parts[WEIGHTED_PARTS:],
+            )
         ]
         return self._found(chosen, total[best].tolist(), columns, [*added])
 
@@ -218,23 +209,36 @@ class RecordIndex(RecordTable):
         added: Sequence[np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
         """Positions of the best, all scores, and ``SCORE_PARTS``."""
-        importance, recency, prior, joined = self._prior(slots, scoring, now)
+        importance, recency, prior = self._prior(slots, scoring, cues, now)
         for term, part in zip(scoring.terms, added, strict=True):
             prior = prior + term.weight * part
-        lexical = self._lexical_part(slots, cues.said, scoring)
-        named = self.named(slots, cues.said) if scoring.speaker_boost else []
         if not self.dim or not scoring.relevance:
             asked = None
         dense = self._dense_part(slots, asked)
-        fits = self._fits(dense, lexical, joined, named, scoring)
-        total = prior + scoring.relevance * fits
+        lexical = self._lexical_part(slots, cues.said, scoring)
+        fits, session = self._fits(slots, cues, dense, lexical, scoring)
+        question = np.zeros(len(fits))
+        if scoring.relevance and cues.said:
+            question -= self.columns["question"][slots]
+        total = prior + scoring.relevance * fits + scoring.question_penalty * question
         clock = self._clock(slots, steps, cues, total, now)
-        near = np.zeros(len(total))
+        near, older = np.zeros(len(total)), np.zeros(len(total))
         if clock is not None:
             near = retrieval.asked_part(steps, clock, scoring.decay)
             total += scoring.time_match * near
+            if scoring.superseded:
+                top = retrieval.top_k(total, SUPERSEDED_AMONG, steps)
+                older[top] = self._superseded(slots, top, clock)
+                total += scoring.superseded * older
         best = retrieval.top_k(total, k, steps)
-        return best, total, (fits, importance, recency, near, dense, lexical)
+        parts = (fits, importance, recency, near, older, question)
+        return best, total, (*parts, dense, lexical, session)
+
+    def _superseded(self, slots: Slots, top: np.ndarray, clock: float) -> np.ndarray:
+        where = top if isinstance(slots, slice) else slots[top]
+        steps, who = self.columns["step"][where], self.columns["who"][where]
+        chance = self.likeness().chance
+        return retrieval.superseded_part(self.vectors[where], steps, who, clock, chance)
 
     def _added(
         self, slots: Slots, scoring: Scoring, question: RecallQuery
@@ -262,17 +266,20 @@ class RecordIndex(RecordTable):
         """The best records with the parts of their scores, as ``columns`` have them.
 
         Args:
-            added: the names of the scoring's own terms, which follow the first four parts.
+            added: the names of the scoring's own terms, which follow the weighted parts.
         """
         records = [self.records[slot] for slot in slots.tolist()]
         ranks = range(1, len(records) + 1)
-        names = (*SCORE_PARTS[:4], *added, *SCORE_PARTS[4:])
+        names = (*SCORE_PARTS[:WEIGHTED_PARTS], *added, *SCORE_PARTS[WEIGHTED_PARTS:])
         explained = [dict(zip(names, row)) for row in zip(*columns)]
         return list(map(ScoredRecord._make, zip(records, scores, ranks, explained)))
 
-    def _prior(self, slots: Slots, scoring: Scoring, now: float) -> tuple:
-        """The terms that no query changes: importance, recency, their weighted sum, and who is
-        joined to the one before.
+    def _prior(
+        self, slots: Slots, scoring: Scoring, cues: TimeConstraint, now: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Importance, recency, and their weighted sum.
+
+        For a question about the past, what is recent does not count.
         """
         importance = self.columns["importance"][slots]
         accessed = self.columns["accessed"][slots]
@@ -280,9 +287,10 @@ class RecordIndex(RecordTable):
         if scoring.min_max:
             importance = retrieval.min_max(importance, scoring.constant_value)
             recency = retrieval.min_max(recency, scoring.constant_value)
+        if cues.step is not None or cues.before:
+            recency = np.zeros(len(recency))
         weighted = scoring.importance * importance + scoring.recency * recency
-        joined = self.dialogue(slots).joined if any(scoring.context_weights) else None
-        return importance, recency, weighted, joined
+        return importance, recency, weighted
 
     def _dense_part(self, slots: Slots, vector: Any) -> np.ndarray:
         rows = self.vectors[: len(self.records)]
@@ -299,21 +307,41 @@ class RecordIndex(RecordTable):
 
     def _fits(
         self,
+        slots: Slots,
+        cues: TimeConstraint,
         dense: np.ndarray,
         lexical: np.ndarray,
-        joined: np.ndarray | None,
-        named: Sequence[np.ndarray],
         scoring: Scoring,
-    ) -> np.ndarray:
-        """Relevance of each candidate."""
-        fits = relevance_of(
-            dense, lexical, scoring.lexical_share, joined, scoring.context_weights
-        )
-        for positions in named:
-            fits[positions] += scoring.speaker_boost
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Relevance of each candidate, and the part of it that its session adds."""
+        own = mixture(dense, lexical, scoring.lexical_share)
+        fits, session = own.copy(), np.zeros(len(own))
+        weights, talks = scoring.session_weights, self.dialogue(slots)
+        if scoring.relevance:
+            if scoring.speaker_boost:
+                fits += scoring.speaker_boost * self.named(slots, cues.said)
+            if any(scoring.context_weights):
+                fits[talks.where] += talks.neighbours(own, scoring.context_weights)
+            if any(weights) and len(talks.starts):
+                said = cues.said if scoring.lexical_share else ()
+                lift = talks.lift(own, self._session_words(slots, said), weights)
+                # So that it stays on the scale of other records.
+                scale = 1 + sum(weights)
+                session[talks.where] = lift / scale
+                fits[talks.where] /= scale
+                fits += session
         if scoring.min_max:
             fits = retrieval.min_max(fits, scoring.constant_value)
-        return fits
+        return fits, session
+
+    def _session_words(self, slots: Slots, said: Sequence[str]) -> np.ndarray:
+        """BM25 of each session of the candidates, read as one document."""
+        talks = self.dialogue(slots)
+        group, count = talks.session, len(talks.starts)
+        if not isinstance(slots, slice):
+            group = np.full(len(self.records), count)
+            group[slots] = talks.session
+        return self.lexical.group_scores(said, group, count)
 
     def _clock(
         self,

@@ -28,10 +28,16 @@ TIE_TOLERANCE = 1e-9
 
 #: the parts of every score, and the other columns of a recorded recall
 RESERVED_NAMES = frozenset({
-    "relevance", "importance", "recency", "time_match", "dense", "lexical", "id", "rank",
-    "score", "shown", "used", "text", "step", "agent", "layer", "seq", "purpose", "query",
+    "relevance", "importance", "recency", "time_match", "superseded", "question",
+    "dense", "lexical", "session", "id", "rank", "score", "shown", "used", "text", "step", "agent", "layer", "seq", "purpose", "query",
     "kind", "was", "change", "budget",
 })  # fmt: skip
+
+#: parts of this package's own, which no published formula has
+_NOT_PUBLISHED: dict[str, Any] = {
+    "time_match": 0.0, "session_weights": (0.0, 0.0), "question_penalty": 0.0,
+    "superseded": 0.0,
+}  # fmt: skip
 
 
 class RecallQuery(NamedTuple):
@@ -170,6 +176,13 @@ class Scoring:
             query asks for something happened, see ``temporal``. With 0 the query is not
             read for time.
         terms: terms of your own, see ``Term``; one or several.
+        session_weights: shares of the best record of a session, and of the session read
+            as one text, that are added to the relevance of its records, see ``dialogue``.
+        question_penalty: weight of the part ``question``, -1 for a record that ends with
+            a question mark.
+        superseded: weight of the part of the same name, which is below 0 for a record
+            that is like a newer one of the same speaker, see ``superseded_part``. It
+            counts only if the query asks for a time.
 
     Raises:
         ValueError: for a value outside these ranges, or two terms of one name.
@@ -189,6 +202,9 @@ class Scoring:
     refresh_every: float = 10
     time_match: float = 0.3
     terms: tuple[Term, ...] = ()
+    session_weights: tuple[float, float] = (0.4, 0.3)
+    question_penalty: float = 0.05
+    superseded: float = 0.2
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "terms", checked_terms(self.terms))
@@ -201,6 +217,11 @@ class Scoring:
                 "context_weights must be two shares, of the record before and after; "
                 f"got {self.context_weights}"
             )
+        if len(self.session_weights) != 2:
+            raise ValueError(
+                "session_weights must be two shares, of the best record and of the "
+                f"session's words; got {self.session_weights}"
+            )
         weights = {
             "relevance": self.relevance,
             "importance": self.importance,
@@ -209,6 +230,10 @@ class Scoring:
             "time_match": self.time_match,
             "context_weights before": self.context_weights[0],
             "context_weights after": self.context_weights[1],
+            "session_weights best": self.session_weights[0],
+            "session_weights words": self.session_weights[1],
+            "question_penalty": self.question_penalty,
+            "superseded": self.superseded,
         }
         # Written so that NaN is refused, too.
         if not all(0 <= weight < math.inf for weight in weights.values()):
@@ -241,14 +266,14 @@ class Scoring:
         """
         return cls(
             *(1.0, 1.0, 1.0, decay), 0.0, (0.0, 0.0), 0.0, True,
-            refresh="always", time_match=0.0,
+            refresh="always", **_NOT_PUBLISHED,
         )  # fmt: skip
 
     @classmethod
     def mesa_llm(cls, decay: float = 0.995) -> "Scoring":
         """Mesa-LLM 0.3.2: importance and recency by min-max; a part equal for all: 0.5."""
         return cls(
-            0.0, 1.0, 1.0, decay, 0.0, (0.0, 0.0), 0.0, True, 0.5, time_match=0.0
+            0.0, 1.0, 1.0, decay, 0.0, (0.0, 0.0), 0.0, True, 0.5, **_NOT_PUBLISHED
         )
 
     @classmethod
@@ -289,6 +314,26 @@ def asked_part(steps: np.ndarray, clock: float, decay: float) -> np.ndarray:
     part = recency_part(steps, clock, decay)
     part[steps > clock] = 0.0
     return part
+
+
+def superseded_part(
+    vectors: np.ndarray, steps: np.ndarray, who: np.ndarray, clock: float, chance: float
+) -> np.ndarray:
+    """How alike each record is to a newer one of the same speaker: 0, or down to -1.
+
+    Newer means later, and not later than the time asked for. A cosine halfway between
+    ``chance`` and 1 counts 0, equal texts -1.
+
+    Args:
+        vectors: shape (n, dim), of length 1.
+        steps, who: step and speaker of each.
+        clock: the time asked for.
+        chance: the mean cosine of any two records.
+    """
+    rows = vectors.astype(float)
+    alike = (rows @ rows.T - chance) / (1 - chance)
+    newer = (steps > steps[:, None]) & (steps <= clock) & (who == who[:, None])
+    return -np.where(newer, np.maximum(2 * alike - 1, 0), 0).max(axis=1, initial=0)
 
 
 def min_max(values: np.ndarray, flat: float = 0.0, top: float = 1.0) -> np.ndarray:

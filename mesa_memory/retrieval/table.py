@@ -12,15 +12,22 @@ from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
 from mesa_memory.errors import EmbedderError
 from mesa_memory.retrieval import scoring
 from mesa_memory.retrieval.bm25 import LexicalIndex
-from mesa_memory.retrieval.speakers import DialogueContext, Speakers
+from mesa_memory.retrieval.dialogue import DialogueContext, Likeness
+from mesa_memory.retrieval.speakers import Speakers
 
 #: with fewer rows than this, tidying up is not worth it
 SMALLEST_TO_TIDY = 64
+#: the newest records tell how alike those of a memory are
+LIKENESS_RECORDS, LIKENESS_STRIDE = 400, 25
+#: a remark of somebody about others loses this share of the boost of a named speaker
+ABOUT_OTHERS = 0.5
+#: a text that ends with one of them is a question
+QUESTION_MARKS = ("?", "？", "؟")
 Slots = slice | np.ndarray
 _COLUMNS = {
     "importance": "f8", "step": "f8", "accessed": "f8",
     "who": "i4", "kind": "i4", "subject": "i4", "place": "i4",
-    "alive": "?", "embedded": "?", "dump": "?",
+    "alive": "?", "embedded": "?", "dump": "?", "question": "?",
 }  # fmt: skip
 
 
@@ -55,6 +62,13 @@ class RecordTable:
         self._codes: dict[Hashable, int] = {}  # of kinds, subjects and places
         self._coded = 0
         self.speakers = Speakers()
+        self._likeness: tuple[np.ndarray, Likeness] | None = None  # and of which slots
+        self._changed()
+
+    def _changed(self) -> None:
+        """Forgets what follows from the records: some came or went, or were embedded."""
+        self._of_others: np.ndarray | None = None
+        self._dialogue: DialogueContext | None = None  # of all records
 
     def __len__(self) -> int:
         """The number of live records."""
@@ -110,7 +124,9 @@ class RecordTable:
         columns["kind"][slot], columns["subject"][slot] = kind, subject
         columns["place"][slot], columns["dump"][slot] = place, dump
         columns["alive"][slot], columns["embedded"][slot] = True, row is not None
+        columns["question"][slot] = text.rstrip().endswith(QUESTION_MARKS)
         self.vectors[slot] = 0 if row is None else row
+        self._changed()
 
     def embed_all(
         self, records: Sequence[MemoryRecord], vectors: Any, source: str = ""
@@ -130,6 +146,7 @@ class RecordTable:
             self._make_room(1, source, rows)
             self.vectors[slots] = rows
             self.columns["embedded"][slots] = True
+            self._changed()
 
     def embedded(self) -> tuple[list[MemoryRecord], np.ndarray]:
         """The live records with an embedding, oldest first, and a row for each."""
@@ -179,6 +196,7 @@ class RecordTable:
             return
         self.columns["alive"][slot] = False
         self.lexical.remove(slot)
+        self._changed()
         if len(self.records) > max(SMALLEST_TO_TIDY, 2 * len(self._slots)):
             self._compact()
 
@@ -224,9 +242,28 @@ class RecordTable:
 
     def dialogue(self, slots: Slots) -> DialogueContext:
         """The runs of candidates that are parts of one conversation."""
-        return DialogueContext.of(
-            self.columns["place"][slots], self.columns["who"][slots]
-        )
+        if isinstance(slots, slice) and self._dialogue is not None:
+            return self._dialogue
+        places, who = self.columns["place"][slots], self.columns["who"][slots]
+        found = DialogueContext.of(places, who, self.likeness().coherent)
+        if isinstance(slots, slice):
+            self._dialogue = found
+        return found
+
+    def likeness(self) -> Likeness:
+        """The likeness of the newest records with a speaker.
+
+        It is computed again for each ``LIKENESS_STRIDE`` new ones.
+        """
+        count, columns = len(self.records), self.columns
+        usable = columns["alive"][:count] & columns["embedded"][:count]
+        spoken = np.flatnonzero(usable & (columns["who"][:count] > 0))
+        spoken = spoken[: len(spoken) // LIKENESS_STRIDE * LIKENESS_STRIDE]
+        newest = spoken[-LIKENESS_RECORDS:]
+        if self._likeness is None or not np.array_equal(self._likeness[0], newest):
+            found = Likeness.of(self.vectors[newest], columns["place"][newest])
+            self._likeness = newest, found
+        return self._likeness[1]
 
     def speaking(self, said: Sequence[str]) -> list[int]:
         """Numbers of the speakers with live records whom the words of a text name."""
@@ -235,16 +272,46 @@ class RecordTable:
         named = self.speakers.named_in(said)
         return [code for code in named if (alive & (who == code)).any()]
 
-    def named(self, slots: Slots, said: Sequence[str]) -> list[np.ndarray]:
-        """For each speaker named, positions of the candidates by or about them."""
-        found = []
-        for code in self.speaking(said):
-            mentions = np.zeros(len(self.records), dtype=bool)
-            for name in self.speakers.names(code):
-                mentions[self.lexical.holding(name)] = True
-            speaks = self.columns["who"][slots] == code
-            found.append(self.dialogue(slots).named(speaks, mentions[slots]))
+    def named(self, slots: Slots, said: Sequence[str]) -> np.ndarray:
+        """For each candidate, how many of the named speakers it is by or about.
+
+        In a crowd, a record by one of them that names others alone counts half.
+        """
+        found = np.zeros(len(self.records))[slots]
+        codes = self.speaking(said)
+        if not codes:
+            return found
+        company, who = self.dialogue(slots), self.columns["who"][slots]
+        mentions = {code: self._mentions(code)[slots] for code in codes}
+        for code in codes:
+            speaks = who == code
+            found[company.named(speaks, mentions[code])] += 1
+            elsewhere = speaks & ~company.talk[company.run]
+            if elsewhere.any():
+                elsewhere &= self._about_others()[slots]
+                for other in codes:
+                    if other != code:
+                        elsewhere &= ~mentions[other]
+                found[elsewhere] -= ABOUT_OTHERS
         return found
+
+    def _mentions(self, code: int) -> np.ndarray:
+        """For each slot, whether it has a name of a speaker."""
+        found = np.zeros(len(self.records), dtype=bool)
+        for name in self.speakers.names(code):
+            found[self.lexical.holding(name)] = True
+        return found
+
+    def _about_others(self) -> np.ndarray:
+        """For each slot, whether it names a speaker other than its own."""
+        if self._of_others is None:
+            count = len(self.records)
+            who, alive = self.columns["who"][:count], self.columns["alive"][:count]
+            self._of_others = np.zeros(count, dtype=bool)
+            for code in np.bincount(who[alive]).nonzero()[0].tolist():
+                if code:
+                    self._of_others |= self._mentions(code) & (who != code)
+        return self._of_others
 
     def checked(self, given: Any, source: str, axes: int = 1) -> np.ndarray:
         """One embedding, or several with 2 axes, of the kind that is kept here."""
@@ -285,6 +352,7 @@ class RecordTable:
         self.vectors = vectors
 
     def _compact(self) -> None:
+        self._likeness = None
         kept = self.lexical.compact()
         self.records = [self.records[slot] for slot in kept]
         self._slots = {record.id: slot for slot, record in enumerate(self.records)}

@@ -14,7 +14,7 @@ from mesa_memory.runs.table import Table, table
 #: what a candidate has
 RANK_FIELDS = (
     "id", "rank", "score", "shown", "used", "relevance", "dense", "lexical", "importance",
-    "recency", "time_match",
+    "recency", "time_match", "session", "superseded", "question",
 )  # fmt: skip
 #: what a recall has
 _RECALL_COLUMNS = ("seq", "step", "agent", "layer", "purpose", "query")

@@ -22,7 +22,7 @@ from mesa_memory.runs.state import valid_at
 from mesa_memory.runs.table import Table, table
 
 records = schema.records
-_UNUSED_COLUMNS = ("sources", "subject", "content", "closed_because", "superseded_by")
+_UNUSED_COLUMNS = ("sources", "content", "closed_because", "superseded_by")
 COLUMNS = (
     *(c for c in records.columns if c.name not in _UNUSED_COLUMNS),
     # Only this of the content: taking all of it apart is slow.
@@ -86,8 +86,9 @@ def _ranked(
         found.append(MemoryRecord(*kept, {}))
         text_of = row["text"] or ""
         said.append(_SPEAKER.sub("", text_of))
-        # Neighbours are what the same agent met in the same step.
-        place = (row["run"], row["agent"], row["layer"], row["step"])
+        # Neighbours are messages of one talk, or what the agent met in the same step.
+        talk = row["subject"] if row["kind"] == "message" else None
+        place = (row["run"], row["agent"], row["layer"], talk or row["step"], talk)
         full = f"Step {row['step']:.15g}: {text_of}"
         index.add(found[-1], full, who=_speaker(row), place=place)
     ready = [n for n, row in enumerate(rows) if row["embedder"] == maker.name]

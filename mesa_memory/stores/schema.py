@@ -183,7 +183,7 @@ def _answer() -> tuple[Column, ...]:
 
 
 #: a candidate is an object with id, rank, score, relevance, dense, lexical,
-#: importance, recency, time_match, shown and used
+#: importance, recency, time_match, session, superseded, question, shown and used
 recalls = _log(
     "recalls",
     Column("layer", Text),

@@ -8,9 +8,9 @@ import pytest
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.retrieval.bm25 import LexicalIndex
+from mesa_memory.retrieval.dialogue import DialogueContext
 from mesa_memory.retrieval.index import RecordIndex
 from mesa_memory.retrieval.scoring import Scoring
-from mesa_memory.retrieval.speakers import DialogueContext
 
 NAMED_ONLY = Scoring(1.0, 0.0, 0.0, time_match=0.0)
 
@@ -128,12 +128,30 @@ def test_names_and_time_are_left_out_of_what_is_embedded_unless_switched_off():
 # -- dialogues and crowds ---------------------------------------------------------
 
 
-def test_more_than_two_speakers_side_by_side_in_a_step_are_a_crowd():
-    places = np.array([1, 1, 1, 2, 2, 2, 3, 3, 1])
-    who = np.array([5, 0, 7, 1, 3, 2, 0, 0, 6], dtype="i4")
+def test_a_talk_is_of_two_or_of_nobody_unless_the_memory_is_coherent():
+    places = np.array([1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 5])
+    who = np.array([5, 0, 7, 1, 3, 2, 0, 0, 6, 4, 4], dtype="i4")
     company = DialogueContext.of(places, who)
-    assert company.crowd.tolist() == [False, True, False, False]
-    assert company.joined.tolist() == [1, 1, 0, 0, 0, 0, 1, 0]
+    assert company.talk.tolist() == [True, False, True, False, False]
+    assert company.where.tolist() == [0, 1, 2, 6, 7]
+    assert company.joined.tolist() == [1, 1, 0, 1]
+    assert company.session.tolist() == [0, 0, 0, 2, 2, 2, 1, 1, 2, 2, 2]
+    company = DialogueContext.of(places, who, coherent=True)
+    assert company.talk.tolist() == [True, True, True, False, True]
+
+
+def test_talks_at_the_same_time_are_told_apart_and_long_ones_cut():
+    places = np.array([0, 1] * 25 + [0])
+    company = DialogueContext.of(places, np.array([1, 3, 2, 4] * 12 + [1, 3, 2]))
+    assert company.lengths.tolist() == [20, 6, 20, 5]
+    assert company.session.tolist() == [0, 2] * 20 + [1, 3] * 5 + [1]
+    own = np.arange(51.0)
+    found = np.zeros(51)
+    found[company.where] = company.neighbours(own, (1, 0))
+    assert found.tolist() == [0, 0, *range(49)]
+    words = np.array([1.0, 3.0, 2.0, 1.0])
+    lift = company.lift(own, words, (1.0, 10.0))
+    assert lift.tolist() == [38.0] * 20 + [60.0] * 6 + [44.0] * 20 + [49.0] * 5
 
 
 @pytest.mark.parametrize("others", [0, 1])
@@ -181,6 +199,7 @@ def test_a_score_is_the_weighted_sum_of_its_parts_for_each_kind_of_question():
         "Ann",
         "Ann now",
         "Ann at step 30",
+        "Where does Ann live?",
         "home of Ann before the abbey",
         None,
     ):
@@ -190,6 +209,8 @@ def test_a_score_is_the_weighted_sum_of_its_parts_for_each_kind_of_question():
             total += (
                 scoring.recency * parts["recency"]
                 + scoring.time_match * parts["time_match"]
+                + scoring.superseded * parts["superseded"]
+                + scoring.question_penalty * parts["question"]
             )
             assert found.score == pytest.approx(total, abs=1e-9)
 

@@ -81,6 +81,7 @@ def test_a_term_is_part_of_the_sum(query):
             + parts["importance"] * plain.importance
             + parts["recency"] * plain.recency
             + parts["time_match"] * (plain.time_match if query else 0)
+            + parts["question"] * (plain.question_penalty if query else 0)
             + 0.25 * parts["promise"]
             + 2 * parts["late"]
         )

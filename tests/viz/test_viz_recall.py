@@ -97,10 +97,22 @@ def test_a_change_of_weights_says_who_moved_where():
     assert order(ranked) == ["c", "b", "a"]
     assert [one.moved for one in ranked] == [2, 0, -2]
     assert [one.weighted for one in ranked] == [
-        (0.0, 0.0, 1.0, 0.0),
-        (0.0, 0.0, 0.2, 0.0),
-        (0.0, 0.0, 0.1, 0.0),
+        (0.0, 0.0, 1.0, 0.0, 0.0, 0.0),
+        (0.0, 0.0, 0.2, 0.0, 0.0, 0.0),
+        (0.0, 0.0, 0.1, 0.0, 0.0, 0.0),
     ]
+
+
+def test_what_is_taken_off_a_score_has_its_weight_and_stays():
+    weights = {"relevance": 1.0, "superseded": 0.2, "question_penalty": 0.05}
+    parts = [(1.0, 0, 0, 0, -0.5, -1.0), (0.5, 0, 0, 0, 0, 0)]
+    recall = made(parts, scoring=weights)
+    assert recall.weights == (1.0, None, None, None, 0.2, 0.05)
+    first, second = data.ranked(recall, (0.1, 0.0, 0.0))
+    assert (first.candidate.id, first.score) == ("b", 0.05)
+    assert second.score == pytest.approx(0.1 - 0.1 - 0.05)
+    series = {s["name"]: s["data"] for s in bars(data.ranked(recall, None))["series"]}
+    assert series["superseded"] == [-0.1, 0] and series["question"] == [-0.05, 0]
 
 
 def test_the_weight_of_the_time_asked_for_stays():
@@ -127,7 +139,7 @@ def test_what_the_budget_dropped_is_said_in_words():
 
 def test_a_damaged_recall_shows_what_is_left_of_it():
     recall = made([(1.0, 0, 0, 0)], scoring="?", candidates=[7, {"id": "z"}, {}])
-    assert recall.weights == (None,) * 4
+    assert recall.weights == (None,) * len(data.PARTS)
     (one,) = data.ranked(recall, None)
     assert (one.candidate.id, one.score) == ("z", 0.0)
     assert one.candidate.text == "not in this run"

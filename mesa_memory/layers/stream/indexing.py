@@ -287,8 +287,13 @@ class EventIndex(EmbeddedIndex):
             sender = record.content.get("sender")
         who = None if sender is None else by_id(sender)
         name = "" if sender is None else self.context.names.name(sender)
+        place = None
+        if record.kind == "message" and record.subject is not None:
+            place = "talk", record.subject  # which goes on over many steps
         dump = is_dump(record.kind, record.content)
-        self.ranking.add(record, self._words_of(entry), who=who, alias=name, dump=dump)
+        self.ranking.add(
+            record, self._words_of(entry), who=who, place=place, alias=name, dump=dump
+        )
         if record.importance is None and self._top is not None:
             self._in_question.append(record)
 

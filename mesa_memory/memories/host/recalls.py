@@ -30,6 +30,8 @@ WAITED = (
 )
 #: the parts of every score; a scoring's own terms follow
 SCORE_COLUMNS = ("relevance", "dense", "lexical", "importance", "recency", "time_match")
+#: parts that count only now and then; ``explain`` has them if one is not 0
+RARE_COLUMNS = ("session", "superseded", "question")
 #: records given if a search by words does not say
 FOUND_RECORDS = 30
 
@@ -240,6 +242,7 @@ def as_table(found: RecallResult, title: str, voice: Voice) -> Table:
     """The recalled records, with the parts of each score, as a table for rich."""
     parts = (
         *SCORE_COLUMNS,
+        *(n for n in RARE_COLUMNS if any(each.parts[n] for each in found.records)),
         *(term.name for term in getattr(found.scoring, "terms", ())),
     )
     table = Table(title=title, caption=found.note or None)

@@ -11,7 +11,11 @@ from mesa_memory.viz.data.agent import Past, Row, text_of
 from mesa_memory.viz.data.reading import number, of_agent
 
 #: parts of every score, in order; terms of the user's own come after them
-PARTS = ("relevance", "importance", "recency", "time_match")
+PARTS = (
+    "relevance", "importance", "recency", "time_match", "superseded", "question",
+)  # fmt: skip
+#: the setting that is a part's weight, if it has another name
+WEIGHTS = {"question": "question_penalty"}
 #: scores that differ by less are equal: recorded parts have six digits
 SCORE_STEP = 1e-5
 
@@ -25,6 +29,7 @@ class RecallCandidate:
         parts: the values of the recall's ``names`` before weighting.
         shown: False if the prompt's budget dropped it.
         used: whether the agent's reply used it; None if unknown.
+        session: the share of relevance that its session adds.
         row: the record; None if it is not in the run.
     """
 
@@ -35,6 +40,7 @@ class RecallCandidate:
     shown: bool
     row: Row | None
     used: bool | None = None
+    session: float = 0.0
 
     @property
     def text(self) -> str:
@@ -146,7 +152,10 @@ def understood(row: Row, past: Past) -> RecordedRecall:
         row["purpose"] or "",
         row["query"],
         names,
-        (*(number(scoring.get(name)) for name in PARTS), *(w for _, w in added)),
+        (
+            *(number(scoring.get(WEIGHTS.get(n, n))) for n in PARTS),
+            *(w for _, w in added),
+        ),
         scoring,
         sorted(found, key=lambda candidate: candidate.rank),
     )
@@ -186,4 +195,5 @@ def _candidate(
         given.get("shown") is not False,
         past.by_id.get(given["id"]),
         given["used"] if isinstance(given.get("used"), bool) else None,
+        number(given.get("session")) or 0.0,
     )

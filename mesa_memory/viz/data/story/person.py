@@ -25,6 +25,8 @@ WHY = {
     "importance": "it matters",
     "recency": "it is recent",
     "time_match": "it is of the time asked for",
+    "superseded": "a newer statement is like it",
+    "question": "it only asks",
 }
 
 
@@ -128,7 +130,9 @@ def reason(
     """The parts of a record's score in words, the greatest first."""
     parts = sorted(recall.weighted(candidate), key=lambda part: -part[1])
     told = [
-        f"{WHY.get(name, name)} ({name} {value:.2f})" for name, value in parts if value
+        f"{WHY.get(name, name)} ({name} {value:.2f})"
+        for name, value in parts
+        if value > 0
     ]
     if not told:
         return f"score {candidate.score:.2f}"

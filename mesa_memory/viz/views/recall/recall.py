@@ -201,6 +201,7 @@ def Ranking(
             "prompt": _prompt,
             "score": lambda one: round(one.score, 4),
             **{name: part(n) for n, name in enumerate(recall.names)},
+            "session in relevance": lambda one: round(one.candidate.session, 4),
             "step": lambda one: (one.candidate.row or {}).get("step"),
             "kind": lambda one: (one.candidate.row or {}).get("kind"),
             "text": lambda one: one.candidate.text,
