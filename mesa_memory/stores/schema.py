@@ -5,6 +5,8 @@ one. JSON is text in SQLite. In PostgreSQL it is ``json`` where the order of key
 counts, and ``jsonb`` where queries look into it.
 """
 
+from typing import Any
+
 from sqlalchemy import (
     Column,
     Index,
@@ -67,12 +69,17 @@ runs = Table(
     sqlite_autoincrement=True,
 )
 
+
+def _of_runs(name: str, *columns: Any, key: tuple[str, ...]) -> Table:
+    """A table of which each row belongs to a run; ``key`` names it within the run."""
+    own = Column("run", Integer, nullable=False)
+    return Table(name, metadata, own, *columns, PrimaryKeyConstraint("run", *key))
+
+
 #: ``agent`` is ``str(unique_id)`` here and everywhere; ``name`` is the name it goes by in
 #: texts, if it has one
-agents = Table(
+agents = _of_runs(
     "agents",
-    metadata,
-    Column("run", Integer, nullable=False),
     Column("agent", Text, nullable=False),
     Column("unique_id", Searchable(SCALAR)),
     Column("class", Text),
@@ -80,30 +87,26 @@ agents = Table(
     Column("layers", Searchable(list, str)),
     Column("settings", Document(dict)),
     Column("name", Text),
-    PrimaryKeyConstraint("run", "agent"),
+    key=("agent",),
 )
 
 #: the prompt files from which something was told, with their text and its hash, from which
 #: step on
-prompt_files = Table(
+prompt_files = _of_runs(
     "prompt_files",
-    metadata,
-    Column("run", Integer, nullable=False),
     Column("language", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("hash", Text, nullable=False),
     Column("step", Double, nullable=False),
     Column("text", Text, nullable=False),
-    PrimaryKeyConstraint("run", "language", "name", "hash"),
+    key=("language", "name", "hash"),
 )
 
 #: see ``mesa_memory.core.records.MemoryRecord``; ``graded_at``, ``closed_at`` and
 #: ``staled_at`` are the steps with which the change was written: what is changed between
 #: two steps belongs to the second
-records = Table(
+records = _of_runs(
     "records",
-    metadata,
-    Column("run", Integer, nullable=False),
     Column("seq", BigInteger, nullable=False),
     Column("id", Text, nullable=False),
     Column("agent", Text, nullable=False),
@@ -126,37 +129,29 @@ records = Table(
     Column("stale_since", Double),
     Column("closed_at", Double),
     Column("staled_at", Double),
-    PrimaryKeyConstraint("run", "id"),
     Index("records_by_agent", "run", "agent", "seq"),
+    key=("id",),
 )
 
 
 def _log(name: str, *columns: Column) -> Table:
     """A table of things that happened to an agent at a step, in order."""
-    return Table(
+    return _of_runs(
         name,
-        metadata,
-        Column("run", Integer, nullable=False),
         Column("seq", BigInteger, nullable=False),
         Column("step", Double, nullable=False),
         Column("agent", Text),
         *columns,
-        PrimaryKeyConstraint("run", "seq"),
         Index(f"{name}_by_agent", "run", "agent", "step"),
+        key=("seq",),
     )
 
 
 def _at_step(name: str, *columns: Column, key: tuple[str, ...] = ()) -> Table:
     """A table with a row for an agent at a step; the agent ``""`` is the model."""
-    return Table(
-        name,
-        metadata,
-        Column("run", Integer, nullable=False),
-        Column("step", Double, nullable=False),
-        Column("agent", Text, nullable=False),
-        *columns,
-        PrimaryKeyConstraint("run", "step", "agent", *key),
-    )
+    step = Column("step", Double, nullable=False)
+    agent = Column("agent", Text, nullable=False)
+    return _of_runs(name, step, agent, *columns, key=("step", "agent", *key))
 
 
 def _answer() -> tuple[Column, ...]:
@@ -234,10 +229,8 @@ calls = _log(
 
 #: answers of the step that is not finished yet, so that a resumed run need not pay for
 #: them again; ``number`` counts up within a run
-unfinished_calls = Table(
+unfinished_calls = _of_runs(
     "unfinished_calls",
-    metadata,
-    Column("run", Integer, nullable=False),
     Column("number", Integer, nullable=False),
     Column("step", Double, nullable=False),
     Column("agent", Text, nullable=False),
@@ -245,7 +238,7 @@ unfinished_calls = Table(
     Column("model", Text),
     Column("prompt_hash", Text, nullable=False),
     *_answer(),
-    PrimaryKeyConstraint("run", "number"),
+    key=("number",),
 )
 
 #: what a researcher did to a memory
@@ -265,16 +258,14 @@ scenes = _log("scenes", Column("kind", Text), Column("state", Document(dict)))
 
 #: a row exists exactly for the finished steps; ``seq`` is the highest one by then, and
 #: ``calls`` are without probes
-steps = Table(
+steps = _of_runs(
     "steps",
-    metadata,
-    Column("run", Integer, nullable=False),
     Column("step", Double, nullable=False),
     Column("seq", BigInteger, nullable=False),
     Column("records", Integer, nullable=False),
     Column("recalls", Integer, nullable=False),
     Column("calls", Integer, nullable=False),
-    PrimaryKeyConstraint("run", "step"),
+    key=("step",),
 )
 
 #: what a run goes on from; the agent ``""`` is the model itself; ``kept`` ones stay
@@ -286,13 +277,11 @@ checkpoints = _at_step(
 
 #: what an embedder elsewhere gave for a text: float32 in base64, by a hash of both; they
 #: belong to no step
-vectors = Table(
+vectors = _of_runs(
     "vectors",
-    metadata,
-    Column("run", Integer, nullable=False),
     Column("key", Text, nullable=False),
     Column("vector", Text, nullable=False),
-    PrimaryKeyConstraint("run", "key"),
+    key=("key",),
 )
 
 #: the writer of a run, see ``leases``; without a row, the run has no writer

@@ -72,7 +72,6 @@ class ProviderClient:
         self._formats: dict[Place, OutputFormat] = {}
         self._silent: set[Place] = set()  # failed before any answer
         self._senders: dict[str, Sender] = dict(senders or {})
-        self._destinations: dict[tuple, tuple[str, Any]] = {}  # until an attempt fails
 
     def adopt(self, settings: LLMSettings) -> None:
         """Uses other settings for the next requests; unchanged limits go on."""
@@ -186,7 +185,6 @@ class ProviderClient:
             if passing(error):
                 timed_out = isinstance(error, TimeoutError)
                 status = 408 if timed_out else getattr(error, "status_code", None)
-            self._destinations.clear()  # a key or an address may have changed
             self._pause(attempts, error)
             raise
         finally:
@@ -315,10 +313,7 @@ class ProviderClient:
             reason = obstacle(options)
             if not reason:
                 base = options.get("api_base") or options.get("base_url") or base
-                key = (model, base, options.get("api_key"))
-                if key not in self._destinations:
-                    self._destinations[key] = destination(*key)
-                reason, address = self._destinations[key]
+                reason, address = destination(model, base, options.get("api_key"))
             if reason and name == "direct":
                 raise provider_errors.NotDirect(model, reason)
             name = "litellm" if reason else "direct"
