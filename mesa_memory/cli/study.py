@@ -45,19 +45,49 @@ def study() -> None:
     is_flag=True,
     help="Go on although code, prompts, configuration or versions have changed.",
 )
+@click.option(
+    "--shard",
+    metavar="K/N",
+    help="Only each N-th run, in a file of its own; then gather.",
+)
 @printed
-def run(file: str, processes: int | None, accept_drift: bool, output: Output) -> None:
+def run(
+    file: str,
+    processes: int | None,
+    accept_drift: bool,
+    shard: str | None,
+    output: Output,
+) -> None:
     """Makes the runs that are missing.
 
     Finished ones are not made again. The exit code is 1 if a run failed.
     """
     found = read_study(file)
+    if shard is not None:
+        number, of = _shard(shard)
+        found, processes = found.shard(number, of), processes or 1
     executor = "serial" if processes == 1 else processes
     status = found.run(executor, accept_drift=accept_drift)
     _tell(output, found, status)
     if status.failed:
         output.end()
         sys.exit(1)
+
+
+def _shard(given: str) -> tuple[int, int]:
+    """The numbers in ``3/40``."""
+    number, _, of = given.partition("/")
+    if not (number.isdecimal() and of.isdecimal()):
+        raise ValueError(f"--shard takes K/N, such as 3/40, got {given!r}")
+    return int(number), int(of)
+
+
+@study.command()
+@file_argument
+def gather(file: str) -> None:
+    """Takes the finished runs of all shards into the study's own file."""
+    found = read_study(file)
+    click.echo(f"{found.gather()} runs were taken over into {found.location}")
 
 
 @study.command()

@@ -1,6 +1,6 @@
 """The study behind the figure of the README: which memories let a correction spread?
 
-    python -m mesa_memory.examples.rumor.two_memories
+python -m mesa_memory.examples.rumor.two_memories
 """
 
 from mesa_memory.examples.rumor.model import RumorModel

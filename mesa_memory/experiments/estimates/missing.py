@@ -5,6 +5,7 @@ from typing import Any
 
 from mesa_memory.errors import StoreUnavailable, StudyError
 from mesa_memory.experiments.studies.design import Case
+from mesa_memory.experiments.studies.forks import forks_of
 from mesa_memory.experiments.studies.planned import asked_seeds
 from mesa_memory.stores.studies import CaseRow
 
@@ -35,5 +36,5 @@ def missing_runs(study: Any) -> tuple[list[Case], dict[str, float]]:
         for number, case in enumerate(study.design.cases, start=1)
         if case.key not in known
     ]
-    begun = {k: fork.step for k, fork in study.forks(rows, checkpoints).items()}
+    begun = {k: fork.step for k, fork in forks_of(study, rows, checkpoints).items()}
     return [case for case in wanted if case.key not in done], begun

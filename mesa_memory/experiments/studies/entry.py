@@ -8,7 +8,13 @@ from typing import Any
 from mesa_memory.core.arguments import encode, full_name
 from mesa_memory.errors import StudyChanged, StudyError
 from mesa_memory.experiments.studies.design import Case, add_names
-from mesa_memory.experiments.studies.fingerprint import Fingerprint, differences, digest
+from mesa_memory.experiments.studies.fingerprint import (
+    Fingerprint,
+    differences,
+    digest,
+    fingerprint,
+)
+from mesa_memory.experiments.studies.forks import forks_of
 from mesa_memory.experiments.studies.worker import Job
 from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.stores.open import is_postgres, sqlite_path
@@ -65,6 +71,21 @@ def add_cases(
     studies.add_cases(row.id, new)
 
 
+def fingerprint_of(study: Any) -> Fingerprint:
+    """Hashes of code, prompts, configuration and versions; see ``fingerprint``."""
+    configuration = {
+        "measures": sorted(study.measures),
+        "outcomes": sorted(study.outcomes),
+        "record": study.record,
+    }
+    if study.plan is not None:
+        configuration["plan"] = study.plan.description
+    if study.questionnaires:
+        asked = [each.description for each in study.questionnaires]
+        configuration["questionnaires"] = asked
+    return fingerprint([value for _, value in study.parts], configuration)
+
+
 def described(study: Any) -> dict[str, Any]:
     """The design for the store, besides the cases."""
     questions = [
@@ -101,8 +122,9 @@ def jobs(
 ) -> list[Job]:
     """A job for each wanted case that is not finished."""
     keys, made_with = {case.key for case in wanted}, digest(print_)
+    number, of = study.share
     cases = studies.cases(row.id)
-    begun = study.forks(cases, studies.checkpoints(row.id))
+    begun = forks_of(study, cases, studies.checkpoints(row.id))
     return [
         Job(
             location=study.location,
@@ -125,7 +147,7 @@ def jobs(
             forkable=bool(study.design.changing),
         )
         for case in cases
-        if case.due and case.key in keys
+        if case.due and case.key in keys and (case.number - number) % of == 0
     ]
 
 

@@ -8,6 +8,7 @@ once, however many levels a factor has.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from mesa_memory.errors import StudyError
 from mesa_memory.experiments.studies.arm import Arm
@@ -97,6 +98,13 @@ def check_changes(arms: Iterable[Arm], steps: float, recorded: bool) -> None:
                 f"{change.label!r} begins in the middle of a run, which needs "
                 "record=True: its beginning is taken from a recorded run"
             )
+
+
+def forks_of(
+    study: Any, rows: Iterable[CaseRow], checkpoints: Checkpoints
+) -> dict[str, Fork]:
+    """The cases of a study that begin as a copy of another one, by key."""
+    return forks(rows, study.cases, checkpoints) if study.design.changing else {}
 
 
 def forks(

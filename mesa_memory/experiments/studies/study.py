@@ -10,28 +10,30 @@ from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import StudyError
 from mesa_memory.experiments.measures.questionnaires import Questionnaire, checked
 from mesa_memory.experiments.measures.watch import Measure, check_measures
-from mesa_memory.experiments.studies import fingerprint as fingerprints
 from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.comparing import compare_arms
 from mesa_memory.experiments.studies.design import Design
-from mesa_memory.experiments.studies.entry import add_cases, enter, jobs, location_of
-from mesa_memory.experiments.studies.executors import workers_of
-from mesa_memory.experiments.studies.forks import (
-    Checkpoints,
-    Fork,
-    check_changes,
-    forks,
+from mesa_memory.experiments.studies.entry import (
+    add_cases,
+    enter,
+    fingerprint_of,
+    jobs,
+    location_of,
 )
+from mesa_memory.experiments.studies.executors import workers_of
+from mesa_memory.experiments.studies.fingerprint import Fingerprint
+from mesa_memory.experiments.studies.forks import check_changes
 from mesa_memory.experiments.studies.making import Progress, make
 from mesa_memory.experiments.studies.packing import check_picklable, named_parts
 from mesa_memory.experiments.studies.planned import check_plan, stages
 from mesa_memory.experiments.studies.results import Results
+from mesa_memory.experiments.studies.shards import gather, shard_of
 from mesa_memory.experiments.studies.status import Status
 from mesa_memory.inference.comparison import Comparison
 from mesa_memory.inference.plan import Plan
 from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.stores.open import open_store
-from mesa_memory.stores.studies import CaseRow, Studies, StudyRow
+from mesa_memory.stores.studies import Studies, StudyRow
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.audit import Audit
@@ -100,7 +102,7 @@ class Study:
         self.questionnaires = checked(questionnaires)
         self.location = location_of(store)
         self.name = getattr(model, "__name__", "study") if name is None else name
-        self.record = record
+        self.record, self.share = record, (1, 1)
         self.forecast: dict[str, Any] | None = None
         self.take(self.design, plan)
 
@@ -112,7 +114,7 @@ class Study:
         arms = list(self.arms.values())
         check_plan(self)
         check_changes(arms, self.steps, self.record)
-        self._parts = named_parts(
+        self.parts = named_parts(
             arms, self.measures, self.outcomes, self.questionnaires
         )
 
@@ -154,15 +156,13 @@ class Study:
         workers = workers_of(executor)
         if budget is not None and not isinstance(budget, Budget):
             raise TypeError(f"budget must be a Budget(cost=…) or None, got {budget!r}")
-        check_picklable(workers.dumps(self._parts), self._parts)
+        check_picklable(workers.dumps(self.parts), self.parts)
         bar = Progress(progress)
         with closing(bar.bar), closing(open_store(self.location)) as store:
             studies = Studies(store)
             row, print_ = enter(self, studies, accept_drift)
             # What was accepted may differ between machines; code never may.
-            compared = {
-                n: v for n, v in print_.items() if not accept_drift or n == "code"
-            }
+            compared = {"code": print_["code"]} if accept_drift else print_
             for wanted in stages(self, studies, row):
                 add_cases(self, studies, row, wanted)
                 studies.free_reserved(row.id)
@@ -190,6 +190,25 @@ class Study:
         """
         with self.stored() as (studies, row):
             return Results(studies, row)
+
+    def shard(self, number: int, of: int) -> "Study":
+        """One of ``of`` shards: each ``of``-th run, in a file of its own.
+
+        Jobs of a cluster each run their own, such as ``study.shard(3, 40).run("serial")``;
+        then ``study.gather()`` takes all finished runs into the study's file.
+
+        Raises:
+            ValueError: unless ``number`` is 1 to ``of``, or for a study in PostgreSQL.
+        """
+        return shard_of(self, number, of)
+
+    def gather(self) -> int:
+        """Takes the finished and failed runs of all shards over; returns their number.
+
+        Raises:
+            StudyChanged: if a shard was made with other code or versions.
+        """
+        return gather(self)
 
     def estimate(self, llm: Any = (), **given: Any) -> "StudyEstimate":
         """The cost of the missing runs, before they are paid; nothing is sent.
@@ -297,11 +316,7 @@ class Study:
             return methods.methods(facts.facts_of_study(studies, row))
 
     def checklist(self) -> str:
-        """The core items of GUIDE-LLM and the sections of ODD, in Markdown.
-
-        What is recorded is filled in; the rest says "To be written by you." For errors,
-        see ``methods``.
-        """
+        """The core items of GUIDE-LLM and the sections of ODD, filled as far as recorded."""
         from mesa_memory.experiments.reports import facts, methods
 
         with self.stored() as (studies, row):
@@ -351,28 +366,11 @@ class Study:
         return archive_study(self, Path(folder), texts)
 
     @property
-    def fingerprint(self) -> fingerprints.Fingerprint:
+    def fingerprint(self) -> Fingerprint:
         """Hashes of code, prompts, configuration and versions; see ``fingerprint``."""
-        configuration = {
-            "measures": sorted(self.measures),
-            "outcomes": sorted(self.outcomes),
-            "record": self.record,
-        }
-        if self.plan is not None:
-            configuration["plan"] = self.plan.description
-        if self.questionnaires:
-            asked = [each.description for each in self.questionnaires]
-            configuration["questionnaires"] = asked
-        objects = [value for _, value in self._parts]
-        return fingerprints.fingerprint(objects, configuration)
+        return fingerprint_of(self)
 
     # -- what is behind it ------------------------------------------------------------
-
-    def forks(self, rows: list[CaseRow], checkpoints: Checkpoints) -> dict[str, Fork]:
-        """The cases that begin as a copy of another one, by key."""
-        if not self.design.changing:
-            return {}
-        return forks(rows, self.cases, checkpoints)
 
     def _status(self, studies: Studies, row: StudyRow) -> Status:
         cases, forecast = tuple(studies.cases(row.id)), row.design.get("forecast")
