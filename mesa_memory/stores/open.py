@@ -33,8 +33,15 @@ def open_store(
     options = Options(read_only, timeout)
     address = str(location)
     if is_postgres(address):
-        return open_postgres(address, options)
-    return open_sqlite(sqlite_path(address), options)
+        store: Store = open_postgres(address, options)
+    else:
+        store = open_sqlite(sqlite_path(address), options)
+    try:
+        store.prepare()
+    except BaseException:
+        store.close()
+        raise
+    return store
 
 
 def is_postgres(location: str) -> bool:

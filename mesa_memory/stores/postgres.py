@@ -86,13 +86,7 @@ def open_postgres(address: str, options: Options) -> PostgresStore:
             f"{address.rpartition('@')[2]!r} is not the address of a database; write "
             "'postgresql+psycopg://user:password@host:5432/database'"
         ) from error
-    store = PostgresStore(url.set(drivername="postgresql+psycopg"), options)
-    try:
-        store.prepare()
-    except BaseException:
-        store.close()
-        raise
-    return store
+    return PostgresStore(url.set(drivername="postgresql+psycopg"), options)
 
 
 def embedded(folder: str | None) -> str:

@@ -75,6 +75,10 @@ class Store:
         self._locks = locks or RunLocks()
         self._leases = Leases(self._locks)
 
+    def prepare(self) -> None:
+        """Makes the tables in a new database; checks those of another."""
+        raise NotImplementedError
+
     def guard(self) -> None:
         """Raises if the database is another one than was opened."""
 

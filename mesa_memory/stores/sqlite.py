@@ -150,10 +150,4 @@ def open_sqlite(path: str, options: Options) -> SqliteStore:
         how = "rwc" if new else "rw"
         mode = sqlite_file.mode(path, options) if options.read_only else how
         address = sqlite_file.address(path, mode)
-    store = SqliteStore(address, path, options, file)
-    try:
-        store.prepare()
-    except BaseException:
-        store.close()
-        raise
-    return store
+    return SqliteStore(address, path, options, file)

@@ -65,8 +65,11 @@ class Writer:
                 self._urgent = True
                 self._changed.notify_all()
 
-    def put(self, batch: Batch | Waiting) -> None:
+    def put(self, batch: Batch | Waiting, at_once: bool = False) -> None:
         """Queues a batch; waits only if ``MAX_BEHIND`` are unwritten.
+
+        Args:
+            at_once: it is written without a rest, and with it all that waits.
 
         Raises:
             StoreError: the one that stopped the writing; the batch was not taken.
@@ -79,6 +82,7 @@ class Writer:
                 self._changed.wait()
             self._raise()
             self._batches.append(batch)
+            self._urgent = self._urgent or at_once
             self._changed.notify_all()
 
     def flush(self) -> None:

@@ -53,19 +53,9 @@ class Usage:
 
     def __add__(self, other: "Usage") -> "Usage":
         """The sum; an unknown cost makes it unknown."""
-        unknown = self.cost is None or other.cost is None
-        return Usage(
-            self.calls + other.calls,
-            self.attempts + other.attempts,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            None if unknown else self.cost + other.cost,  # type: ignore[operator]
-            self.latency + other.latency,
-            self.failures + other.failures,
-            self.cached_tokens + other.cached_tokens,
-            self.cached + other.cached,
-            self.failed_attempts + other.failed_attempts,
-        )
+        both = zip(vars(self).values(), vars(other).values(), strict=True)
+        sums: Any = [None if None in pair else sum(pair) for pair in both]
+        return Usage(*sums)
 
 
 NOTHING = Usage()

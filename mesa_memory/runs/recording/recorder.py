@@ -306,7 +306,8 @@ class Recorder(Collector):
         state = self._snapshot(step) if resumable else None
         assert self._writer is not None
         try:
-            self._writer.put(StepBatch(step, changes, state, kept, finished, extends))
+            batch = StepBatch(step, changes, state, kept, finished, extends)
+            self._writer.put(batch, at_once=resumable)
             if wait:
                 self._writer.flush()
         except StoreError as error:
