@@ -63,6 +63,13 @@ def fastembed(run: str) -> None:
         assert "from the files on this machine" in str(error), error
 
 
+def minilm(run: str) -> None:
+    """Embeds with the weights of the package."""
+    from mesa_memory.embedders import embedder
+
+    assert embedder("minilm").embed(["rain", "snow"]).shape == (2, 384)
+
+
 def multilingual(run: str) -> None:
     """Embeds with the weights of the package."""
     from mesa_memory.embedders import embedder
@@ -136,7 +143,7 @@ def _call(*arguments: str) -> str:
 
 extra, recorded = sys.argv[1:]
 EXTRAS = (
-    dashboard, fastembed, multilingual, languages, postgres, parquet, dask, embedded,
+    dashboard, fastembed, minilm, multilingual, languages, postgres, parquet, dask, embedded,
 )  # fmt: skip
 {f.__name__: f for f in EXTRAS}[extra](recorded)
 print(f"{extra}: installed, and used without a network.")

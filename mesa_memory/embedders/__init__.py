@@ -8,8 +8,8 @@ if TYPE_CHECKING:
 __all__ = ["embedder"]
 
 _POSSIBLE = (
-    "'static', 'static:<folder or name>', 'multilingual', 'fastembed', 'fastembed:<model>', "
-    "'litellm:<provider/model>', or an object with embed(), name and dim"
+    "'static', 'static:<folder or name>', 'minilm', 'multilingual', 'fastembed', "
+    "'fastembed:<model>', 'litellm:<provider/model>', or an object with embed(), name and dim"
 )
 
 
@@ -36,6 +36,10 @@ def _named(spec: str) -> "Embedder":
         from mesa_memory.embedders.static import StaticEmbedder
 
         return StaticEmbedder(model or None)
+    if spec == "minilm":
+        from mesa_memory.embedders.minilm import MiniLMEmbedder
+
+        return MiniLMEmbedder()
     if spec == "multilingual":
         from mesa_memory.embedders.multilingual import MultilingualEmbedder
 

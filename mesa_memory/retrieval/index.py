@@ -1,9 +1,9 @@
 """One agent's records as arrays, and which of them are recalled.
 
 Relevance is made from the cosine of the embeddings and from BM25, each brought to 0..1
-over the candidates by min-max. In a dialogue the records right before and after
-count, too: an answer often lacks the words of its question. Speakers and times that the
-query names are read from its words, see ``speakers`` and ``temporal``.
+over the candidates by min-max. In a talk the records before and after and the session
+count, too, see ``dialogue``. Speakers and times that the query names are read from its
+words, see ``speakers`` and ``temporal``.
 
 Cosines are summed in double precision, and scores that are equal in nine decimals are
 ties. So the same vectors are ranked the same on every machine and number of threads.

@@ -319,7 +319,7 @@ def asked_part(steps: np.ndarray, clock: float, decay: float) -> np.ndarray:
 def superseded_part(
     vectors: np.ndarray, steps: np.ndarray, who: np.ndarray, clock: float, chance: float
 ) -> np.ndarray:
-    """How alike each record is to a newer one of the same speaker: 0, or down to -1.
+    """The likeness of each record to a newer one of its speaker: 0, or down to -1.
 
     Newer means later, and not later than the time asked for. A cosine halfway between
     ``chance`` and 1 counts 0, equal texts -1.

@@ -309,8 +309,9 @@ class RecordTable:
             who, alive = self.columns["who"][:count], self.columns["alive"][:count]
             self._of_others = np.zeros(count, dtype=bool)
             for code in np.bincount(who[alive]).nonzero()[0].tolist():
-                if code:
-                    self._of_others |= self._mentions(code) & (who != code)
+                for name in self.speakers.names(code) if code else ():
+                    held = self.lexical.holding(name)
+                    self._of_others[held[who[held] != code]] = True
         return self._of_others
 
     def checked(self, given: Any, source: str, axes: int = 1) -> np.ndarray:

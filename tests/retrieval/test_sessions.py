@@ -9,7 +9,7 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import EpisodicMemory, configure
+from mesa_memory import EpisodicMemory, configure, interventions
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.retrieval.dialogue import Likeness
 from mesa_memory.retrieval.index import RecordIndex
@@ -248,3 +248,32 @@ def assert_same(index, live, now, row):
         assert [each[:2] for each in found] == [each[:2] for each in expected]
         for (*_, one), (*_, other) in zip(found, expected):
             assert one == pytest.approx(other, abs=1e-9)
+
+
+def recalls_of(memory):
+    queries = ("Who threw torches at the fair?", "Whose cow is ill now?", None)
+    return [
+        [(r.record.id, r.rank, round(r.score, 9)) for r in memory.recall(query, 9)]
+        for query in queries
+    ]
+
+
+@pytest.mark.parametrize("change", ["edit", "erase", "exchange", "implant"])
+def test_a_changed_memory_recalls_as_one_that_is_indexed_anew(change):
+    memory, other = villager(), villager()
+    agent, before = memory.agent, recalls_of(memory)
+    turns = {r.record.content["message"]: r.record for r in memory.recall("fair", 9)}
+    if change == "edit":
+        interventions.edit(agent, turns["A juggler came."], {"message": "A bear came."})
+    elif change == "erase":
+        interventions.erase(agent, turns["He threw nine torches."])
+    elif change == "exchange":
+        interventions.exchange(agent, other.agent)
+    else:
+        said = {"message": "The fair was loud.", "sender": 7}
+        interventions.implant(agent, "message", said)
+        memory.process_step()
+    after = recalls_of(memory)
+    assert after != before or change == "exchange"
+    memory.rankers()[0].ranker.index.clear()
+    assert recalls_of(memory) == after
