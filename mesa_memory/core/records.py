@@ -54,7 +54,8 @@ class MemoryRecord:
             several.
         sources: ids of the records it was made from, oldest first.
         origin: ``"event"`` if it happened to the agent, ``"derived"`` if a memory made
-            it, ``"imported"`` if ``implant``, ``exchange`` or ``carry_over`` did.
+            it, ``"imported"`` if ``implant``, ``biography``, ``exchange`` or
+            ``carry_over`` did.
         valid_from, valid_to: the steps between which it was current; None is open.
         closed_because: ``"evicted"``, ``"consolidated"``, ``"superseded"``,
             ``"refused"``, ``"replaced"``, ``"erased"``, ``"edited"``, ``"exchanged"`` or

@@ -5,6 +5,7 @@ from typing import Any
 from mesa_memory import exported
 
 _PLACES = {
+    "BiographyQuestions": "experiments.measures.biographies",
     "ChangeAfter": "experiments.changes",
     "Plan": "inference.plan",
     "Processes": "experiments.studies.processes",

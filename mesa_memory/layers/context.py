@@ -38,6 +38,8 @@ EMBEDDED = ContextFlag("embedded")
 UNNOTICED = ContextFlag("unnoticed")
 #: reads for a request that is laid out for providers' caches; on a memory's context
 LAID_OUT = ContextFlag("laid out")
+#: what begins with the biography: each request of Mesa-LLM's reasoning shows one of them
+PINNED_SECTIONS = ("memory", "long term")
 
 
 @dataclass
@@ -81,6 +83,7 @@ class LayerContext:
         leaving: why and when a layer has evicted a record that another one holds,
             by id.
         filtered: ids of the events that a provider's content filter refuses.
+        pinned: the facts of the agent's biography, in the order of its table.
         before: how many records of each kind there were when the memory was exchanged.
         made_by: the name of the memory that ``replace_memory`` has made; empty for others.
         lived: own steps of the agent that ended while the model's clock stood still.
@@ -104,6 +107,7 @@ class LayerContext:
     def __init__(self, layer: str, inbox: Inbox | None = None) -> None:
         self.leaving: dict[str, tuple[str, float]] = {}
         self.filtered: dict[str, None] = {}
+        self.pinned: list[MemoryRecord] = []
         self.undeclared: set[str] = set()
         self.met: float | None = None  # here: a copy may be made while this changes
         self._log = RecordLog(layer)
@@ -297,7 +301,7 @@ class LayerContext:
         for layer in self.runtime.memory.layers:
             held += held_by(layer)
         held += self.runtime.memory.records()
-        return held
+        return held + self.pinned
 
     # -- what is said, and asked ----------------------------------------------------
 
@@ -340,6 +344,18 @@ class LayerContext:
     def told(self, part: str, **values: Any) -> str:
         """A text of the prompt file ``memory``."""
         return render.told(self.wording, part, **values)
+
+    def biography(self) -> str:
+        """The pinned facts under their heading; empty without any."""
+        if not self.pinned:
+            return ""
+        lines = (f"- {r.content['field']}: {r.content['value']}" for r in self.pinned)
+        return "\n".join([f"{self.told('heading biography')}:", *lines])
+
+    def after_pinned(self, section: str, text: str) -> str:
+        """The text of a section below the biography, as the agent reads it."""
+        pinned = self.biography() if section in PINNED_SECTIONS else ""
+        return "\n\n".join(part for part in (pinned, text) if part)
 
     @property
     def voice(self) -> Voice:

@@ -227,7 +227,8 @@ class LayeredMemory(RecallMixin, MemoryModule):
         sections = [self._section(layer, found) for layer in shown]
         sections.append(self._recent(sum(section.weight for section in sections)))
         runtime = self.layer_context.runtime
-        prompt = compose(sections, self.budget, self.count)
+        room = self.budget - self.count(self.layer_context.biography())
+        prompt = compose(sections, room, self.count)
         seen = prompt.shown()
         for recalled in found.values():
             runtime.note_recall("prompt", recalled, lambda r: r.record.id in seen)

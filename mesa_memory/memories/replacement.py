@@ -6,7 +6,7 @@ from typing import Any
 from mesa_memory.core.snapshot import InMemoryRecords, encode, held
 from mesa_memory.memories import registry
 from mesa_memory.memories.host.carry_over import PastMemory, go_on
-from mesa_memory.memories.host.interventions import changed_by_hand
+from mesa_memory.memories.host.interventions import changed_by_hand, copy_of
 from mesa_memory.memories.host.memory_module import MemoryModule
 
 #: name of the intervention
@@ -17,8 +17,9 @@ def replace_memory(agent: Any, memory: str | registry.Maker) -> Any:
     """Gives an agent another memory; recorded, and kept when the run is resumed.
 
     Layers of the same name and class go on with copies of their records, which lead to
-    the originals; the new memory's other layers begin empty. Events that no layer has
-    received yet arrive in the new memory. The former memory's records end now.
+    the originals, and so does its biography; the new memory's other layers begin empty.
+    Events that no layer has received yet arrive in the new memory. The former memory's records
+    end now.
 
     Args:
         agent: its memory of another package is replaced by an empty one.
@@ -99,6 +100,10 @@ def _continue(old: MemoryModule, new: MemoryModule) -> list[str]:
     whose = f"the former memory of agent {old.agent.unique_id}"
     past = PastMemory(whose, parts, InMemoryRecords(records), now, {}, own=True)
     go_on(new, past, both)
+    new.layer_context.pinned = [
+        copy_of(new, fact, fact.content, (fact.id,), fact.origin)
+        for fact in old.layer_context.pinned
+    ]
     for event in ahead.values():
         new.arrive(event.kind, event.content, event.origin)
     return [layer.name for layer in both]

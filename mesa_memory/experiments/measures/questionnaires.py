@@ -124,13 +124,28 @@ class Questionnaire:
         services.flush()
         chosen = self._chosen(model)
         if hasattr(services.llm, "complete") or all(map(_instant, chosen)):
-            found = [self._asked(agent, now) for agent in chosen]
+            found = [self.asked(agent, now) for agent in chosen]
         else:
             with ThreadPoolExecutor(
                 min(MAX_AGENTS_AT_ONCE, max(1, len(chosen)))
             ) as threads:
-                found = list(threads.map(lambda agent: self._asked(agent, now), chosen))
+                found = list(threads.map(lambda agent: self.asked(agent, now), chosen))
         return [answer for answers in found for answer in answers]
+
+    def asked(self, agent: Any, now: float) -> list[Answer]:
+        """The answers of one agent; a subclass may choose questions or judge answers."""
+        return [self.answer(agent, question, now) for question in self.questions]
+
+    def answer(self, agent: Any, question: Question, now: float) -> Answer:
+        """The answer of one agent to one question, or the reason why there is none."""
+        name = agent.unique_id
+        try:
+            said = probe(agent, question.text, question.form)
+        except Exception as error:  # whatever it is, a survey must not stop a run
+            told = scrub(f"{type(error).__name__}: {error}")
+            logger.info("agent %s gave no answer to %r: %s", name, question.name, told)
+            return Answer(now, name, question.name, error=told)
+        return Answer(now, name, question.name, question.value(said))
 
     @property
     def description(self) -> dict[str, Any]:
@@ -144,9 +159,6 @@ class Questionnaire:
         if callable(self.agents):
             return [a for a in model.agents if self.agents(a)]
         return [a for a in model.agents if a.unique_id in self.agents]
-
-    def _asked(self, agent: Any, now: float) -> list[Answer]:
-        return [_answer(agent, question, now) for question in self.questions]
 
 
 def checked(given: Any) -> tuple[Questionnaire, ...]:
@@ -207,17 +219,6 @@ def answers_frame(answers: Iterable[Answer]) -> "pandas.DataFrame":
     names = [field.name for field in fields(Answer)]
     frame = pandas.DataFrame([vars(answer) for answer in answers], columns=names)
     return frame.astype({"value": object, "error": object})
-
-
-def _answer(agent: Any, question: Question, now: float) -> Answer:
-    name = agent.unique_id
-    try:
-        said = probe(agent, question.text, question.form)
-    except Exception as error:  # whatever it is, a survey must not stop a run
-        told = scrub(f"{type(error).__name__}: {error}")
-        logger.info("agent %s gave no answer to %r: %s", name, question.name, told)
-        return Answer(now, name, question.name, error=told)
-    return Answer(now, name, question.name, question.value(said))
 
 
 def _memory(agent: Any) -> MemoryModule | None:

@@ -120,7 +120,8 @@ def exchange(one: Any, other: Any) -> None:
 
     Each agent's records are closed, and copies of the other's are opened in its name;
     their ``sources`` are the originals. Copies of events are ``"imported"``, as they did
-    not happen to the agent; what a memory made of them stays ``"derived"``.
+    not happen to the agent; what a memory made of them stays ``"derived"``. Each agent
+    keeps its ``biography``.
 
     Raises:
         ValueError: if their memories are of different classes, or the same.
@@ -140,7 +141,11 @@ def exchange(one: Any, other: Any) -> None:
     for memory in (left, right):
         memory.settle()
     states = {m: encode(m.snapshot()) for m in (left, right)}
-    held = {m: [(r, r.current) for r in m.held_records()] for m in (left, right)}
+    pinned = {m: {r.id: r for r in m.layer_context.pinned} for m in (left, right)}
+    held = {
+        m: [(r, r.current) for r in m.held_records() if r.id not in pinned[m]]
+        for m in (left, right)
+    }
     for memory, records in held.items():
         for record, _ in records:
             memory.layer_context.close(record, EXCHANGED)
@@ -153,7 +158,8 @@ def exchange(one: Any, other: Any) -> None:
             if not current:  # of the message history, or a former revision
                 memory.layer_context.close(copy, EVICTED)
             copies[record.id] = copy
-        _restore(memory, states[source], copies)
+        own = {"pinned": states[memory].get("pinned", [])}
+        _restore(memory, states[source] | own, copies | pinned[memory])
     _note(left, "exchange", {"with": plain(other.unique_id)})
     _note(right, "exchange", {"with": plain(one.unique_id)})
 

@@ -107,7 +107,7 @@ def synchronized(read: Callable[..., Any]) -> Callable[..., Any]:
 def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
     """A read that tells the recorder its text, unless it is part of another one.
 
-    All that an agent is shown passes here; here alone a placebo changes it.
+    All that an agent is shown passes here: a placebo changes it, a biography precedes it.
     """
 
     @wraps(read)
@@ -118,7 +118,7 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
             text = read(self)
         if self.shown_instead is not None:
             text = self.shown_instead(self, section, text)
-        _note_text(self, section, text)
+        text = _note_text(self, section, self.layer_context.after_pinned(section, text))
         recorder, context = self.services.recorder, self.layer_context
         if recorder and not UNNOTICED.of(context):
             used, context.budget_used = context.budget_used, None

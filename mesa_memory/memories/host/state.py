@@ -40,6 +40,7 @@ def snapshot_of(memory: Any) -> dict[str, Any]:
         "failures": work.failures,
         **({"unusable": work.unusable} if work.unusable else {}),
         **({"filtered": list(context.filtered)} if context.filtered else {}),
+        **({"pinned": list(context.pinned)} if context.pinned else {}),
         **({"lived": context.lived} if context.lived else {}),
         **({"before": dict(context.before)} if context.before else {}),
         **({"leaving": leaving} if leaving else {}),
@@ -66,6 +67,7 @@ def restore_memory(
     context.lived = snapshot.get("lived", 0)
     context.made_by = snapshot.get("made_by", "")
     context.filtered = dict.fromkeys(snapshot.get("filtered", ()))
+    context.pinned = list(snapshot.get("pinned", ()))
     context.leaving = {key: (why, at) for key, why, at in snapshot.get("leaving", ())}
     context.names.remember(snapshot.get("names", ()))
     for now, groups in snapshot["waiting"]:
@@ -80,7 +82,7 @@ def restore_memory(
     parts = snapshot.get("parts", {})
     for layer in memory.layers:
         own = FilteredRecords(shelf, partial(_may_be_of, layer.name))
-        restore_layer(layer, parts[layer.name], own if context.shared else shelf)
+        restore_layer(layer, parts[layer.name], own)
     take_up(memory, snapshot.get("state", {}))
 
 
