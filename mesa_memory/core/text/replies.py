@@ -104,13 +104,15 @@ def _remade(kind: type[Unusable], reason: str, values: dict[str, Any]) -> Unusab
 
 @dataclass
 class Refusal:
-    """The final refusal of a reply, for the record of its request.
+    """The verdict on a reply, for the record of its request.
 
     Attributes:
         reason: why the request was given up; empty if the reply was used, or sent back.
+        doubt: why the reply is doubtful; empty if it is not.
     """
 
     reason: str = ""
+    doubt: str = ""
 
 
 class Doubtful(Unusable):
