@@ -110,7 +110,7 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
 
 
 def _doubts(checks: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """How many texts memories made in all runs, and how many of them are doubtful."""
+    """The numbers of texts that memories made in all runs, and of the doubtful ones."""
     rows = list(checks)
     return {
         name: sum(row.get(check) or 0 for row in rows) for name, check in _MADE.items()
