@@ -224,7 +224,8 @@ def ask(
     Args:
         max_chars: longest text any field may have.
         check: says more than a schema can: takes the instance, returns what shall be
-            returned or raises ``replies.Unusable``.
+            returned or raises ``replies.Unusable``. A ``doubt`` of what it returns goes
+            into the record.
         repairs: False fails at once, without sending a reply back.
 
     Raises:
@@ -250,15 +251,19 @@ def ask(
         request = replace(request, accepts=read, refusal=refusal)
         reply = yield request
         try:
-            return read(reply)
+            found = read(reply)
+            refusal.doubt = getattr(found, "doubt", "")
+            return found
         except replies.Filtered as problem:
             refusal.reason = str(problem)
             raise ContentFiltered(f"{problem}.", **where) from problem
         except replies.Unusable as problem:
+            if doubtful := isinstance(problem, replies.Doubtful):
+                refusal.doubt = problem.reason
             if request.repair or not repairs:
                 began = f"Its text began with {(reply.text or '')[:80]!r}."
                 said = f"the model's reply cannot be used: {problem}. {began}"
-                if not isinstance(problem, replies.Doubtful):
+                if not doubtful:
                     refusal.reason = str(problem)
                 raise BadReply(said, **where) from problem
             # Some providers refuse an empty message.

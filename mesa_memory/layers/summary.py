@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from mesa_memory.core import render
 from mesa_memory.core.records import CONSOLIDATED, EVICTED, MemoryRecord
@@ -29,8 +29,13 @@ SUMMARY_SHOWN = 8000
 
 #: says how many of the oldest entries of a window go into the summary now
 type Due = Callable[[Window], int]
-#: see ``summary_of``
-type TextAndDoubt = tuple[str | None, str]
+
+
+class TextAndDoubt(NamedTuple):
+    """A summary on one line, None without one, and why it is doubtful; empty if not."""
+
+    text: str | None
+    doubt: str = ""
 
 
 def held_entries(window: Window) -> int:
@@ -292,14 +297,14 @@ def summary_of(
         events,
         lambda shown: _checked_summary(context, task, inputs_of(shown), again, kept),
     )
-    return found or (None, "")
+    return found or TextAndDoubt(None)
 
 
 def _checked_summary(
     context: LayerContext, task: Task, inputs: dict[str, Any], again: bool, kept: str
 ) -> Flow[TextAndDoubt]:
     """The reply to one request of ``summary_of``, and its doubt."""
-    doubtful: list[tuple[str, str]] = []
+    doubtful: list[TextAndDoubt] = []
 
     def proved(reply: Any) -> TextAndDoubt:
         # Code in the place of ``memory.llm`` is the user's own.
@@ -308,13 +313,13 @@ def _checked_summary(
         value = reply if unchecked else task.check(reply, inputs)
         text = getattr(value, "summary", value)
         if text is None:
-            return None, ""
+            return TextAndDoubt(None)
         text = render.one_line(" ".join(text.split()))
         doubt = "" if own else doubt_of(text, inputs | {"summary": kept})
         if doubt and again:
-            doubtful.append((text, doubt))
+            doubtful.append(TextAndDoubt(text, doubt))
             raise Doubtful(doubt)  # a part of the prompt file
-        return text, doubt
+        return TextAndDoubt(text, doubt)
 
     try:
         return (yield from task.ask(context.request_for(task, **inputs), proved))
@@ -322,4 +327,4 @@ def _checked_summary(
         if not doubtful:
             raise
         # The later one was written with the doubt in view.
-        return min(reversed(doubtful), key=lambda one: one[1] == NOTHING_SHARED)
+        return min(reversed(doubtful), key=lambda one: one.doubt == NOTHING_SHARED)

@@ -206,7 +206,8 @@ prompts = _log(
 #: HTTP status, action); ``replayed`` if a recorded run answered it, ``cached``
 #: if the response cache did; ``tokens_cached`` are those of ``tokens_in`` that the provider read
 #: from its cache; ``repairs`` if it asks again after a reply that could not be used;
-#: ``given_up`` says why a memory could not use the reply, if it gave up;
+#: ``given_up`` says why a memory could not use the reply, if it gave up, and ``doubtful``
+#: why a reply is doubtful, whether it was used or asked for again;
 #: ``decision`` of an agent's own request has the names of its ``tools``,
 #: ``tool_choice``, ``response_format`` and the ids of the records that ``followed``
 calls = _log(
@@ -223,6 +224,7 @@ calls = _log(
     Column("error", Text),
     Column("repairs", Boolean()),
     Column("given_up", Text),
+    Column("doubtful", Text),
     Column("decision", Document(dict)),
     *_answer(),
 )

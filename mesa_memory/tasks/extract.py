@@ -5,13 +5,14 @@ keeping (the write gate), and, if wanted, brings a short summary up to date. The
 model is not asked for the newer of two values: code compares the steps of the events.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, field_validator
 
-from mesa_memory.core.text.replies import Unusable, check_text
+from mesa_memory.core.text.replies import Unusable, check_text, is_blank
 from mesa_memory.tasks.base import Inputs, Schema, Task, wording_of
 from mesa_memory.tasks.by_number import ListReply, Numbers
 from mesa_memory.tasks.consolidate import BULLET
@@ -25,6 +26,8 @@ GATE = ("fact", "stable", "useful")
 NAME_CHARS, VALUE_CHARS = 120, 400
 #: longest summary, and the most sentences in it
 SUMMARY_CHARS, SUMMARY_SENTENCES = 1200, 5
+#: between the parts of a fact in the prompt's example
+_COMMA = re.compile("[,，、] *")
 
 
 class StatedFact(BaseModel):
@@ -72,7 +75,7 @@ class Candidate:
     Attributes:
         subject, attribute, value, speaker, holds, changed, several: see ``StatedFact``.
         sources: places of the events that state it, from 0, in ascending order; empty
-            if the reply named no event of the request.
+            if the reply named no event of the request, or copied the example's fact.
         witnessed: the places among them where the agent saw it itself.
         rests_on: places, among the known facts, of its premises.
         gate: the verdict, by the names in ``GATE``.
@@ -143,7 +146,8 @@ def check(reply: Extraction, inputs: Inputs) -> Extracted:
     found = []
     for item in reply.facts:
         _check_item(item)
-        places = sorted({number - 1 for number in item.sources})
+        numbers = () if _is_example(item, inputs) else item.sources
+        places = sorted({number - 1 for number in numbers})
         found.append(
             Candidate(
                 *(_flat(item.subject), _flat(item.attribute), _flat(item.value)),
@@ -182,6 +186,18 @@ def _check_item(item: StatedFact) -> None:
             raise Unusable("empty", name=name)
         if len(text) > limit:
             raise Unusable("too long", name=name, chars=len(text), most=limit)
+
+
+def _is_example(item: StatedFact, inputs: Inputs) -> bool:
+    """True for blanks, or a fact of the worked example whose subject no line names."""
+    if is_blank(item.subject):
+        return True
+    prompt = wording_of(inputs).files["extract"].parts["prompt"]
+    told = ",".join((item.subject, item.attribute, item.value))
+    lines = [*inputs["lines"], *(fact["line"] for fact in inputs["known"])]
+    return f"({told}" in _COMMA.sub(",", prompt.replace("（", "(")) and not any(
+        item.subject in line for line in lines
+    )
 
 
 def _flat(text: str) -> str:

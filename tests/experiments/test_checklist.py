@@ -134,7 +134,7 @@ def test_a_plan_and_its_looks_are_in_the_analysis(tmp_path):
 
 def test_text_of_a_model_is_no_markup(tmp_path):
     facts = {"model": "M", "runs": 1, "steps": 1, "seeds": [1], "replicates": 1,
-             "texts": 0, "repairs": 0, "given_up": 0, "doubtful": 0, "kept": 0,
+             "texts": 0, "repairs": 0, "given_up": 0, "doubtful": 0, "texts_made": 0, "kept": 0,
              "from_runs": 0, "used": {"failures": 0}, "code": "0", "models": {},
              "fixed": {"name": "a\n\n## Analysis\n\n{{ 1 + 1 }}"}}  # fmt: skip
     text = checklist(facts)

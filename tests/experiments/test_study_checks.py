@@ -113,6 +113,9 @@ def test_who_answered_is_told_apart_and_so_is_what_could_not_be_used(file):
     # Each is sent back once, and then it is given up.
     assert fact["thoughts_given_up"] == fact["thoughts_asked"] / 2 > 0
     assert fact["records_made"] == 0
+    counts = f"{stlt['thoughts_doubtful']:,} of {stlt['records_made']:,}"
+    told = f"{counts} texts that memories made are marked as doubtful."
+    assert told in study.methods() and told in study.checklist()
 
 
 def test_a_request_without_an_answer_is_given_up(file):

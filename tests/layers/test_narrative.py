@@ -233,6 +233,15 @@ def test_a_chapter_that_is_too_long_for_a_request_begins_in_the_story():
     assert (record.content["began"] > 1) and record.content["ended"] == 100
 
 
+def test_a_recap_is_asked_for_with_a_story_that_may_tell_a_part_of_the_chapter():
+    llm = Asked()
+    Life(llm=llm, given={"chapters": 10, "story_tokens": 50}).live(10)
+    (request,) = [r for r in llm.asked if r.purpose == "chapter"]
+    story = request.prompt.partition("The story so far:\n- ")[2].splitlines()[0]
+    assert "Step 2" in story and "\nStep 2:" in request.prompt
+    assert "may already tell a part of it" in request.system
+
+
 # -- by hand, and from a record ------------------------------------------------------------
 
 

@@ -105,7 +105,10 @@ def test_a_stale_fact_is_shown_to_the_model_as_such():
         return {"facts": [dict(zip(names, f)) for f in say.get(request.step, [])]}
 
     lived(Village(llm=ScriptedLLM(rules={"extract": extract})), 5)
-    assert asked[-1] == ["the letter: place: the mill (?)", "Carl: home: the inn"]
+    assert asked[-1] == [
+        "the letter: place: the mill (Agent 9) (?)",
+        "Carl: home: the inn (Agent 9)",
+    ]
 
 
 @pytest.mark.parametrize("change", [erase, lambda a, r: edit(a, r, {"message": "No."})])

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from mesa_memory import STLTMemory, configure, open_run, resume
+from mesa_memory import ReplayMismatch, STLTMemory, configure, open_run, resume
 from mesa_memory.core.wording import ENGLISH, Wording
 from tests.support.models import Citizen, Town
 
@@ -12,9 +12,11 @@ from tests.support.models import Citizen, Town
 class Digging(Town):
     """A town in which two people dig and remember it in summaries."""
 
-    def __init__(self, file, prompts=None, language="en"):
+    tool = "shovel"
+
+    def __init__(self, file, **given):
         super().__init__()
-        configure(self, llm="offline", record=file, prompts=prompts, language=language)
+        configure(self, llm="offline", record=file, **given)
         for _ in range(2):
             agent = Citizen(self)
             agent.memory = STLTMemory(
@@ -23,7 +25,8 @@ class Digging(Town):
 
     def step(self):
         for agent in self.agents:
-            agent.memory.add_to_memory("action", {"done": f"dug {self.steps}"})
+            done = f"dug {self.steps} with a {self.tool}"
+            agent.memory.add_to_memory("action", {"done": done})
             agent.memory.process_step()
 
 
@@ -82,3 +85,23 @@ def test_a_run_that_goes_on_with_another_text_says_so_and_records_both(
     texts = [row["text"] for row in rows if row["name"] == "consolidate"]
     told = "en/consolidate.md is not what it was" in caplog.text
     assert told is (len(texts) == 2) is (said == "Keep it long.")
+
+
+def test_a_replay_in_other_words_names_the_files_that_have_changed(tmp_path):
+    file, own = tmp_path / "run.sqlite", folder(tmp_path / "own", "Keep it short.")
+    lived(file)
+    again = {"file": tmp_path / "again.sqlite", "replay": file, "on_failure": "raise"}
+    with pytest.raises(
+        ReplayMismatch, match=r"changed: en/consolidate\.md\.\n"
+    ) as raised:
+        lived(**again, prompts=own)
+    assert "+system: Keep it short." in str(raised.value)
+
+
+def test_a_replay_of_other_events_speaks_of_no_file(tmp_path, monkeypatch):
+    file = tmp_path / "run.sqlite"
+    lived(file)
+    monkeypatch.setattr(Digging, "tool", "spade")
+    with pytest.raises(ReplayMismatch, match="not the recorded one") as raised:
+        lived(tmp_path / "again.sqlite", replay=file, on_failure="raise")
+    assert "prompt files" not in str(raised.value)

@@ -1,6 +1,7 @@
 """What a request asked and was answered, its parts, and the records that came of it."""
 
 import pytest
+import solara
 
 from mesa_memory import Services
 from mesa_memory.core.text.replies import repair_prompt
@@ -10,6 +11,7 @@ from mesa_memory.viz.data.agent import past
 from mesa_memory.viz.data.reading import steps_of
 from mesa_memory.viz.data.requests import origins, parts
 from mesa_memory.viz.data.requests import requests as data
+from mesa_memory.viz.views.requests import requests as view
 from tests.support.recorded import Story
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import Inn
@@ -44,7 +46,10 @@ def story(tmp_path_factory):
 
     def edit(step, batch):
         first, reasoning = batch.calls[0], batch.calls[1]
+        first["settings"] = {"temperature": 0.2, "stop": [HOSTILE]}
+        first["doubtful"] = "tells one of several events"
         again = first | {"occurrence": 2, "reply": "no", "repairs": True}
+        again["doubtful"] = None
         again["prompt"] = [
             *first["prompt"],
             {"role": "assistant", "content": "yes"},
@@ -74,6 +79,26 @@ def test_a_step_has_its_requests_with_rounds_tools_and_failures(story):
         ("walk", '{"to": "the mill"}'),
         (HOSTILE, ""),
     ]
+
+
+def texts(widget):
+    """All texts that a widget shows, in order."""
+    children = getattr(widget, "children", ())
+    found = [[one] if isinstance(one, str) else texts(one) for one in children]
+    return [text for part in found for text in part]
+
+
+def drawn(component):
+    return texts(solara.render(component, handle_error=False)[0])
+
+
+def test_a_request_is_shown_with_its_settings_and_the_doubt_about_its_reply(story):
+    first, again, *_ = data.requests(story, 7, 1, 2)
+    assert (first["outcome"], again["outcome"]) == ("stop, doubtful", "stop")
+    sent = drawn(view.Sent(first))
+    assert sent[sent.index("temperature") - 1] == "0.2" and "stop" in sent
+    doubt = "The reply is doubtful: the summary tells one of several events."
+    assert [doubt in drawn(view.Reply(one)) for one in (first, again)] == [True, False]
 
 
 def test_every_conclusion_of_an_inn_leads_to_its_request_and_back(inn):

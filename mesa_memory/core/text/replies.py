@@ -104,13 +104,15 @@ def _remade(kind: type[Unusable], reason: str, values: dict[str, Any]) -> Unusab
 
 @dataclass
 class Refusal:
-    """The final refusal of a reply, for the record of its request.
+    """The verdict on a reply, for the record of its request.
 
     Attributes:
         reason: why the request was given up; empty if the reply was used, or sent back.
+        doubt: why the reply is doubtful; empty if it is not.
     """
 
     reason: str = ""
+    doubt: str = ""
 
 
 class Doubtful(Unusable):
@@ -358,6 +360,13 @@ def is_json(text: str) -> bool:
     return closed and bool(_JSON_LIKE.match(text.removeprefix("```json").lstrip()))
 
 
+def is_blank(text: str) -> bool:
+    """True for a text that copies, or begins with, the blank of an example."""
+    # Without quotes, the blank of ``unlike_json`` loses its first sign when it is read.
+    text = text.strip()
+    return text.startswith("…") or text in (_OWN_WORDS, _OWN_WORDS[1:])
+
+
 def check_text(name: str, text: str, max_chars: int) -> None:
     """Lets a text pass that says something.
 
@@ -366,7 +375,7 @@ def check_text(name: str, text: str, max_chars: int) -> None:
     """
     if not _LETTERS.match(text) and _NO_LETTERS.sub("", text).lower() in _NOTHING:
         raise Unusable("empty", name=name)
-    if text.lstrip().startswith("…"):
+    if is_blank(text):
         raise Unusable("blank", name=name)
     if len(text) > max_chars:
         raise Unusable("too long", name=name, chars=len(text), most=max_chars)

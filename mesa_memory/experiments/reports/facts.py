@@ -15,8 +15,8 @@ from mesa_memory.stores.studies import FINISHED, Studies, StudyRow
 
 #: longest value of a parameter, in characters
 MAX_VALUE_CHARS = 80
-#: the check that counts records marked as doubtful
-DOUBTFUL = "thoughts_doubtful"
+#: the checks of records that memories made, and of the doubtful ones among them
+_MADE = {"texts_made": "records_made", "doubtful": "thoughts_doubtful"}
 _FILES = ("name", "language", "hash")
 _SUMS = (
     "calls", "tokens_in", "tokens_cached", "tokens_out", "cost", "failures", "unpriced",
@@ -52,9 +52,7 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
         "looks": row.design.get("looks") or [],
         "measures": row.design.get("measures") or [],
         "outcomes": _outcomes(row.design),
-        "doubtful": sum(
-            (case.usage.get("checks") or {}).get(DOUBTFUL) or 0 for case in cases
-        ),
+        **_doubts(case.usage.get("checks") or {} for case in cases),
         "code": digest(row.fingerprint.get("code", {})),
         "prompt_files": _files(studies.rows("prompt_files", row.id, _FILES)),
         "beyond": len(studies.rows("unfinished_calls", row.id, ("number",))),
@@ -100,7 +98,7 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
         "looks": [],
         "measures": measured.measures(run),
         "outcomes": [],
-        "doubtful": record_checks(run.store, run.id)[DOUBTFUL],
+        **_doubts([record_checks(run.store, run.id)]),
         **_asked(run.calls(as_records=True)),
         "made": _made(run.memories(as_records=True)),
         "attributes": measured.attributes(run),
@@ -108,6 +106,14 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
         "versions": run.versions,
         **_parameters([run.parameters]),
         **_spent(spent),
+    }
+
+
+def _doubts(checks: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """The numbers of texts that memories made in all runs, and of the doubtful ones."""
+    rows = list(checks)
+    return {
+        name: sum(row.get(check) or 0 for row in rows) for name, check in _MADE.items()
     }
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, islice, zip_longest
 from typing import Any
 
 from mesa_memory.core import render
@@ -167,7 +168,7 @@ class FactReader:
             me=self.context.names(me),
             lines=lines,
             said=said,
-            known=[self._as_input(record) for record in known],
+            known=[self._as_input(record, speakers=True) for record in known],
             summary=summary,
         )
         words = [
@@ -230,11 +231,10 @@ class FactReader:
 
     def _known(self, lines: Sequence[str]) -> list[MemoryRecord]:
         """The facts that a request shows: of those named in it, stale and newest ones."""
-        chosen: dict[str, MemoryRecord] = {}
-        for named in self.table.named_in(lines):
-            chosen |= {record.id: record for record in named[-MAX_NAMED_FACTS:]}
-            if len(chosen) >= MAX_NAMED_FACTS:
-                break
+        # The newest of each subject in turn: one of many facts hides no other.
+        named = map(reversed, self.table.named_in(lines))
+        in_turn = filter(None, chain.from_iterable(zip_longest(*named)))
+        chosen = {r.id: r for r in islice(in_turn, MAX_NAMED_FACTS)}
         for record in (
             *self.table.stale()[-MAX_NEWEST_FACTS:],
             *self.table.newest(MAX_NEWEST_FACTS),
@@ -242,11 +242,16 @@ class FactReader:
             chosen[record.id] = record
         return sorted(chosen.values(), key=lambda record: record.order)
 
-    def _as_input(self, record: MemoryRecord) -> dict[str, Any]:
+    def _as_input(self, record: MemoryRecord, speakers: bool = False) -> dict[str, Any]:
+        """A known fact as requests have it, with its speakers if they are wanted."""
         statement, text = self.table.of(record), str(record.content["text"])
+        heard = [
+            self.context.names(who) for who in statement.speakers if who is not None
+        ]
+        said = f" ({', '.join(heard)})" if speakers and heard else ""
         stale = " (?)" * (record.stale_since is not None)
         return {
-            "line": render.one_line(text) + stale,
+            "line": render.one_line(text + said) + stale,
             "subject": statement.subject,
             "attribute": statement.attribute,
             "value": statement.value,

@@ -66,6 +66,8 @@ class ReplayLLM:
         calls: gives the recorded calls for a request's agent, step and purpose, in
             order of occurrence.
         hash_of: of a request.
+        changed_files: gives the names of the prompt files whose text is not the recorded
+            one; they are read only to explain a difference.
     """
 
     instant = True
@@ -74,14 +76,15 @@ class ReplayLLM:
         self,
         calls: Callable[[LLMRequest], list[Recorded]],
         hash_of: Callable[[LLMRequest], str],
+        changed_files: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        self._calls, self._hash = calls, hash_of
+        self._calls, self._hash, self._changed = calls, hash_of, changed_files
         self._left: dict[tuple, list[Recorded]] = {}
         self._lock = threading.Lock()
 
     def again(self) -> "ReplayLLM":
         """One that has not answered anything yet."""
-        return ReplayLLM(self._calls, self._hash)
+        return ReplayLLM(self._calls, self._hash, self._changed)
 
     def complete(self, request: LLMRequest) -> Reply:
         """The recorded answer.
@@ -109,7 +112,8 @@ class ReplayLLM:
             if recorded.prompt_hash == wanted:
                 return left.pop(position)
         raise ReplayMismatch(
-            _difference(request, left[0] if left else None), **request.where
+            _difference(request, left[0] if left else None, self._changed),
+            **request.where,
         )
 
 
@@ -152,7 +156,11 @@ def response(raw: Any) -> Any:
     return ModelResponse(**raw)
 
 
-def _difference(request: LLMRequest, recorded: Recorded | None) -> str:
+def _difference(
+    request: LLMRequest,
+    recorded: Recorded | None,
+    changed_files: Callable[[], Sequence[str]],
+) -> str:
     if recorded is None:
         return (
             "the recorded run does not have another request of this purpose at this step. "
@@ -174,7 +182,9 @@ def _difference(request: LLMRequest, recorded: Recorded | None) -> str:
     before = _lines(recorded.prompt())
     after = _lines(request.messages())
     shown = "\n".join(unified_diff(before, after, "recorded", "now", lineterm="", n=1))
-    return f"the prompt is not the recorded one:\n{shorten(shown, DIFF_CHARS)}"
+    files = ", ".join(changed_files())
+    wording = f" The text of these prompt files has changed: {files}." if files else ""
+    return f"the prompt is not the recorded one.{wording}\n{shorten(shown, DIFF_CHARS)}"
 
 
 def _lines(messages: Sequence[dict[str, str]]) -> list[str]:

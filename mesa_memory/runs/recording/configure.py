@@ -296,8 +296,7 @@ def _replay(model: Any, services: Services, given: Mapping[str, Any]) -> dict[st
         return {"replay": None, "vectors": Vectors()}
     from mesa_memory.runs.recording import replay as replaying
 
-    live = services.live_client
-    answers, vectors = replaying.replay(model, location, on_miss, live)
+    answers, vectors = replaying.replay(model, services, location, on_miss)
     return {"replay": answers, "vectors": Vectors(vectors)}
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.core.wording import Wordings
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.schema import prompt_files
 from mesa_memory.stores.sql import Store
@@ -55,3 +56,16 @@ def recorded(store: Store, run: int | None) -> Hashes:
     with store.reading() as on:
         rows = on.execute(wanted.filter_by(run=run).order_by(columns.step))
         return {(language, name): found for language, name, found in rows}
+
+
+def changed_files(store: Store, run: int, wordings: Wordings) -> list[str]:
+    """The files of a run whose text is another one now, such as ``"en/grade.md"``."""
+    return [
+        f"{language}/{name}.md"
+        for (language, name), found in sorted(recorded(store, run).items())
+        if language in wordings.known
+        and (
+            (now := wordings.known[language].files.get(name)) is None
+            or now.hash != found
+        )
+    ]

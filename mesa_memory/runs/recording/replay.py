@@ -1,6 +1,6 @@
 """The calls of a recorded run, which answer the requests of another model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ from mesa_memory.core.requests import LLMRequest
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, ReplayOrCall, response
+from mesa_memory.runs.recording.prompt_files import changed_files
 from mesa_memory.runs.recording.rows import asking, prompt_hash
 from mesa_memory.runs.recording.vectors import RecordedVectors
+from mesa_memory.runtime.services import Services
 from mesa_memory.stores.open import open_store, split_run
 from mesa_memory.stores.schema import calls, runs
 from mesa_memory.stores.sql import Store
@@ -23,14 +25,13 @@ _SHORT = [column for column in calls.c if column.name != "prompt"]
 
 
 def replay(
-    model: Any, location: Any, on_miss: str, client: Callable[[LLMRequest], Any]
+    model: Any, services: Services, location: Any, on_miss: str
 ) -> tuple[ReplayLLM | ReplayOrCall, RecordedVectors]:
     """Answers and vectors for ``model`` from the newest run with its seed.
 
     Args:
         location: a store, see ``configure``; ``"run.sqlite#3"`` is its run 3.
         on_miss: ``"raise"``, or ``"call"`` to ask the client.
-        client: gives the client that answers a request that was not recorded.
 
     Raises:
         TypeError: if the location is not a path or an address.
@@ -45,16 +46,26 @@ def replay(
     place, number = split_run(str(location))
     store = open_store(place, read_only=True)
     run = _run(store, number, str(mesa_arguments.seed(model)))
-    answers = recorded_answers(store, run)
+    answers = recorded_answers(
+        store, run, changed=lambda: changed_files(store, run, services.wordings)
+    )
     vectors = RecordedVectors(store, run, complete=on_miss == "raise")
-    return (answers if vectors.complete else ReplayOrCall(answers, client)), vectors
+    return (
+        answers if vectors.complete else ReplayOrCall(answers, services.live_client)
+    ), vectors
 
 
-def recorded_answers(store: Store, run: int, paid: bool = False) -> ReplayLLM:
+def recorded_answers(
+    store: Store,
+    run: int,
+    paid: bool = False,
+    changed: Callable[[], Sequence[str]] = tuple,
+) -> ReplayLLM:
     """The answers of a run.
 
     Args:
         paid: whether they cost what they cost then; else nothing.
+        changed: gives the prompt files whose text is not the recorded one.
     """
     return ReplayLLM(
         lambda request: [
@@ -62,6 +73,7 @@ def recorded_answers(store: Store, run: int, paid: bool = False) -> ReplayLLM:
             for row in _recorded(store, run, request)
         ],
         prompt_hash,
+        changed,
     )
 
 

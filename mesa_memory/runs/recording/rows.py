@@ -178,6 +178,7 @@ def call_row(call: Call, then: Sequence[str] = ()) -> dict[str, Any]:
     refusal = request.refusal
     return row | {
         "given_up": (refusal and refusal.reason) or None,
+        "doubtful": (refusal and refusal.doubt) or None,
         "reply": reply.text,
         "raw": response_data(reply.raw) if isinstance(request, ChatRequest) else None,
         "tokens_in": reply.prompt_tokens,

@@ -4,11 +4,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from mesa_memory.core.arguments import readable
+from mesa_memory.core.content import brief
 from mesa_memory.core.text.tool_calls import functions
 from mesa_memory.runs import Run
 from mesa_memory.stores.schema import calls
 from mesa_memory.viz.data import reading
 from mesa_memory.viz.data.agent import Row
+
+#: longest value of a setting
+SETTING_CHARS = 80
 
 
 def requests(run: Run, agent: Any, after: float, step: float) -> list[Row]:
@@ -18,6 +23,7 @@ def requests(run: Run, agent: Any, after: float, step: float) -> list[Row]:
     text), ``messages`` (role and text, oldest first), ``tools`` (``name`` and
     ``arguments`` of the calls in the reply), ``outcome`` in a few words, and ``round``:
     ``"repair"`` if it asks again after a reply that could not be used, else ``"first"``.
+    ``sent_with`` has the settings of its sending as texts, by name.
 
     Args:
         after: the finished step before it; what came between the two belongs to it.
@@ -40,6 +46,10 @@ def _request(row: Row) -> Row:
         ],
         "outcome": _outcome(row),
         "round": "repair" if row["repairs"] else "first",
+        "sent_with": {
+            str(name): brief(str(readable(value)), SETTING_CHARS)
+            for name, value in (row["settings"] or {}).items()
+        },
     }
 
 
@@ -47,8 +57,10 @@ def _outcome(row: Row) -> str:
     if row["error"] is not None:
         return "failed"
     if row["replayed"]:
-        return "from a recorded run"
-    return "from a cache" if row["cached"] else row["finish"] or "answered"
+        end = "from a recorded run"
+    else:
+        end = "from a cache" if row["cached"] else row["finish"] or "answered"
+    return f"{end}, doubtful" if row["doubtful"] else end
 
 
 def _said(content: Any) -> str:

@@ -111,11 +111,12 @@ def Own(row: data.Row, decision: data.Row) -> Any:
 
 @solara.component
 def Route(row: data.Row) -> Any:
-    """The model that was asked, and tokens and cost."""
+    """The model that was asked, its settings, and tokens and cost."""
     names = ("model", "tier", "client", "form")
     tokens = ("tokens_in", "tokens_cached", "tokens_out")
     Facts(
         {name: row[name] for name in names if row[name]}
+        | row["sent_with"]
         | {name.replace("_", " "): written("", row[name]) for name in tokens}
         | {"cost": written("cost", row["cost"])}
     )
@@ -142,6 +143,8 @@ def Reply(request: data.Row) -> Any:
     with Section("Reply", hint=request["outcome"]):
         if error is not None:
             Note(f"There was no usable reply: {error}", "error")
+        if request["doubtful"]:
+            Note(f"The reply is doubtful: the summary {request['doubtful']}.")
         if request["reply"]:
             with solara.Div(classes=["mm-prompt"]):
                 Plain(request["reply"])
@@ -187,6 +190,7 @@ def _counts(found: list[data.Row]) -> dict[str, str]:
     }
     rare = {
         "repairs": sum(row["round"] == "repair" for row in found),
+        "doubtful": sum(bool(row["doubtful"]) for row in found),
         "failed": sum(row["error"] is not None for row in found),
         "not sent": sum(bool(row["replayed"] or row["cached"]) for row in found),
     }
