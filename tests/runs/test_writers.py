@@ -41,7 +41,7 @@ def close(street):
 
 def test_a_run_that_a_living_model_writes_is_not_gone_on_with(place):
     street = played(place, 6)
-    with pytest.raises(RunInUse, match=r"has written it since 20.*recorder\.close"):
+    with pytest.raises(RunInUse, match=r"has written it since 20.*close"):
         resume(Street, place, step=5)
     street.step()
     close(street)

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from mesa_memory.errors import StudyError
 from mesa_memory.examples.memory_curse.model import OWN, MemoryCurse
 from mesa_memory.experiments import Study
+from mesa_memory.experiments.estimates.missing import missing_runs
 
 SEEDS, ROUNDS = 20, 100
 NO_RECORDING = (
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with TemporaryDirectory(prefix="mesa-memory-") as folder:
         store = given.recording or Path(folder) / "curse.sqlite"
         made = study(store, given.llm, given.seeds, given.rounds)
-        if made.missing:  # a complete recording may be of an older version
+        if missing_runs(made)[0]:  # a complete recording may be of an older version
             made.run(given.processes or "serial")
         if (status := made.status()).failed:
             raise StudyError(str(status))

@@ -49,12 +49,16 @@ class BiographyQuestions(Questionnaire):
             Question(field, question.replace("{field}", field), _kind(known))
             for field, known in values.items()
         ]
-        super().__init__(questions, every, at, agents=self.table.row_of)
+        super().__init__(questions, every, at, agents=self.has_row)
 
     @property
     def description(self) -> dict[str, Any]:
         """See ``Questionnaire``; with the table."""
         return super().description | {"table": self.table.rows}
+
+    def has_row(self, agent: Any) -> bool:
+        """True if the table has a row for the agent."""
+        return self.table.row_of(agent) is not None
 
     def asked(self, agent: Any, now: float) -> list[Answer]:
         """See ``Questionnaire``; of the fields that the agent's row has."""
