@@ -22,6 +22,7 @@ from mesa_memory.experiments.studies.fingerprint import changed_code
 from mesa_memory.experiments.studies.forks import Fork, take_over
 from mesa_memory.experiments.studies.packing import Part, named_parts
 from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts.mesa_llm.agents import forget_tools
 from mesa_memory.llm.cost.usage import Budget, Usage
 from mesa_memory.runs.recording.config import Recording, versions
 from mesa_memory.runs.recording.resume import begin_in, resume_in
@@ -187,6 +188,9 @@ class _CaseRun:
             stopped = _over_budget(error)
             state = STOPPED if stopped else FAILED
             return self._settle(state, model, _told(error), stopped)
+        finally:
+            if model is not None:
+                forget_tools(model)
 
     def _model(self, new: bool) -> Any:
         """The model, at its beginning or where the run was left."""

@@ -5,7 +5,7 @@ whose requests show no memory, and a ``generate`` that can ask a model not to th
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from mesa_memory.hosts import changed
@@ -16,6 +16,7 @@ try:
     from mesa_llm.llm_agent import LLMAgent
     from mesa_llm.memory.memory import Memory, MemoryEntry
     from mesa_llm.module_llm import ModuleLLM
+    from mesa_llm.tools.tool_manager import ToolManager
 except ImportError as error:
     raise changed(
         "mesa-llm",
@@ -28,6 +29,7 @@ __all__ = [
     "Memory",
     "MemoryEntry",
     "ModuleLLM",
+    "forget_tools",
     "give_tools",
     "show_memory_to_actions",
     "surround_plans",
@@ -60,6 +62,20 @@ def show_memory_to_actions(agent: Any, shown: Shown) -> None:
             )
         if not isinstance(vars(agent).get(choose), _Choosing):
             setattr(agent, choose, _Choosing(agent, choose, shown))
+
+
+def forget_tools(model: Any) -> None:
+    """Takes the tools of a finished model's agents out of Mesa-LLM's list.
+
+    The list is of the process and never shrinks. A tool that is a method of an agent
+    would keep the agent and its model alive there.
+    """
+    listed = getattr(ToolManager, "instances", [])
+    for agent in model.agents:
+        for manager in vars(agent).values():  # its attribute's name is to change
+            if isinstance(manager, ToolManager):
+                with suppress(ValueError):  # another list has it
+                    listed.remove(manager)
 
 
 def give_tools(
