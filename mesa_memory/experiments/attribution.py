@@ -1,9 +1,9 @@
 """Attribution: which memory an outcome hangs on, found by erasing it.
 
 A recorded run is taken up at a step. Copies of it go on to the end: some as they are, and
-some without the records that say the same thing, in whichever agents have them. What changes
-the outcome has an effect. Counterfactuals of this kind see what a memory does from the step
-on, and not what it has done before.
+some without the records that say the same thing, in all agents that have them. If the
+outcome changes, the records have an effect. It is the effect from the step on, not an
+earlier one.
 """
 
 import sys
@@ -68,7 +68,7 @@ class Erasure:
 
 @dataclass(frozen=True)
 class Effect:
-    """What an outcome loses or gains when records are erased.
+    """The change of an outcome when records are erased.
 
     Attributes:
         erasure: the records.
@@ -313,7 +313,7 @@ def candidates(model: Any, shown: "_Shown | None") -> list[Erasure]:
 
 
 def _words(record: MemoryRecord) -> str:
-    """What a record says, without who said it to whom."""
+    """The words of a record, without speaker and listener."""
     for name in _WORDS:
         if isinstance(said := record.content.get(name), str) and said.strip():
             return " ".join(said.split())

@@ -314,7 +314,7 @@ class EventIndex(EmbeddedIndex):
 
 
 def searched(context: LayerContext) -> Voice:
-    """Tells who, by name and id, but not to whom: names find what somebody said."""
+    """Tells who, by name and id, but not to whom: names find the words of a speaker."""
     return Voice(context.names.full, context.wording)
 
 
