@@ -16,7 +16,6 @@ try:
     from mesa_llm.llm_agent import LLMAgent
     from mesa_llm.memory.memory import Memory, MemoryEntry
     from mesa_llm.module_llm import ModuleLLM
-    from mesa_llm.tools.tool_manager import ToolManager
 except ImportError as error:
     raise changed(
         "mesa-llm",
@@ -70,11 +69,11 @@ def forget_tools(model: Any) -> None:
     The list is of the process and never shrinks. A tool that is a method of an agent
     would keep the agent and its model alive there.
     """
-    listed = getattr(ToolManager, "instances", [])
     for agent in model.agents:
         for manager in vars(agent).values():  # its attribute's name is to change
-            if isinstance(manager, ToolManager):
-                with suppress(ValueError):  # another list has it
+            listed = getattr(type(manager), "instances", None)
+            if isinstance(listed, list):
+                with suppress(ValueError):  # it is not in the list
                     listed.remove(manager)
 
 
