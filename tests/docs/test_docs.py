@@ -13,8 +13,17 @@ ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+#: pages whose studies take ten seconds and more
+LONG = ("naming_game", "memory_length")
+
+
 @pytest.mark.parametrize(
-    "page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow if page.stem in LONG else ())
+        for page in PAGES
+    ],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
 def test_every_code_block_runs(page):
     document = Sybil(parsers=[PythonCodeBlockParser()]).parse(page)

@@ -192,7 +192,7 @@ def test_a_port_that_is_taken_is_said_before_a_day_is_played(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         found = CliRunner().invoke(main, ["demo", "--port", port, "--no-open"])
-    assert found.exit_code == 1
+    assert found.exit_code == 2
     assert f"cannot listen at port {port} of 127.0.0.1" in found.output
     assert "Choose another port" in found.output
     assert len(found.output.strip().splitlines()) == 2  # what it does, and why not

@@ -14,6 +14,8 @@ from mesa_memory.viz.data.reading import number, of_agent
 PARTS = (
     "relevance", "importance", "recency", "time_match", "superseded", "question",
 )  # fmt: skip
+#: those of them that count only now and then
+RARE_PARTS = ("superseded", "question")
 #: the setting that is a part's weight, if it has another name
 WEIGHTS = {"question": "question_penalty"}
 #: scores that differ by less are equal: recorded parts have six digits

@@ -193,6 +193,15 @@ def Ranking(
     def part(n: int) -> Any:
         return lambda one: round(one.weighted[n], 4)
 
+    # Parts that count only now and then have a column if one is not 0.
+    parts = {
+        name: part(n)
+        for n, name in enumerate(recall.names)
+        if name not in data.RARE_PARTS or any(one.weighted[n] for one in ranked)
+    }
+    # The share of relevance that the talk adds stands last, as it is not weighted.
+    talk = {"session": lambda one: round(one.candidate.session, 4)}
+
     Table(
         {
             "rank": lambda one: one.rank,
@@ -200,11 +209,11 @@ def Ranking(
             "change": change,
             "prompt": _prompt,
             "score": lambda one: round(one.score, 4),
-            **{name: part(n) for n, name in enumerate(recall.names)},
-            "session in relevance": lambda one: round(one.candidate.session, 4),
+            **parts,
             "step": lambda one: (one.candidate.row or {}).get("step"),
             "kind": lambda one: (one.candidate.row or {}).get("kind"),
             "text": lambda one: one.candidate.text,
+            **(talk if any(one.candidate.session for one in ranked) else {}),
         },
         ranked,
         file=f"recall-agent-{focus.agent}",
