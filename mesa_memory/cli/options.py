@@ -49,6 +49,18 @@ _open = click.option(
     "--open/--no-open", "open_page", default=True, help="Open the browser."
 )
 
+page_out = click.option(
+    "--out",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default="report.html",
+    show_default=True,
+    help="The file to write.",
+)
+overwrite = click.option(
+    "--overwrite", is_flag=True, help="Replace a file that exists."
+)
+
 _tiers = click.option(
     "--tier",
     "tiers",

@@ -4,19 +4,13 @@ from pathlib import Path
 
 import click
 
+import mesa_memory.cli.options as options
 from mesa_memory.cli.console import opened, plain_console, run_argument
 
 
 @click.command()
 @run_argument()
-@click.option(
-    "--out",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default="report.html",
-    show_default=True,
-    help="The file to write.",
-)
+@options.page_out
 @click.option(
     "--agents",
     metavar="ID|NAME,...",
@@ -31,7 +25,7 @@ from mesa_memory.cli.console import opened, plain_console, run_argument
     show_default=True,
     help="Largest size of the file; the report names its omissions.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
+@options.overwrite
 def report(
     run: str,
     out: Path,

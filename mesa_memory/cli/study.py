@@ -203,16 +203,9 @@ def compare(file: str, plot: Path | None, output: Output, **given: Any) -> None:
 @study.command()
 @file_argument
 @compared
-@click.option(
-    "--out",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default="report.html",
-    show_default=True,
-    help="The file to write.",
-)
+@options.page_out
 @click.option("--audit", help="A level of memory whose wordings to audit and show.")
-@click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
+@options.overwrite
 def report(
     file: str, out: Path, audit: str | None, overwrite: bool, **given: Any
 ) -> None:

@@ -23,6 +23,7 @@ from mesa_memory.inference.variance import Pairing, Parts
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 #: seeds that are listed one by one
@@ -94,12 +95,15 @@ class Comparison:
             row["p_equivalent"] = found.equivalence(self.margin)
         return row | (vars(each.parts) if each.parts else {})
 
-    def plot(self, path: str | Path) -> Path:
-        """Draws a line for each seed from the base to each arm, into a picture file."""
+    def figure(self) -> "Figure":
+        """A line for each seed from the base to each arm, as matplotlib draws it."""
         from mesa_memory.inference.pairs_plot import pairs_figure
 
-        drawn = pairs_figure(self.outcome, self.base, self.base_values, self.contrasts)
-        drawn.savefig(path, dpi=150)
+        return pairs_figure(self.outcome, self.base, self.base_values, self.contrasts)
+
+    def plot(self, path: str | Path) -> Path:
+        """Draws ``figure`` into a picture file."""
+        self.figure().savefig(path, dpi=150)
         return Path(path)
 
     def seeds_for(

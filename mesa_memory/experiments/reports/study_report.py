@@ -13,7 +13,6 @@ from mesa_memory.experiments.reports.templates import policy, template
 from mesa_memory.experiments.reports.traces import trace
 from mesa_memory.experiments.studies.checks import CHECKS
 from mesa_memory.inference.comparison import Comparison
-from mesa_memory.inference.pairs_plot import pairs_figure
 
 _PACKAGE = "mesa_memory.experiments.reports"
 #: dots per inch of the plot
@@ -63,8 +62,7 @@ def write_study_report(
 def _plot(found: Comparison) -> str:
     """The paired plot as a picture in an address."""
     file = BytesIO()
-    drawn = pairs_figure(found.outcome, found.base, found.base_values, found.contrasts)
-    drawn.savefig(file, format="png", dpi=PLOT_DPI)
+    found.figure().savefig(file, format="png", dpi=PLOT_DPI)
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 

@@ -1,5 +1,6 @@
 """Two runs of a seed side by side, from where their agents decide differently."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -103,7 +104,7 @@ def _levels(
 
 def _parting(runs: Sequence[Run]) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """The first decision that both runs have, and in which they differ."""
-    for step in [step for step in runs[0].steps if step in set(runs[1].steps)]:
+    for step in sorted({*runs[0].steps} & {*runs[1].steps}):
         left, right = (_decided(run, step) for run in runs)
         for key, row in left.items():
             if key in right and _said(row) != _said(right[key]):
@@ -114,9 +115,10 @@ def _parting(runs: Sequence[Run]) -> tuple[dict[str, Any], dict[str, Any]] | Non
 def _decided(run: Run, step: float) -> dict[tuple[Any, int], dict[str, Any]]:
     """The decisions of a step by agent and number."""
     found: dict[tuple[Any, int], dict[str, Any]] = {}
+    asked = Counter[Any]()
     for row in run.decisions(step=step, as_records=True):
-        number = sum(agent == row["agent"] for agent, _ in found)
-        found[row["agent"], number] = row
+        asked[row["agent"]] += 1
+        found[row["agent"], asked[row["agent"]]] = row
     return found
 
 
