@@ -53,6 +53,22 @@ def test_any_executor_of_futures_writes_what_one_process_writes(file, serial, ma
     assert csv(street(file)) == serial
 
 
+class RefusingExecutor(Executor):
+    """No worker of it can load a job; all say so at once."""
+
+    def submit(self, call, /, run, packed):
+        future = Future()
+        future.set_exception(NotPicklable("cannot be loaded", name=run))
+        return future
+
+
+def test_of_several_failures_that_of_the_first_run_ends_the_study(file):
+    study = street(file, seeds=range(20))
+    with pytest.raises(NotPicklable) as stopped:
+        study.run(RefusingExecutor(), progress=False)
+    assert stopped.value.name == "Street/memory=short_term,seed=0"
+
+
 def test_what_is_no_executor_is_refused(file):
     with pytest.raises(TypeError, match="executor must be None"):
         street(file).run(object())

@@ -34,7 +34,8 @@ def outcomes_of(
             under_way[executor.submit(*call(job))] = job
         while under_way:
             ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
-            for future in ended:
+            # in order of jobs: of several failures, the first job's ends the study
+            for future in [each for each in under_way if each in ended]:
                 job = under_way.pop(future)
                 if isinstance(future.exception(), raised):
                     future.result()
