@@ -115,6 +115,14 @@ class Services:
         mesa.guard(model, services.forgive)
         return services
 
+    def __enter__(self) -> "Services":
+        return self
+
+    def __exit__(self, fault: type[BaseException] | None, *_: object) -> None:
+        """Ends the recorded run; after a fault it stays, to be resumed."""
+        if fault is None and self.recorder is not None:
+            self.recorder.close()
+
     @classmethod
     def exist(cls, model: Any) -> bool:
         """True if ``model`` has services already."""

@@ -12,6 +12,8 @@ from mesa_memory import (
     ReplayMismatch,
     Services,
     checkpoint,
+    close,
+    configure,
     fork,
     open_run,
     resume,
@@ -157,6 +159,19 @@ def test_a_checkpoint_says_from_where_the_run_can_go_on(tmp_path):
     Services.of(town).recorder.close()
     again = resume(RecordedTown, tmp_path / "run.sqlite", step=1)
     assert again.steps == 1
+
+
+def test_a_block_ends_its_run_and_leaves_it_open_after_a_fault(tmp_path):
+    file = tmp_path / "run.sqlite"
+    town = RecordedTown(True)
+    with configure(town, record=file):
+        town.step()
+    assert state(file) == "finished"
+    with pytest.raises(ZeroDivisionError), configure(town, record=file):
+        town.step()
+        raise ZeroDivisionError
+    assert Services.of(town).recorder.active
+    close(town)
 
 
 def test_what_happens_in_a_step_that_fails_is_not_written(tmp_path):

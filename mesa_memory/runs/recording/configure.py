@@ -63,6 +63,7 @@ def configure(
 
     A further call changes only the settings that it names: ``configure(model,
     budget=…)`` leaves the language model, the record and every limit as they are.
+    ``with configure(model, record=…):`` ends the recorded run after the block.
 
     Args:
         model: the Mesa model.
