@@ -321,7 +321,7 @@ def verify(folder: str) -> None:
 
 
 def rows_of(frame: Any) -> list[Any]:
-    """The rows of a DataFrame as dicts; what is missing is None."""
+    """The rows of a DataFrame as dicts; missing values are None."""
     known = frame.rename(columns=str).astype(object)
     return list(known.where(known.notna(), None).to_dict("records"))
 

@@ -223,9 +223,9 @@ def ask(
 
     Args:
         max_chars: longest text any field may have.
-        check: says more than a schema can: takes the instance, returns what shall be
-            returned or raises ``replies.Unusable``. A ``doubt`` of what it returns goes
-            into the record.
+        check: takes the instance, and returns it or another value in its place, or
+            raises ``replies.Unusable``. The ``doubt`` of the returned value goes into
+            the record.
         repairs: False fails at once, without sending a reply back.
 
     Raises:

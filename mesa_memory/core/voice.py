@@ -1,4 +1,4 @@
-"""How texts call agents, and in which words they tell of them."""
+"""Names of agents in texts, and the words that tell of them."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -48,7 +48,7 @@ class Voice:
         return self.wording("events", part, **values)
 
     def message(self, sender: Any, recipients: Sequence[Any], text: str) -> str:
-        """What somebody said, and to whom as far as it is known."""
+        """A spoken line with its speaker, and its listeners where known."""
         who = self.say("you") if self._reads(sender) else self(sender)
         heard = self._heard(sender, recipients)
         shown = heard if len(heard) <= MAX_ADDRESSEES + 1 else heard[:MAX_ADDRESSEES]
@@ -70,7 +70,7 @@ class Voice:
         return self.say("names", others=shown)
 
     def _heard(self, sender: Any, recipients: Sequence[Any]) -> list[Any]:
-        """Who was spoken to, the owner first; empty if it is not to be told."""
+        """The listeners, the owner first; empty if they are not shown."""
         if self.owner is None:
             return []
         heard = [other for other in recipients if other != sender]

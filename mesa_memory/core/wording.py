@@ -1,7 +1,7 @@
 """The words of all texts that reach a model or an agent, in one language.
 
 A file is Markdown with a part under each heading ``## name``. A part is a Jinja template;
-what stands before the first heading is for readers. The English file of a name says there
+text before the first heading is for readers. The English file of a name says there
 which values its parts are given: ``Needs:`` those that must be used somewhere in the file,
 ``May use:`` the others. A task's parts may also use ``me`` and ``role``. Code chooses the values, files choose the words.
 """
@@ -83,13 +83,13 @@ class PromptFile:
         """The names of the values that a part uses.
 
         Raises:
-            PromptFileError: if the part is no template.
+            PromptFileError: if the part is not a template.
         """
         try:
             return meta.find_undeclared_variables(_JINJA.parse(self.parts[part]))
         except TemplateError as error:
             raise PromptFileError(
-                f"part '{part}' of the prompt file '{self.name}' is no Jinja template: "
+                f"part '{part}' of the prompt file '{self.name}' is not a Jinja template: "
                 f"{error}"
             ) from error
 
@@ -190,7 +190,7 @@ def languages() -> list[str]:
 def _built_in(language: str) -> Mapping[str, PromptFile]:
     if not isinstance(language, str) or language not in languages():
         raise PromptFileError(
-            f"there are no prompts in the language {language!r}; the languages are: "
+            f"prompts in the language {language!r} do not exist; the languages are: "
             f"{', '.join(languages())}"
         )
     return _files(FOLDER / language)
@@ -220,7 +220,7 @@ def _own_files(language: str, folder: str | Path | None) -> dict[str, PromptFile
             )
     if not found and not any((root / each).is_dir() for each in languages()):
         raise PromptFileError(
-            f"the folder {str(folder)!r} has no prompt file '<name>.md'"
+            f"the folder {str(folder)!r} lacks prompt files named '<name>.md'"
         )
     return found
 

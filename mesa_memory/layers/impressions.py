@@ -272,7 +272,7 @@ class Impressions(Layer):
         return render.event_text(event.kind, content, limit, self.context.voice)
 
     def _seen(self, event: MemoryRecord, line: str) -> tuple[str, str, bool]:
-        """An event for the rules without a model: as a line, its words, and whose it is.
+        """An event for the offline rules: its line, its words and its speaker.
 
         A deed has no words.
         """

@@ -133,7 +133,7 @@ class LLMSettings:
 
     @cached_property
     def told(self) -> Mapping[str, Any]:
-        """What may change an answer, as plain data: ``sent``, and options by name."""
+        """The settings that may change an answer: ``sent``, and options by name."""
         return {**self.sent, **_telling(self.options)}
 
     def __post_init__(self) -> None:

@@ -370,5 +370,5 @@ def _going_on(flow: Flow[None], effect: Effect) -> Flow[None]:
 
 
 def _happened(line: Line) -> tuple[Any, Any]:
-    """When the event of a line happened: its step, and its place in that step."""
+    """Step of a line's event, and its place in that step."""
     return line.step or 0, line.records[0].order if line.records else (float("inf"),)

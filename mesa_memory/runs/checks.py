@@ -20,7 +20,7 @@ _EMPTY = ("nothing recent", "none yet", "nothing yet", "nothing remembered")
 
 @cache
 def _frame() -> re.Pattern[str]:
-    """In a prompt, what is no line of memory: a heading, a remark, an empty section."""
+    """Pattern of a prompt's frame: headings, remarks and empty sections."""
     wordings = map(Wording, languages())
     empty = [re.escape(w("memory", part)) for w in wordings for part in _EMPTY]
     return re.compile(rf"|(?!- ).*[:：]|[(（].*[)）]|{'|'.join(empty)}")

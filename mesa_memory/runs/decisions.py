@@ -161,7 +161,7 @@ def _texts(messages: Iterable[Mapping], system: bool) -> list[str]:
 def _memory_in(request: str, read: Iterable[str]) -> list[str]:
     """The texts of memory that stand in a request, each once.
 
-    What was read earlier in the step may be a part of what was read later.
+    A text that was read earlier in the step may be a part of a later one.
     """
     found = {text for one in read if (text := one.strip()) and text in request}
     own = [t for t in found if not any(t in other for other in found if other != t)]

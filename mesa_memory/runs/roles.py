@@ -115,7 +115,7 @@ def _is_passive(said: Sequence[Token], found: Sequence[NameMention]) -> bool:
 def _joined(
     said: Sequence[Token], found: Sequence[NameMention]
 ) -> Sequence[NameMention]:
-    """The last mention, and those that "and" joins to it."""
+    """The last mention, and the mentions that "and" joins to it."""
     for n in range(len(found) - 1, 0, -1):
         gap = said[found[n - 1].end : found[n].start]
         if not gap or any(token.word not in JOINING for token in gap):

@@ -267,9 +267,9 @@ class Run(RecordedRun):
 
         Args:
             by: any of purpose, agent, step, model, replayed, finish, tier, cached, client,
-                form; nothing is one row for all. A ``cost`` is None if any call's price
-                is unknown; ``unpriced`` is how many these are. ``tokens_cached`` are
-                those of ``tokens_in`` that providers read from their caches.
+                form; an empty list gives one row for all calls. A ``cost`` is None if any call's price
+                is unknown; ``unpriced`` is the number of these calls. ``tokens_cached``
+                is the part of ``tokens_in`` that providers read from their caches.
             as_records: a list of dicts instead of a DataFrame.
         """
         return calls.cost(self, by).given(as_records)

@@ -117,8 +117,8 @@ class Task:
         for name, text in {"system": system, "prompt": prompt}.items():
             if text is None and not ENGLISH.has(str(purpose), name):
                 raise TypeError(
-                    f"the task {purpose!r} needs a {name}: there is no prompt file of "
-                    "its name that has one"
+                    f"the task {purpose!r} needs a {name}: no prompt file of its "
+                    "name has one"
                 )
         self.purpose = purpose
         self.max_chars = checked_int("max_chars", max_chars)
@@ -266,7 +266,7 @@ def vocabulary_of(inputs: Inputs) -> Vocabulary:
 
 
 def whose(inputs: Inputs) -> dict[str, Any]:
-    """Whose memory a request is about; empty texts if the inputs do not say."""
+    """The owner of the memory, by the names of inputs; empty texts if not given."""
     return {name: inputs.get(name, "") for name in sorted(WHOSE)}
 
 

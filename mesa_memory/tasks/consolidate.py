@@ -29,7 +29,7 @@ _FENCED = re.compile(r"^```[\w-]*\n(.*?)(?:```)?$", re.DOTALL)
 
 
 class Summary(BaseModel):
-    """A running summary of what happened."""
+    """A running summary of events."""
 
     summary: str
 
@@ -96,7 +96,7 @@ def offline(inputs: Inputs) -> dict[str, Any]:
 
 
 def told(inputs: Inputs, chars: int) -> list[str]:
-    """The events with their steps, each in at most so many characters and a step."""
+    """The events with their steps, each cut to a number of characters."""
     wording = wording_of(inputs)
     return [
         at_step(step, shorten(line.replace(BULLET, " · "), chars), wording)
@@ -105,7 +105,7 @@ def told(inputs: Inputs, chars: int) -> list[str]:
 
 
 def _said(item: str, wording: Wording) -> str:
-    """A remembered event without its step, and whoever heard it."""
+    """A remembered event without its step and its listeners."""
     said = re.sub(f"^{step_pattern('at step', wording)}", "", item)
     heard = speech(wording).match(said)
     return f"{heard[1]}: {heard[3]}" if heard else said

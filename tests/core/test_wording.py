@@ -49,7 +49,7 @@ def test_an_own_file_changes_its_part_and_no_other(tmp_path):
         ("consolidate.md", "## systm\nx", "its parts are: system, prompt"),
         ("consolidate.md", "## system\n{{ mood }}", "values that exist are: events, "),
         ("consolidate.md", "## prompt\n{{ events }}", "must use 'summary'"),
-        ("consolidate.md", "## system\n{% if %}", "no Jinja template"),
+        ("consolidate.md", "## system\n{% if %}", "not a Jinja template"),
     ],
 )
 def test_a_wrong_file_is_told_at_configure_and_changes_nothing(

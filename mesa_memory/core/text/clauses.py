@@ -3,8 +3,8 @@
 "Agent 1 is not a cheater", "It is false that Agent 1 is a cheater" and "Agent 1 ist kein
 Betrüger" are denied, "No, Agent 1 is a cheater" and "I have no doubt that Agent 1 is a
 cheater" are affirmed, "I wonder whether Agent 1 is a cheater" is open. The words of
-several languages are in ``clauses.toml``; those that mean something else in another of
-these languages are left out.
+several languages are in ``clauses.toml``; words with another meaning in another of these
+languages are left out.
 """
 
 import re
@@ -57,7 +57,7 @@ class Clause:
 
     Attributes:
         text: its words.
-        denied: whether the speaker says that it is not so.
+        denied: whether the speaker denies it.
         open: whether the speaker leaves open if it is so.
         judges: whether it speaks of what is true or false, as "but that is a lie".
     """

@@ -1,4 +1,4 @@
-"""The language of what an agent was told, for ``language="auto"``."""
+"""The language of the texts an agent gets, for ``language="auto"``."""
 
 from functools import cache, lru_cache
 from typing import Any

@@ -180,7 +180,7 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
 
 
 def _description(schema: type[BaseModel], name: str) -> str | None:
-    """What a model is told of a field; see ``tasks.described``."""
+    """The description of each field that a model gets; see ``tasks.described``."""
     told: dict[str, str] = getattr(schema, "descriptions", {})
     return told.get(name) or schema.model_fields[name].description
 

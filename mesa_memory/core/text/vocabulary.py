@@ -92,7 +92,7 @@ class Vocabulary:
         return (word, *pairs) if len(word) > 2 else (word,)
 
     def count(self, cues: frozenset[str], said: Iterable[str]) -> int:
-        """How many of the cues are among the words of a text, each once."""
+        """Number of cues among the words of a text, each counted once."""
         if self.spaced:
             return len(cues.intersection(said))
         text = " ".join(said)

@@ -137,7 +137,7 @@ class Questionnaire:
         return [self.answer(agent, question, now) for question in self.questions]
 
     def answer(self, agent: Any, question: Question, now: float) -> Answer:
-        """The answer of one agent to one question, or the reason why there is none."""
+        """The answer of one agent to one question, or the reason why it is missing."""
         name = agent.unique_id
         try:
             said = probe(agent, question.text, question.form)

@@ -38,7 +38,7 @@ class Results:
     def runs(self) -> "pd.DataFrame":
         """A row for each case.
 
-        Besides what all tables have: ``state``, ``steps`` done, the outcomes, ``calls``,
+        Besides the columns of all tables: ``state``, ``steps`` done, the outcomes, ``calls``,
         ``tokens_in``, ``tokens_out``, ``cost`` in US dollars, the manipulation checks
         (``CHECKS``), ``error``, and ``run``, the name under which ``open_run`` finds the
         run. A check that was not counted is None: all but the thoughts asked and

@@ -28,7 +28,7 @@ def biography(agents: Iterable[Any], table: Any) -> dict[Any, list[MemoryRecord]
     copies, ``exchange`` and ``replace_memory``; ``edit`` and ``erase`` change them.
 
     Args:
-        agents: those that the table has a row for.
+        agents: each has a row in the table.
         table: pandas ``DataFrame``, or path of a CSV file (UTF-8, comma). One row for
             each agent. The column ``agent``, ``id`` or ``name`` (the first of these that
             there is), or else the first column, has its unique id or its name; each

@@ -151,14 +151,14 @@ class MemoryReads(Memory):
     """The plain reads of a memory: of its layers and of pending events.
 
     Attributes:
-        layers: what the memory is made of.
+        layers: the parts of the memory, in the order of its prompt.
         state: names of the attributes that a snapshot keeps: records and plain data.
         restored: names of the attributes that ``snapshot`` and ``restore`` of the class
             keep in a form of their own, or that users change between two steps.
         layer_context: what the layers are given.
         shown_instead: makes another text of what is shown, from memory, section and text.
-        steady: whether what it knows beyond the recent steps changes less often than
-            they do; a laid-out request shows what changes more often later.
+        steady: whether its knowledge beyond the recent steps changes less often than
+            they do; a laid-out request shows steadier parts first.
     """
 
     layers: tuple[Layer, ...] = ()

@@ -38,7 +38,7 @@ class Section:
         left: the part ``left out`` of the prompt file ``memory`` that counts the lines
             for which there is no room.
         steps: its lines stand under the step at which they happened.
-        problem: why it is not what it should be; empty if it is.
+        problem: the reason why it is incomplete; empty if it is complete.
         empty: its text without lines.
         block: how many steps leave at a time. Above 1, what stands in it once stays as
             it is until then, so that providers can cache it; see ``cache_layout``.
@@ -126,7 +126,7 @@ class Section:
         return appended(by_step(lines), self.wording)
 
     def _note(self, count: int, here: bool = False) -> str:
-        """A remark on lines for which there is no room."""
+        """A remark on lines that do not fit."""
         part = f"left out {self.left}"
         return render.told(self.wording, part, count=count, here=here)
 

@@ -263,7 +263,7 @@ def _by_purpose(given: Mapping[str, Any]) -> dict[str, Any]:
     usual = {DEFAULT: models[DEFAULT]} if DEFAULT in models else {}
     if llm is not None and (usual or not _is_model(llm)):
         raise ValueError(
-            "models names what is asked by purpose, and llm answers all requests: give "
+            "models chooses a model for each purpose, and llm answers all requests: give "
             "models alone, with 'default' for all other purposes"
         )
     named = {p: name for p, name in models.items() if p != DEFAULT}

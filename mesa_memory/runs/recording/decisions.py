@@ -112,7 +112,7 @@ def followed(
 
 
 def _decides(request: LLMRequest) -> bool:
-    """True for an agent's own request, not that of a memory of Mesa-LLM's."""
+    """True for an agent's own request; False for one of Mesa-LLM's memories."""
     return isinstance(request, ChatRequest) and request.purpose != MEMORY_PURPOSE
 
 

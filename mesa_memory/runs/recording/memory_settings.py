@@ -15,9 +15,9 @@ def memory_settings(memory: Any) -> dict[str, Any]:
     """Arguments of a memory and of its layers that are still to be seen in them.
 
     Returns:
-        ``{"memory": {name: value}, "layers": {layer: {name: value}}}``, plain data; a
-        value that is not is told by its class or name. Of a placebo, what is shown
-        instead of the memory.
+        ``{"memory": {name: value}, "layers": {layer: {name: value}}}``, as plain
+        data; other values by their class or name. For a placebo, also the text that
+        is shown instead of the memory.
     """
     layers = {layer.name: _arguments(layer) for layer in memory.layers}
     found = {"memory": _arguments(memory), "layers": layers}

@@ -53,8 +53,8 @@ def Plain(text: str | Sequence[tuple[str, str]]) -> Any:
     """A text exactly as it is, with its line breaks; nothing in it is markup.
 
     Args:
-        text: or pieces, each with its mark. Those of ``wording.changes`` are underlined
-            or struck through, and those that an answer used have another ground.
+        text: or pieces, each with its mark. Pieces of ``wording.changes`` are underlined
+            or struck through; pieces that an answer used have another ground.
     """
     pieces = [("same", text)] if isinstance(text, str) else text
     children = [

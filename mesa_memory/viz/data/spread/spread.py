@@ -141,7 +141,7 @@ def holding(
 def counting(
     found: Found, criteria: Criteria, verdict: Verdict = Verdict.STATES
 ) -> np.ndarray:
-    """Mask of the groups that count, shape (groups,); ticks change those that state it."""
+    """Mask of the groups that count, shape (groups,); ticks change stating groups."""
     counts = found.says(verdict) & (found.similarity >= criteria.least)
     if verdict is Verdict.STATES and criteria.ticks:
         for group, key in enumerate(found.keys):
