@@ -127,7 +127,7 @@ def _check_seeds(
         raise ValueError(
             f"a comparison needs at least 2 seeds that all arms have finished, and "
             f"{len(seeds)} of {len(every)} are ({why or 'no other seeds'}). Run the "
-            "study, or give it more seeds."
+            "study, or give it more seeds; print(study.status()) has the errors."
         )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import select
 
@@ -29,6 +29,13 @@ from mesa_memory.stores.sql import Store
 
 #: agents that a notebook lists
 LISTED_AGENTS = 20
+#: names that users look for, and the method that answers
+_ELSEWHERE = {
+    "messages": "history(agent=1, kind='message')",
+    "events": "history(agent=1)",
+    "memory": "state(agent=1)",
+    "explain": "recalls(agent=1)",
+}
 
 
 class Run(RecordedRun):
@@ -97,6 +104,12 @@ class Run(RecordedRun):
 
     def __repr__(self) -> str:
         return f"<Run {self.id} of {self.location}: {self.model}>"
+
+    if not TYPE_CHECKING:  # type checkers find wrong names by themselves
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f": see run.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+            raise AttributeError(f"a Run lacks {name!r}{hint}", name=name, obj=self)
 
     def _repr_html_(self) -> str:
         """The run as a notebook shows it: its parameters and its first agents."""

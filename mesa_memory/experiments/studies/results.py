@@ -34,6 +34,10 @@ class Results:
         self._called = studies.rows("calls", study.id)
         self._responded = studies.rows("responses", study.id)
 
+    def __repr__(self) -> str:
+        tables = "runs, steps, agents, calls, answers"
+        return f"<Results of {len(self._rows)} runs; tables: {tables}>"
+
     @cached_property
     def runs(self) -> "pd.DataFrame":
         """A row for each case.

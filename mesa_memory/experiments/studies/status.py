@@ -20,7 +20,7 @@ from mesa_memory.stores.studies import (
 MAX_LISTED_FAILURES = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Status:
     """The progress of a study.
 
@@ -97,7 +97,7 @@ class Status:
         """A text for each arm whose memories have made nothing of at least 12 events."""
         return arm_warnings(self.cases)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """The counts in a line, and the failed runs and the warnings below it."""
         states = [f"{count} {state}" for state, count in self.counts.items() if count]
         counts = f"{', '.join(states) or 'no cases'} of {len(self.cases)}"

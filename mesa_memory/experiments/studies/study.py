@@ -118,6 +118,9 @@ class Study:
             arms, self.measures, self.outcomes, self.questionnaires
         )
 
+    def __repr__(self) -> str:
+        return f"<Study {self.name!r}: {len(self.cases)} runs in {self.location}>"
+
     def run(
         self,
         executor: Any = None,
@@ -167,9 +170,8 @@ class Study:
                 add_cases(self, studies, row, wanted)
                 studies.free_reserved(row.id)
                 todo = jobs(self, studies, row, wanted, print_, compared, budget)
-                bar.begin(
-                    len(todo), Status(self.name, tuple(studies.cases(row.id))).cost
-                )
+                spent = Status(self.name, tuple(studies.cases(row.id))).cost
+                bar.begin(len(todo), spent)
                 make(studies, workers, todo, bar, lambda: self.fingerprint)
             status = self._status(studies, self._row(studies))
         if status.failed or status.warnings:
