@@ -64,9 +64,9 @@ class Contrast:
             few = min(difference.tipping)
             part, low, high = share(few, difference.seeds)
             told.append(
-                f"{arm}: a few seeds tip, so this interval may be too short; {few} of "
-                f"{difference.seeds} are on the smaller side of the widest gap, {part:.0%} "
-                f"[{low:.0%}, {high:.0%}]."
+                f"{arm}: {few} of {difference.seeds} seeds ({part:.0%} [{low:.0%}, "
+                f"{high:.0%}]) lie apart from the others, so this interval may be too "
+                "short: look at the plot."
             )
         if self.parts:
             parts = self.parts

@@ -43,7 +43,11 @@ def inspect(path: str, options: Options) -> bool:
         )
     missing = not _has_bytes(path)
     if missing and options.read_only:
-        raise StoreUnavailable("it does not contain a recorded run.", location=path)
+        there = os.path.exists(path)
+        made = "the file does not exist; a recorded run, or a study's run(), makes it."
+        raise StoreUnavailable(
+            "it does not contain a recorded run." if there else made, location=path
+        )
     for place in () if options.read_only else (os.path.dirname(path), path):
         if os.path.exists(place) and not os.access(place, os.W_OK):
             raise StoreReadOnly(

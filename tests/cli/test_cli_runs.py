@@ -147,7 +147,7 @@ def test_export_writes_files_and_says_where(path, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("inspect", "{none}"), "not contain a recorded run"),
+        (("inspect", "{none}"), "the file does not exist"),
         (("inspect", "{path}#7"), "its runs are 1 'first', 2 'odd'"),
         (("inspect", "{path}", "--agent", "8"), "its agents are 7, b"),
         (("inspect", "{path}", "--agent", "7", "--step", "40"), "finished are 1, 2"),
@@ -155,7 +155,7 @@ def test_export_writes_files_and_says_where(path, tmp_path):
         (("inspect", "{path}", "--step", "1"), "need --agent"),
         (("inspect", "mysql://x/y"), "no store can be kept in 'mysql'"),
         (("cost", "{path}", "--by", "who"), "'who' is not one of"),
-        (("diff", "{path}", "{none}"), "not contain a recorded run"),
+        (("diff", "{path}", "{none}"), "the file does not exist"),
         (("export", "{path}", "--format", "xls", "--out", "x"), "'xls' is not one of"),
         (("export", "{path}"), "Missing option '--out'"),
         (("inspect", __file__), "not a SQLite file"),

@@ -89,7 +89,7 @@ def test_the_newest_run_is_opened_and_others_by_number_or_name(tmp_path):
 
 
 def test_what_is_not_there_is_not_made(tmp_path):
-    with pytest.raises(StoreUnavailable, match="not contain a recorded run"):
+    with pytest.raises(StoreUnavailable, match="the file does not exist"):
         open_run(tmp_path / "none.sqlite")
     assert not list(tmp_path.iterdir())
     empty = open_store(tmp_path / "empty.sqlite")

@@ -215,7 +215,7 @@ def test_a_missing_folder_a_folder_and_a_missing_run_are_said(path):
         open_store(path.parent / "no" / "run.sqlite")
     with pytest.raises(StoreUnavailable, match="this is a folder"):
         open_store(path.parent)
-    with pytest.raises(StoreUnavailable, match="not contain a recorded run"):
+    with pytest.raises(StoreUnavailable, match="the file does not exist"):
         open_store(path, read_only=True)
     assert not path.exists()
 

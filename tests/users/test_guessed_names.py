@@ -1,5 +1,6 @@
-"""A name that users guess leads to the right one."""
+"""A name that users guess leads to the right one, and what they forget is told."""
 
+import mesa
 import pytest
 
 import mesa_memory
@@ -30,6 +31,18 @@ def test_a_run_says_which_method_has_what_is_looked_for(tmp_path, guess, right):
             getattr(run, guess)
         with pytest.raises(AttributeError, match=r"a Run lacks 'other'$"):
             run.other
+
+
+def test_a_recorded_run_without_memories_is_told_at_its_end(tmp_path, caplog):
+    class Forgetful(mesa.Model):
+        def __init__(self):
+            super().__init__(rng=1)
+            mesa_memory.configure(self, record=tmp_path / "run.sqlite")
+
+    for town, told in ((Forgetful(), 1), (RecordedTown(tmp_path / "other.sqlite"), 1)):
+        town.step()
+        mesa_memory.close(town)
+        assert caplog.text.count("no agent of this run had a memory") == told
 
 
 def test_a_study_and_its_results_say_what_they_are(tmp_path):

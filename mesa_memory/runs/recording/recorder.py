@@ -97,6 +97,11 @@ class Recorder(Collector):
         """True in the thread that writes the run, which cannot wait for itself."""
         return self._writer is not None and self._writer.is_current_thread()
 
+    @property
+    def has_memories(self) -> bool:
+        """True if an agent with a memory was met."""
+        return bool(self._known or self._met)
+
     def met(self, memory: Any) -> None:
         """Notes an agent with a memory; it may be gone at the end of the step."""
         row = agent_row(memory)

@@ -29,6 +29,10 @@ logger = logger_of(__name__)
 
 #: before the first step of any run
 BEFORE_STEPS = -1.0
+NO_MEMORIES = (
+    "no agent of this run had a memory of mesa_memory, so the file has none: write "
+    "agent.memory = STLTMemory(agent), or another class"
+)
 
 
 def checkpoint(model: Any) -> tuple[int, float]:
@@ -77,6 +81,8 @@ def close(model: Any) -> None:
     recorder: Any = Services.of(model).recorder
     if recorder is not None:
         recorder.close()
+        if not recorder.has_memories:
+            logger.warning(NO_MEMORIES)
 
 
 def resume(
