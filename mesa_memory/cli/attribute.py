@@ -52,4 +52,4 @@ def attribute(
         plain_console().print(str(found), soft_wrap=True)
     names = ("what", "who", "single", "effect", "low", "high", "p_holm", "stays")
     rows = rows_of(found.table())
-    output.table("effects", "Without it", {name: name for name in names}, rows)
+    output.table("effects", "Without it", names, rows)

@@ -13,28 +13,19 @@ if TYPE_CHECKING:
 
 #: most lines and levels of a tree
 TREE_LINES, TREE_LEVELS = 200, 12
-_AGENTS = {
-    "agent": "agent", "name": "name", "class": "class", "memory": "memory", "layers": "layers",
-    "records": "records", "first_step": "first step", "last_step": "last step",
-}  # fmt: skip
-_RUNS = {
-    "id": "run", "name": "name", "model": "model", "parameters": "differs in",
-    "seed": "seed", "state": "state", "agents": "agents", "steps": "steps",
-    "calls": "calls", "started": "started",
-}  # fmt: skip
-_STATE = {
-    "step": "step", "layer": "layer", "kind": "kind", "importance": "grade",
-    "text": "text", "id": "id",
-}  # fmt: skip
-_RECALLS = {
-    "purpose": "for", "rank": "rank", "shown": "shown", "used": "used", "score": "score",
-    "relevance": "relevance", "importance": "importance", "recency": "recency",
-    "time_match": "time match", "text": "text",
-}  # fmt: skip
-_HISTORY = {
-    "step": "step", "operation": "operation", "text": "text", "because": "because",
-    "id": "id",
-}  # fmt: skip
+_AGENTS = (
+    "agent", "name", "class", "memory", "layers", "records", "first_step", "last_step",
+)  # fmt: skip
+_RUNS = (
+    "id", "name", "model", "differs_in", "seed", "state", "agents", "steps", "calls",
+    "started",
+)  # fmt: skip
+_STATE = ("step", "layer", "kind", "importance", "text", "id")
+_RECALLS = (
+    "purpose", "rank", "shown", "used", "score", "relevance", "importance", "recency",
+    "time_match", "text",
+)  # fmt: skip
+_HISTORY = ("step", "operation", "text", "because", "id")
 
 
 @click.command()
@@ -75,7 +66,7 @@ def _overview(run: "Run", output: Output) -> None:
         output.table("runs", "Runs of this store", _RUNS, told)
     agents = run.agents(as_records=True)
     has_names = any(row["name"] for row in agents)
-    shown = {k: head for k, head in _AGENTS.items() if has_names or k != "name"}
+    shown = [column for column in _AGENTS if has_names or column != "name"]
     output.table("agents", "Agents", shown, agents)
 
 
@@ -84,7 +75,7 @@ def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     from mesa_memory.runs.compare import differing_parameters
 
     apart = differing_parameters([row["parameters"] or {} for row in rows])
-    return [row | {"parameters": named(own)} for row, own in zip(rows, apart)]
+    return [row | {"differs_in": named(own)} for row, own in zip(rows, apart)]
 
 
 def _memory(
