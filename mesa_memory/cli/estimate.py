@@ -56,7 +56,6 @@ def estimate(
     given: tuple[str, ...],
     models: tuple[str, ...],
     tiers: tuple[str, ...],
-    cached: float | None,
     output: Output,
 ) -> None:
     """Estimates calls, tokens and money of runs of a model, without any of them.
@@ -82,7 +81,6 @@ def estimate(
                 steps=steps,
                 runs=seeds,
                 agents=agents,
-                cached=cached,
                 progress=progress,
             )
         named = {} if name is None else {"memory": name}

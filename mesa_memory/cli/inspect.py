@@ -32,16 +32,10 @@ _HISTORY = ("step", "operation", "text", "because", "id")
 @run_argument()
 @click.option("--agent", metavar="ID|NAME", help="What this agent remembered.")
 @click.option("--step", type=float, help="At the end of this step.  [default: last]")
-@click.option("--layer", metavar="NAME", help="Only this layer of its memory.")
 @click.option("--record", metavar="ID", help="The history and evidence of a record.")
 @printed
 def inspect(
-    run: str,
-    agent: str | None,
-    step: float | None,
-    layer: str | None,
-    record: str | None,
-    output: Output,
+    run: str, agent: str | None, step: float | None, record: str | None, output: Output
 ) -> None:
     """Shows a recorded run: an overview with the other runs, a memory, or a record.
 
@@ -51,9 +45,9 @@ def inspect(
         if record is not None:
             _record(found, record, output)
         elif agent is not None:
-            _memory(found, agent, step, layer, output)
-        elif step is not None or layer is not None:
-            raise ValueError("--step and --layer need --agent")
+            _memory(found, agent, step, output)
+        elif step is not None:
+            raise ValueError("--step needs --agent")
         else:
             _overview(found, output)
 
@@ -78,10 +72,8 @@ def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row | {"differs_in": named(own)} for row, own in zip(rows, apart)]
 
 
-def _memory(
-    run: "Run", agent: str, step: float | None, layer: str | None, output: Output
-) -> None:
-    rows = run.state(agent, step, layer, as_records=True)
+def _memory(run: "Run", agent: str, step: float | None, output: Output) -> None:
+    rows = run.state(agent, step, as_records=True)
     step = run.steps[-1] if step is None else step
     title = f"Agent {_called(run, agent)} remembered at the end of step {step:g}"
     output.table("state", title, _STATE, rows)

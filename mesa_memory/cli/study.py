@@ -130,18 +130,12 @@ def results(file: str, table: str, out: Path | None, output: Output) -> None:
 @options.priced("the models of the study")
 @printed
 def estimate(
-    file: str,
-    models: tuple[str, ...],
-    tiers: tuple[str, ...],
-    cached: float | None,
-    output: Output,
+    file: str, models: tuple[str, ...], tiers: tuple[str, ...], output: Output
 ) -> None:
     """Estimates the cost of the missing runs, before anything is paid."""
     found = read_study(file)
     with counted_to("Pilots") as progress:
-        told = found.estimate(
-            list(models), tiers=["", *tiers], cached=cached, progress=progress
-        )
+        told = found.estimate(list(models), tiers=["", *tiers], progress=progress)
     if not told.arms:
         say("Nothing is missing: all runs of the study are finished.")
     arms, totals = (
@@ -203,19 +197,11 @@ def compare(file: str, plot: Path | None, output: Output, **given: Any) -> None:
 @file_argument
 @compared
 @options.page_out
-@click.option("--audit", help="A level of memory whose wordings to audit and show.")
 @options.overwrite
-def report(
-    file: str, out: Path, audit: str | None, overwrite: bool, **given: Any
-) -> None:
+def report(file: str, out: Path, overwrite: bool, **given: Any) -> None:
     """Writes the study as one HTML file: verdict, plot, cost, one decision, methods."""
     found = read_study(file)
-    given = _with_level(found, given)
-    audited = None
-    if audit is not None:
-        named = {name: given[name] for name in ("outcome", "base")}
-        audited = found.audit(audit, **named)
-    found.report(out, audit=audited, overwrite=overwrite, **given)
+    found.report(out, overwrite=overwrite, **_with_level(found, given))
     plain_console().print(f"Wrote {out}", soft_wrap=True)
 
 
