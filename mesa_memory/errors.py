@@ -44,9 +44,16 @@ from mesa_memory.core.text import redaction
 
 
 class MesaMemoryError(Exception):
-    """Base of all errors raised by this package; no text of them has a known secret."""
+    """Base of all errors raised by this package; no text of them has a known secret.
 
-    def __init__(self, message: str = "") -> None:
+    Args:
+        details: values of the attributes that the class documents.
+    """
+
+    def __init__(self, message: str = "", **details: Any) -> None:
+        for name, value in details.items():
+            getattr(type(self), name)  # an unknown name is an AttributeError
+            setattr(self, name, value)
         super().__init__(redaction.scrub(message))
 
     def __reduce__(self) -> tuple:
@@ -67,19 +74,9 @@ class LLMError(MesaMemoryError):
 
     passing = False
     failed: tuple[Any, ...] | None = None
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        purpose: str = "",
-        agent: object = None,
-        step: float | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.purpose = purpose
-        self.agent = agent
-        self.step = step
+    purpose = ""
+    agent: object = None
+    step: float | None = None
 
     def __str__(self) -> str:
         where = {"agent": self.agent, "step": self.step}
@@ -97,13 +94,8 @@ class LLMUnavailable(LLMError):
     """
 
     passing = True
-
-    def __init__(
-        self, message: str, *, retry_after: float = 0.0, sent: bool = True, **where: Any
-    ) -> None:
-        super().__init__(message, **where)
-        self.retry_after = retry_after
-        self.sent = sent
+    retry_after = 0.0
+    sent = True
 
 
 class LLMRejected(LLMError):
@@ -162,9 +154,7 @@ class ParameterError(MesaMemoryError, ValueError):
         names: of the arguments that ``resume`` or ``fork`` must be given.
     """
 
-    def __init__(self, message: str, *, names: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.names = names
+    names: tuple[str, ...] = ()
 
 
 class DuplicatePurpose(MesaMemoryError, ValueError):
@@ -206,9 +196,7 @@ class UnknownMemory(MesaMemoryError, ValueError):
         names: the names there are, if the name is unknown.
     """
 
-    def __init__(self, message: str, *, names: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.names = names
+    names: tuple[str, ...] = ()
 
 
 class NoSeed(MesaMemoryError, ValueError):
@@ -230,19 +218,9 @@ class EmbedderError(MesaMemoryError):
     agent: object = None
     step: float | None = None
     purpose = "embed"
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        passing: bool = False,
-        retry_after: float = 0.0,
-        sent: bool = True,
-    ) -> None:
-        super().__init__(message)
-        self.passing = passing
-        self.retry_after = retry_after
-        self.sent = sent
+    passing = False
+    retry_after = 0.0
+    sent = True
 
 
 class _AtLocation(MesaMemoryError):
@@ -252,9 +230,10 @@ class _AtLocation(MesaMemoryError):
         location: its path or address, without password.
     """
 
-    def __init__(self, message: str, *, location: str = "") -> None:
-        super().__init__(message)
-        self.location = redaction.scrub(location)
+    location = ""
+
+    def __init__(self, message: str, *, location: str = "", **details: Any) -> None:
+        super().__init__(message, location=redaction.scrub(location), **details)
 
     def __str__(self) -> str:
         where = f"{self.location}: " if self.location else ""
@@ -280,9 +259,7 @@ class RunInUse(StoreBusy):
         here: True if it is another model of this process.
     """
 
-    def __init__(self, message: str, *, location: str = "", here: bool = False) -> None:
-        super().__init__(message, location=location)
-        self.here = here
+    here = False
 
 
 class StoreUnavailable(StoreError):
@@ -316,9 +293,7 @@ class NotPicklable(StudyError, TypeError):
         name: of the part.
     """
 
-    def __init__(self, message: str, *, name: str = "") -> None:
-        super().__init__(message)
-        self.name = name
+    name = ""
 
 
 class StudyChanged(StudyError):
@@ -328,9 +303,7 @@ class StudyChanged(StudyError):
         differences: each in words.
     """
 
-    def __init__(self, message: str, *, differences: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.differences = differences
+    differences: tuple[str, ...] = ()
 
 
 class WorkerLost(StudyError):

@@ -20,8 +20,6 @@ from mesa_memory.cli.study import rows_of
 )
 @click.option("--screen", type=click.IntRange(min=2), default=12, show_default=True,
               help="Runs of each group, if answers differ from run to run.")  # fmt: skip
-@click.option("--confirm", type=click.IntRange(min=2), default=24, show_default=True,
-              help="Further runs of the three groups with the largest effects.")  # fmt: skip
 @printed
 def attribute(
     run: str,
@@ -30,7 +28,6 @@ def attribute(
     steps: int,
     outcome: str,
     screen: int,
-    confirm: int,
     output: Output,
 ) -> None:
     """Erases memories of a recorded run in turn, to see on which its outcome hangs.
@@ -46,10 +43,10 @@ def attribute(
         location, number = recorded.location, recorded.id
     found = find(
         model_named(model), location, run=number, step=step, steps=steps,
-        outcome=model_named(outcome), screen=screen, confirm=confirm,
+        outcome=model_named(outcome), screen=screen,
     )  # fmt: skip
     if not output.as_json:
         plain_console().print(str(found), soft_wrap=True)
     names = ("what", "who", "single", "effect", "low", "high", "p_holm", "stays")
     rows = rows_of(found.table())
-    output.table("effects", "Without it", {name: name for name in names}, rows)
+    output.table("effects", "Without it", names, rows)

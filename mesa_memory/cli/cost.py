@@ -7,11 +7,10 @@ import click
 from mesa_memory.cli.console import opened, run_argument
 from mesa_memory.cli.output import Output, printed
 
-_SUMS = {
-    "calls": "calls", "tokens_in": "tokens in", "tokens_cached": "of them cached",
-    "tokens_out": "tokens out", "cost": "cost in US dollars", "latency": "seconds",
-    "failures": "failed", "cached_calls": "from the cache",
-}  # fmt: skip
+_SUMS = (
+    "calls", "tokens_in", "tokens_cached", "tokens_out", "cost", "latency", "failures",
+    "cached_calls",
+)  # fmt: skip
 #: those of ``runs.calls``, which would load the database for a line of help
 COST_KEYS = (
     "purpose", "agent", "step", "model", "replayed", "finish", "tier", "cached", "client",
@@ -48,10 +47,9 @@ def cost(run: str, by: tuple[str, ...], output: Output) -> None:
         for row in rows:
             if name := called.get(row.get("agent")):
                 row["agent"] = f"{name} ({row['agent']})"
-        absent = {name for name in _WHERE_KNOWN if not total[name]}
-        sums = {name: label for name, label in _SUMS.items() if name not in absent}
-        columns = {name: name for name in names} | sums
-        output.table("cost", f"Cost of run {found.id}", columns, [*rows, total])
+        sums = [name for name in _SUMS if name not in _WHERE_KNOWN or total[name]]
+        title = f"Cost of run {found.id}"
+        output.table("cost", title, [*names, *sums], [*rows, total])
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import ast
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,11 @@ from mesa_memory.cli.progress import counted_to, say, say_loading
 
 #: models of the examples by name
 MODELS = {"rumor": "mesa_memory.examples.rumor.model:RumorModel"}
-COSTS = {
-    "memory": "memory", "model": "model", "tier": "tier", "calls": "calls",
-    "prompt_tokens": "tokens in", "cached_tokens": "of them cached",
-    "completion_tokens": "tokens out", "cost": "US dollars", "cost_low": "from",
-    "cost_high": "to",
-}  # fmt: skip
-PURPOSES = {
-    "memory": "memory", "purpose": "purpose", "calls": "calls",
-    "prompt_tokens": "tokens in", "cached_tokens": "of them cached",
-    "completion_tokens": "tokens out",
-}  # fmt: skip
+COSTS = (
+    "memory", "model", "tier", "calls", "prompt_tokens", "cached_tokens",
+    "completion_tokens", "cost", "cost_low", "cost_high",
+)  # fmt: skip
+PURPOSES = ("memory", "purpose", *COSTS[3:7])
 
 
 @click.command()
@@ -62,7 +56,6 @@ def estimate(
     given: tuple[str, ...],
     models: tuple[str, ...],
     tiers: tuple[str, ...],
-    cached: float | None,
     output: Output,
 ) -> None:
     """Estimates calls, tokens and money of runs of a model, without any of them.
@@ -88,7 +81,6 @@ def estimate(
                 steps=steps,
                 runs=seeds,
                 agents=agents,
-                cached=cached,
                 progress=progress,
             )
         named = {} if name is None else {"memory": name}
@@ -104,12 +96,9 @@ def estimate(
         say("A cost is unknown if litellm's price list does not have the model.")
 
 
-def columns_of(
-    names: dict[str, str], rows: Sequence[Mapping[str, Any]]
-) -> dict[str, str]:
-    """The columns in which any row has something, with their headings."""
-    used = [n for n in names if any(row.get(n) not in (None, "") for row in rows)]
-    return {name: names[name] for name in used}
+def columns_of(names: Iterable[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The columns in which any row has something."""
+    return [n for n in names if any(row.get(n) not in (None, "") for row in rows)]
 
 
 def shown(row: dict[str, Any]) -> dict[str, Any]:

@@ -13,44 +13,29 @@ if TYPE_CHECKING:
 
 #: most lines and levels of a tree
 TREE_LINES, TREE_LEVELS = 200, 12
-_AGENTS = {
-    "agent": "agent", "name": "name", "class": "class", "memory": "memory", "layers": "layers",
-    "records": "records", "first_step": "first step", "last_step": "last step",
-}  # fmt: skip
-_RUNS = {
-    "id": "run", "name": "name", "model": "model", "parameters": "differs in",
-    "seed": "seed", "state": "state", "agents": "agents", "steps": "steps",
-    "calls": "calls", "started": "started",
-}  # fmt: skip
-_STATE = {
-    "step": "step", "layer": "layer", "kind": "kind", "importance": "grade",
-    "text": "text", "id": "id",
-}  # fmt: skip
-_RECALLS = {
-    "purpose": "for", "rank": "rank", "shown": "shown", "used": "used", "score": "score",
-    "relevance": "relevance", "importance": "importance", "recency": "recency",
-    "time_match": "time match", "text": "text",
-}  # fmt: skip
-_HISTORY = {
-    "step": "step", "operation": "operation", "text": "text", "because": "because",
-    "id": "id",
-}  # fmt: skip
+_AGENTS = (
+    "agent", "name", "class", "memory", "layers", "records", "first_step", "last_step",
+)  # fmt: skip
+_RUNS = (
+    "id", "name", "model", "differs_in", "seed", "state", "agents", "steps", "calls",
+    "started",
+)  # fmt: skip
+_STATE = ("step", "layer", "kind", "importance", "text", "id")
+_RECALLS = (
+    "purpose", "rank", "shown", "used", "score", "relevance", "importance", "recency",
+    "time_match", "text",
+)  # fmt: skip
+_HISTORY = ("step", "operation", "text", "because", "id")
 
 
 @click.command()
 @run_argument()
 @click.option("--agent", metavar="ID|NAME", help="What this agent remembered.")
 @click.option("--step", type=float, help="At the end of this step.  [default: last]")
-@click.option("--layer", metavar="NAME", help="Only this layer of its memory.")
 @click.option("--record", metavar="ID", help="The history and evidence of a record.")
 @printed
 def inspect(
-    run: str,
-    agent: str | None,
-    step: float | None,
-    layer: str | None,
-    record: str | None,
-    output: Output,
+    run: str, agent: str | None, step: float | None, record: str | None, output: Output
 ) -> None:
     """Shows a recorded run: an overview with the other runs, a memory, or a record.
 
@@ -60,9 +45,9 @@ def inspect(
         if record is not None:
             _record(found, record, output)
         elif agent is not None:
-            _memory(found, agent, step, layer, output)
-        elif step is not None or layer is not None:
-            raise ValueError("--step and --layer need --agent")
+            _memory(found, agent, step, output)
+        elif step is not None:
+            raise ValueError("--step needs --agent")
         else:
             _overview(found, output)
 
@@ -75,7 +60,7 @@ def _overview(run: "Run", output: Output) -> None:
         output.table("runs", "Runs of this store", _RUNS, told)
     agents = run.agents(as_records=True)
     has_names = any(row["name"] for row in agents)
-    shown = {k: head for k, head in _AGENTS.items() if has_names or k != "name"}
+    shown = [column for column in _AGENTS if has_names or column != "name"]
     output.table("agents", "Agents", shown, agents)
 
 
@@ -84,13 +69,11 @@ def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     from mesa_memory.runs.compare import differing_parameters
 
     apart = differing_parameters([row["parameters"] or {} for row in rows])
-    return [row | {"parameters": named(own)} for row, own in zip(rows, apart)]
+    return [row | {"differs_in": named(own)} for row, own in zip(rows, apart)]
 
 
-def _memory(
-    run: "Run", agent: str, step: float | None, layer: str | None, output: Output
-) -> None:
-    rows = run.state(agent, step, layer, as_records=True)
+def _memory(run: "Run", agent: str, step: float | None, output: Output) -> None:
+    rows = run.state(agent, step, as_records=True)
     step = run.steps[-1] if step is None else step
     title = f"Agent {_called(run, agent)} remembered at the end of step {step:g}"
     output.table("state", title, _STATE, rows)

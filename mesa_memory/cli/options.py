@@ -68,13 +68,6 @@ _tiers = click.option(
     metavar="NAME",
     help="A service tier to be priced besides the usual one, such as flex.",
 )
-_cached = click.option(
-    "--cached",
-    type=click.FloatRange(0, 1),
-    metavar="SHARE",
-    help="Share of the prompts that the provider reads from its cache.  [default: "
-    "worked out from the prompts]",
-)
 
 
 def steps(default: int, what: str = "Steps of each run.") -> Callable[..., Any]:
@@ -94,7 +87,7 @@ def served(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def priced(usual: str) -> Callable[..., Any]:
-    """The options of a price: ``models``, ``tiers`` and ``cached``.
+    """The options of a price: ``models`` and ``tiers``.
 
     Args:
         usual: says which models are priced if none is given.
@@ -106,4 +99,4 @@ def priced(usual: str) -> Callable[..., Any]:
         metavar="PROVIDER/MODEL",
         help=f"A model to be priced; may be given several times.  [default: {usual}]",
     )
-    return lambda command: models(_tiers(_cached(command)))
+    return lambda command: models(_tiers(command))

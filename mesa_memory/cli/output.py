@@ -1,7 +1,7 @@
 """Output of a command: tables and texts for people, or one JSON object."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
@@ -14,6 +14,14 @@ from mesa_memory.core.render import one_line
 DEFAULT_ROWS = 200
 #: below this width, a table that does not fit is printed as blocks of "heading: value"
 NARROW_CHARS = 100
+#: headings of columns; all others are the column's name
+HEADINGS = {
+    "importance": "grade", "prompt_tokens": "tokens in", "completion_tokens": "tokens out",
+    "tokens_in": "tokens in", "tokens_out": "tokens out",
+    "cached_tokens": "of them cached", "tokens_cached": "of them cached",
+    "cached_calls": "from the cache", "failures": "failed", "latency": "seconds",
+    "cost": "US dollars", "cost_low": "from", "cost_high": "to",
+}  # fmt: skip
 
 
 def printed(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,7 +66,7 @@ class Output:
         self,
         key: str,
         title: str,
-        columns: Mapping[str, str],
+        columns: Sequence[str],
         rows: Sequence[Mapping[str, Any]],
     ) -> None:
         """Rows under a title.
@@ -66,7 +74,7 @@ class Output:
         Args:
             key: names them in the JSON object, where they have all their columns.
             title: stands above them.
-            columns: the keys of a row that people see, and their headings.
+            columns: the keys of a row that people see; see ``HEADINGS``.
             rows: what agents say in them is shown as text.
         """
         from rich.console import Console
@@ -128,14 +136,15 @@ class Output:
             click.echo(text)
 
     def _blocks(
-        self, title: str, columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]
+        self, title: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
     ) -> None:
         """A table on a narrow screen: each row a block."""
         self._console.print(title)
-        width = max(map(len, columns.values()))
+        headings = {name: HEADINGS.get(name, name) for name in columns}
+        width = max(map(len, headings.values()))
         for row in rows:
             self._console.print()
-            for name, heading in columns.items():
+            for name, heading in headings.items():
                 if (value := cell(row[name])) != "":
                     self._console.print(f"{heading:{width}}  {value}", soft_wrap=True)
         self._console.print()
@@ -146,13 +155,13 @@ def dollars(amount: float | None) -> str:
     return "unknown" if amount is None or amount != amount else f"{amount:.4f}"
 
 
-def _table(title: str, columns: Mapping[str, str], rows: Iterable[Any]) -> Any:
+def _table(title: str, columns: Sequence[str], rows: Sequence[Any]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=title, title_justify="left")
-    for heading in columns.values():
-        table.add_column(heading, overflow="fold")
+    for name in columns:
+        table.add_column(HEADINGS.get(name, name), overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell(row[name])) for name in columns))
     return table

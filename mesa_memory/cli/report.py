@@ -17,7 +17,6 @@ from mesa_memory.cli.console import opened, plain_console, run_argument
     help="Whose memory is shown in full.  [default: the six with most to tell]",
 )
 @click.option("--about", metavar="TEXT", default="", help="Show how this text spreads.")
-@click.option("--title", metavar="TEXT", help="Heading of the report.")
 @click.option(
     "--megabytes",
     type=click.FloatRange(min=0.1),
@@ -31,7 +30,6 @@ def report(
     out: Path,
     agents: str | None,
     about: str,
-    title: str | None,
     megabytes: float,
     overwrite: bool,
 ) -> None:
@@ -51,7 +49,6 @@ def report(
             out,
             names,
             about=about,
-            title=title,
             largest=int(megabytes * 1_000_000),
             overwrite=overwrite,
         )

@@ -9,7 +9,7 @@ import click
 
 import mesa_memory.cli.options as options
 from mesa_memory.cli.console import plain_console
-from mesa_memory.cli.estimate import COSTS, columns_of, shown
+from mesa_memory.cli.estimate import columns_of, shown
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
 from mesa_memory.runs.spreadsheet import write_csv
@@ -121,7 +121,7 @@ def results(file: str, table: str, out: Path | None, output: Output) -> None:
         write_csv(frame, out)
         plain_console().print(f"Wrote {out}", soft_wrap=True)
         return
-    columns = {name: name for name in map(str, frame.columns)}
+    columns = list(map(str, frame.columns))
     output.table(table, f"{table} of {file}", columns, rows_of(frame))
 
 
@@ -130,18 +130,12 @@ def results(file: str, table: str, out: Path | None, output: Output) -> None:
 @options.priced("the models of the study")
 @printed
 def estimate(
-    file: str,
-    models: tuple[str, ...],
-    tiers: tuple[str, ...],
-    cached: float | None,
-    output: Output,
+    file: str, models: tuple[str, ...], tiers: tuple[str, ...], output: Output
 ) -> None:
     """Estimates the cost of the missing runs, before anything is paid."""
     found = read_study(file)
     with counted_to("Pilots") as progress:
-        told = found.estimate(
-            list(models), tiers=["", *tiers], cached=cached, progress=progress
-        )
+        told = found.estimate(list(models), tiers=["", *tiers], progress=progress)
     if not told.arms:
         say("Nothing is missing: all runs of the study are finished.")
     arms, totals = (
@@ -159,8 +153,7 @@ def estimate(
         ("totals", "All missing runs", totals),
     ):
         if rows or output.as_json:
-            names = {n: COSTS.get(n, n) for n in (rows[0] if rows else ())}
-            output.table(key, title, columns_of(names, rows), rows)
+            output.table(key, title, columns_of(rows[0] if rows else (), rows), rows)
 
 
 def compared(command: Any) -> Any:
@@ -194,7 +187,7 @@ def compare(file: str, plot: Path | None, output: Output, **given: Any) -> None:
     if plot is not None:
         found.plot(plot)
     if output.as_json:
-        output.table("arms", "", {}, rows_of(found.table()))
+        output.table("arms", "", (), rows_of(found.table()))
         output.text("text", "", str(found))
     else:
         plain_console().print(str(found), soft_wrap=True)
@@ -204,19 +197,11 @@ def compare(file: str, plot: Path | None, output: Output, **given: Any) -> None:
 @file_argument
 @compared
 @options.page_out
-@click.option("--audit", help="A level of memory whose wordings to audit and show.")
 @options.overwrite
-def report(
-    file: str, out: Path, audit: str | None, overwrite: bool, **given: Any
-) -> None:
+def report(file: str, out: Path, overwrite: bool, **given: Any) -> None:
     """Writes the study as one HTML file: verdict, plot, cost, one decision, methods."""
     found = read_study(file)
-    given = _with_level(found, given)
-    audited = None
-    if audit is not None:
-        named = {name: given[name] for name in ("outcome", "base")}
-        audited = found.audit(audit, **named)
-    found.report(out, audit=audited, overwrite=overwrite, **given)
+    found.report(out, overwrite=overwrite, **_with_level(found, given))
     plain_console().print(f"Wrote {out}", soft_wrap=True)
 
 
@@ -240,7 +225,7 @@ def seeds(
     needed = found.seeds_for(effect=effect, power=power, half_width=half_width)
     title = f"Seeds, by a pilot of {len(found.seeds)} seeds against {found.base}"
     rows = [{"arm": arm, "seeds": number} for arm, number in needed.items()]
-    output.table("seeds", title, {"arm": "arm", "seeds": "seeds"}, rows)
+    output.table("seeds", title, ("arm", "seeds"), rows)
 
 
 def _comparison(file: str, given: dict[str, Any]) -> "Comparison":
@@ -356,11 +341,10 @@ def _tell(output: Output, found: "Study", status: Any) -> None:
         fields |= {f"{n} as forecast": v for n, v in status.forecast.items()}
     output.fields("study", fields)
     if status.failed:
-        columns = {n: n for n in ("case", "parameters", "seed", "error")}
+        columns = ("case", "parameters", "seed", "error")
         output.table("failed", "Failed", columns, status.failed)
     if checks := status.checks:
         names = [name for name in checks[0] if name != "parameters"]
-        headings = {name: name.replace("_", " ") for name in names}
-        output.table("checks", "Manipulation checks", headings, checks)
+        output.table("checks", "Manipulation checks", names, checks)
     if status.warnings:
         output.text("warnings", "Warnings", "\n".join(status.warnings))

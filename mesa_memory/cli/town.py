@@ -12,25 +12,14 @@ if TYPE_CHECKING:
 BELIEFS = {"rumour": "the rumour", "correction": "the correction", None: "neither"}
 #: agents of each belief, and steps, in the tables
 SHOWN_AGENTS, SHOWN_STEPS = 2, 5
-_COUNTS = {
-    "step": "step", "knows_rumour": "know the rumour", "believes_rumour": "believe it",
-    "knows_correction": "know the correction", "believes_correction": "believe it",
+#: headings of the counts of people
+_PEOPLE = {
+    "knows_rumour": "rumour\nknown", "believes_rumour": "rumour\nbelieved",
+    "knows_correction": "correction\nknown", "believes_correction": "correction\nbelieved",
 }  # fmt: skip
-_OPINIONS = {
-    "agent": "agent", "belief": "believes", "tellers": "as told by",
-    "grounds": "newest line it remembers of it",
-}  # fmt: skip
-_COSTS = {
-    "purpose": "purpose", "calls": "calls", "attempts": "attempts",
-    "prompt_tokens": "tokens in", "completion_tokens": "tokens out",
-    "cost": "US dollars",
-}  # fmt: skip
-_MEANS = {
-    "memory": "memory", "knows_rumour": "rumour\nknown",
-    "believes_rumour": "rumour\nbelieved", "knows_correction": "correction\nknown",
-    "believes_correction": "correction\nbelieved", "calls": "calls",
-    "tokens": "tokens", "cost": "US $",
-}  # fmt: skip
+_COSTS = (
+    "purpose", "calls", "attempts", "prompt_tokens", "completion_tokens", "cost",
+)  # fmt: skip
 
 
 def show(model: "RumorModel", output: Output) -> None:
@@ -38,10 +27,11 @@ def show(model: "RumorModel", output: Output) -> None:
     from mesa_memory import Services
 
     title = f"How many people, of {len(model.agents)}"
-    output.table("counts", title, _COUNTS, _counts(model))
+    output.table("counts", title, ("step", *_PEOPLE.values()), _counts(model))
     agents = shown_agents(model)
     title = f"What some of them believe at step {model.steps}, and why"
-    output.table("opinions", title, _OPINIONS, [_opinion(model, a) for a in agents])
+    opinions = [_opinion(model, agent) for agent in agents]
+    output.table("opinions", title, list(opinions[0]), opinions)
     someone = agents[0]
     heading = f"All that agent {someone.unique_id} remembers at step {model.steps}:"
     output.text("memory", heading, someone.memory.get_prompt_ready())
@@ -60,7 +50,8 @@ def _counts(model: "RumorModel") -> Any:
     """The number of people who know and believe each story, at a few steps."""
     parts = {round(i * model.steps / SHOWN_STEPS) for i in range(1, SHOWN_STEPS + 1)}
     counts = model.datacollector.get_model_vars_dataframe().rename_axis("step")
-    return counts.loc[sorted({1, *parts} - {0})].reset_index().to_dict("records")
+    shown = counts.loc[sorted({1, *parts} - {0})].rename(columns=_PEOPLE)
+    return shown.reset_index().to_dict("records")
 
 
 def _opinion(model: "RumorModel", agent: Any) -> dict[str, Any]:
@@ -73,9 +64,9 @@ def _opinion(model: "RumorModel", agent: Any) -> dict[str, Any]:
     step = f"Step {grounds.step:g}: " if grounds and grounds.step else ""
     return {
         "agent": agent.unique_id,
-        "belief": BELIEFS[mine],
-        "tellers": told + against,
-        "grounds": step + grounds.words if grounds else "",
+        "believes": BELIEFS[mine],
+        "as told by": told + against,
+        "newest line of it": step + grounds.words if grounds else "",
     }
 
 
@@ -91,7 +82,7 @@ def shown_agents(model: "RumorModel") -> list[Any]:
 
 def compare(means: "pd.DataFrame", n_agents: int, output: Output) -> None:
     """Prints the end of a batch: one row for each memory."""
-    shares = (100 / n_agents * means[list(_MEANS)[1:5]]).map("{:.0f}".format)
+    shares = (100 / n_agents * means[list(_PEOPLE)]).map("{:.0f}".format)
     rows = means.assign(
         **shares,
         calls=means["calls"].map("{:,.0f}".format),
@@ -99,5 +90,6 @@ def compare(means: "pd.DataFrame", n_agents: int, output: Output) -> None:
         cost=means["cost"].map(dollars),
     )
     title = "Per cent of the town at the last step, mean over seeds"
-    records: Any = rows.reset_index().to_dict("records")
-    output.table("means", title, _MEANS, records)
+    records: Any = rows.rename(columns=_PEOPLE).reset_index().to_dict("records")
+    columns = ("memory", *_PEOPLE.values(), "calls", "tokens", "cost")
+    output.table("means", title, columns, records)

@@ -5,37 +5,16 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from mesa_memory.core.content import (
+from mesa_memory.core.content import (  # noqa: F401 - modules use them as render.…
     count_tokens,
     one_line,
     shorten,
     tokens_of,
     value_text,
 )
-from mesa_memory.core.events import ROUTINE_KINDS, event_text, message_text
+from mesa_memory.core.events import ROUTINE_KINDS, event_text, message_text  # noqa: F401
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.wording import ENGLISH, Wording
-
-__all__ = (
-    "BLOCK_STEPS",
-    "at_step",
-    "beyond",
-    "count_tokens",
-    "event_text",
-    "folded",
-    "message_text",
-    "newest",
-    "one_line",
-    "record_text",
-    "repeated",
-    "section",
-    "shorten",
-    "step_pattern",
-    "step_text",
-    "tokens_of",
-    "told",
-    "value_text",
-)  # fmt: skip
 
 #: how many steps leave the recent steps of a laid-out request at a time
 BLOCK_STEPS = 5

@@ -7,7 +7,8 @@ from functools import cache, partial
 from typing import Any
 
 from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.memories.placebo import KINDS, Placebo, placebo_of, showing
+from mesa_memory.memories.placebo import Placebo, placebo_of, showing
+from mesa_memory.memories.wording import OtherWording
 from mesa_memory.runs import open_run
 
 OTHER_RUN = "other_run"
@@ -43,31 +44,17 @@ def placebo(
         ValueError: for an unknown kind, ``other_run`` without ``run``, or a placebo of
             a placebo.
     """
-    if (kind is None) == (rewrite is None):
-        raise ValueError("give either a kind of placebo or rewrite=…")
-    if rewrite is not None:
+    if rewrite is not None and kind is None:
         name = getattr(rewrite, "__qualname__", repr(rewrite))
-        return showing(memory, Placebo(f"rewritten by {name}", Rewritten(rewrite)))
+        wording = OtherWording(name, rewrite)
+        return showing(memory, Placebo(f"rewritten by {name}", wording))
+    if kind is None or rewrite is not None:
+        raise ValueError("give either a kind of placebo or rewrite=…")
     if kind == OTHER_RUN:
         if run is None:
             raise ValueError("the placebo 'other_run' needs run=…, a file of a run")
         return showing(memory, Placebo(OTHER_RUN, OtherRun(os.path.abspath(run))))
-    if kind not in KINDS:
-        raise ValueError(
-            f"there is no placebo {kind!r}: choose from {', '.join([*KINDS, OTHER_RUN])}"
-        )
     return placebo_of(memory, kind)
-
-
-@dataclass(frozen=True)
-class Rewritten:
-    """Shows what a function makes of the text."""
-
-    function: Callable[[str], str]
-
-    def __call__(self, memory: Any, section: str, text: str) -> str:
-        """The function's text."""
-        return self.function(text)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,6 @@ class ConversationMemory(RecallMixin, MemoryModule):
     layer = "conversation"
     n = Delegate("_window", "Steps of other events that are kept.", "capacity")
     short_term_turns = Delegate("_talks", "Turns of a conversation that are shown.")
-    recent_summaries = Delegate("_talks", "Newest summaries that are shown.", "newest")
     recalled = Delegate("_recollection", "Others that are recalled.", "considered")
     idle_steps = Delegate("_talks", "Steps that a conversation survives in silence.")
     summary_chars = Delegate("_talks", "Longest accepted summary.")

@@ -1,12 +1,12 @@
 """Any layers together, shown within one budget of tokens."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Self, Unpack
 
 from mesa_memory.core import render
 from mesa_memory.core.records import Part
-from mesa_memory.core.requests import FAULTS, Effect, Fault, Flow, first_fault, gather
+from mesa_memory.core.requests import FAULTS, Fault, Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.base import Layer
@@ -177,7 +177,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         Raises:
             LLMError, EmbedderError: the first fault, after all layers have thought.
         """
-        faults = yield from think(self.layers, self.layer_context.runtime.work.guarded)
+        faults = yield from self._think()
         now, before = self.layer_context.now, self._faults
         self._faults = {
             name: (before.get(name, (now, ""))[0], type(fault).__name__)
@@ -185,6 +185,23 @@ class LayeredMemory(RecallMixin, MemoryModule):
         }
         if worst := first_fault(faults.values()):
             raise worst
+
+    def _think(self) -> Flow[dict[str, Fault]]:
+        """Lets each layer remember, at its own pace.
+
+        A layer changes nothing but what is its own, and its records are numbered apart
+        (see ``records.Part``), so that it does not matter whose reply comes first.
+
+        Returns:
+            By the layer's name, the fault that ended its flow.
+        """
+        guarded = self.layer_context.runtime.work.guarded
+        outcomes = yield from gather(guarded(each.remember()) for each in self.layers)
+        return {
+            layer.name: outcome
+            for layer, outcome in zip(self.layers, outcomes, strict=True)
+            if isinstance(outcome, FAULTS)
+        }
 
     # -- what is shown ----------------------------------------------------------------
 
@@ -320,53 +337,6 @@ class LayeredMemory(RecallMixin, MemoryModule):
         super().restore(snapshot, shelf)
         faults = snapshot.get("faults", ())
         self._faults = {name: (since, what) for name, since, what in faults}
-
-
-def think(
-    layers: Sequence[Layer], guarded: Callable[[Flow[None]], Flow[None]]
-) -> Flow[dict[str, Fault]]:
-    """Lets each layer remember, at its own pace.
-
-    A layer changes nothing but what is its own, and its records are numbered apart (see
-    ``records.Part``), so that it does not matter whose reply comes first.
-
-    Args:
-        guarded: gives a flow that is alone with the memory whenever it does not wait.
-
-    Returns:
-        By the layer's name, the fault that ended its flow.
-    """
-    faults: dict[str, Fault] = {}
-    begun: dict[str, Flow[None]] = {}
-    for layer in layers:
-        flow = guarded(layer.remember())
-        try:
-            begun[layer.name] = _going_on(flow, next(flow))
-        except StopIteration:
-            continue  # it had nothing to ask
-        except FAULTS as fault:
-            faults[layer.name] = fault
-    outcomes = yield from gather(begun.values())
-    for name, outcome in zip(begun, outcomes, strict=True):
-        if isinstance(outcome, FAULTS):
-            faults[name] = outcome
-    return {each.name: faults[each.name] for each in layers if each.name in faults}
-
-
-def _going_on(flow: Flow[None], effect: Effect) -> Flow[None]:
-    """The rest of a flow that stands at an effect."""
-    try:
-        while True:
-            try:
-                answer = yield effect
-            except Exception as error:
-                effect = flow.throw(error)
-            else:
-                effect = flow.send(answer)
-    except StopIteration:
-        return
-    finally:
-        flow.close()
 
 
 def _happened(line: Line) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import case, func, select
 
 import mesa_memory.stores.schema as schema
-from mesa_memory.runs.recorded import RecordedRun, in_order
+from mesa_memory.runs.recorded import RecordedRun, logged
 from mesa_memory.runs.table import Table
 
 table = schema.calls
@@ -23,11 +23,7 @@ COLUMNS = tuple(c for c in table.columns if c.name not in ("run", "raw"))
 
 def calls(run: RecordedRun, agent: Any, step: Any, purpose: str | None) -> Table:
     """See ``Run.calls``."""
-    wanted = select(*COLUMNS).where(run.mine(table)).order_by(in_order(table))
-    if agent is not None:
-        wanted = wanted.where(table.c.agent == run.name_of(agent))
-    if step is not None:
-        wanted = wanted.where(table.c.step == run.step(step))
+    wanted = logged(run, table, agent, step, COLUMNS)
     if purpose is not None:
         wanted = wanted.where(table.c.purpose == purpose)
     return run.table(wanted)

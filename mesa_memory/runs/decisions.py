@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
-
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.events import event_text
 from mesa_memory.core.records import DERIVED
@@ -15,7 +13,7 @@ from mesa_memory.core.text.tool_calls import functions, said
 from mesa_memory.core.voice import Voice, by_id
 from mesa_memory.retrieval import overlap
 from mesa_memory.runs.recalls import columns_of, prompts, recalls
-from mesa_memory.runs.recorded import RecordedRun, in_order
+from mesa_memory.runs.recorded import RecordedRun, logged
 from mesa_memory.runs.state import wording_of
 from mesa_memory.runs.table import Table, table
 
@@ -51,12 +49,7 @@ type _Events = Mapping[str, _Event]
 
 def decisions(run: RecordedRun, agent: Any, step: Any) -> Table:
     """See ``Run.decisions``."""
-    wanted = select(_calls).where(run.mine(_calls)).order_by(in_order(_calls))
-    wanted = wanted.where(_calls.c.decision.is_not(None))
-    if agent is not None:
-        wanted = wanted.where(_calls.c.agent == run.name_of(agent))
-    if step is not None:
-        wanted = wanted.where(_calls.c.step == run.step(step))
+    wanted = logged(run, _calls, agent, step).where(_calls.c.decision.is_not(None))
     asked = run.table(wanted).rows
     if not asked:
         return table(COLUMNS, [])

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from sqlalchemy import Select, select
-from sqlalchemy import Table as SQLTable
+from sqlalchemy import select
 
 import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.retrieval.scoring import RESERVED_NAMES
-from mesa_memory.runs.recorded import RecordedRun, in_order
+from mesa_memory.runs.recorded import RecordedRun, logged
 from mesa_memory.runs.table import Table, table
 
 #: what a candidate has
@@ -26,7 +25,7 @@ def recalls(run: RecordedRun, agent: Any, step: Any) -> Table:
     """See ``Run.recalls``."""
     lines: list[dict[str, Any]] = []
     added: dict[str, None] = {}
-    for row in run.table(_logged(run, schema.recalls, agent, step)).rows:
+    for row in run.table(logged(run, schema.recalls, agent, step)).rows:
         terms = [name for name, _ in added_terms(row["scoring"])]
         added |= dict.fromkeys(terms)
         for candidate in _candidates(run, row):
@@ -57,7 +56,7 @@ def added_terms(scoring: Any) -> list[tuple[str, float]]:
 
 def prompts(run: RecordedRun, agent: Any, step: Any) -> Table:
     """See ``Run.prompts``."""
-    return run.table(_logged(run, schema.prompts, agent, step))
+    return run.table(logged(run, schema.prompts, agent, step))
 
 
 def texts(run: RecordedRun, ids: list[str]) -> dict[str, str | None]:
@@ -73,17 +72,6 @@ def columns_of(run: RecordedRun, ids: list[str], *columns: Any) -> list[Any]:
         wanted = select(records.c.id, *columns).where(run.mine(records), some)
         found += run.rows(wanted)
     return found
-
-
-def _logged(run: RecordedRun, log: SQLTable, agent: Any, step: Any) -> Select:
-    """The rows of a log for an agent and a step; None is all; also unfinished ones."""
-    columns = [column for column in log.columns if column.name != "run"]
-    wanted = select(*columns).where(run.mine(log))
-    if agent is not None:
-        wanted = wanted.where(log.c.agent == run.name_of(agent))
-    if step is not None:
-        wanted = wanted.where(log.c.step == run.step(step))
-    return wanted.order_by(in_order(log))
 
 
 def _candidates(run: RecordedRun, row: dict[str, Any]) -> list[dict[str, Any]]:

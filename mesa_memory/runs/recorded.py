@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from numbers import Real
 from typing import Any
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy import Table as SQLTable
 
 import mesa_memory.stores.schema as schema
@@ -147,6 +147,30 @@ class RecordedRun:
         return float(given)
 
 
+def logged(
+    run: RecordedRun,
+    log: SQLTable,
+    agent: Any,
+    step: Any,
+    columns: Iterable[ColumnElement[Any]] | None = None,
+) -> Select[Any]:
+    """The query for the rows of a log, also of unfinished steps, in order.
+
+    Args:
+        agent, step: whose rows, and of which step; None is all.
+        columns: of the log; None is all but the run.
+    """
+    if columns is None:
+        columns = [column for column in log.columns if column.name != "run"]
+    wanted = select(*columns).where(run.mine(log))
+    if agent is not None:
+        wanted = wanted.where(log.c.agent == run.name_of(agent))
+    if step is not None:
+        wanted = wanted.where(log.c.step == run.step(step))
+    # By the bare column SQLite would rather walk through the whole run than sort a few.
+    return wanted.order_by(log.c.seq + 0)
+
+
 def table_of(store: Store, statement: Any) -> Table:
     """All rows of a statement, with the names of its columns."""
     with store.reading() as connection:
@@ -161,11 +185,3 @@ def listed(things: Iterable[Any]) -> str:
     if len(shown) > LISTED_NAMES:
         shown = [*shown[: LISTED_NAMES - 1], f"… ({len(shown)} in all) …", shown[-1]]
     return ", ".join(shown) or "none"
-
-
-def in_order(table: SQLTable) -> ColumnElement[int]:
-    """The order of rows of a log that stand together in its index.
-
-    By the bare column SQLite would rather walk through the whole run than sort a few.
-    """
-    return table.c.seq + 0

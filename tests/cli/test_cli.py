@@ -43,7 +43,7 @@ def test_the_demo_shows_who_knows_what_and_why_and_what_it_cost():
         result = call(*DEMO, "--memory", memory, *SMALL)
         assert result.exit_code == 0, result.output
         for part in (
-            "know the rumour",
+            "believed",
             "What some of them believe at step 3, and why",
             "remembers at step 3",
             "What it cost",
@@ -86,11 +86,9 @@ def test_the_demo_needs_neither_network_nor_key_nor_unicode():
     )
     said = ran.stderr.decode("ascii").splitlines()
     assert ran.returncode == 0, said
-    # Importing takes seconds, and so may the days.
+    # Importing takes seconds.
     assert said[0].startswith("Loading")
     assert said[1].startswith("Plays 12 days in a town of 5 people")
-    assert all(line.startswith("Days in town: ") for line in said[2:])
-    assert said[-1] == "Days in town: 100%"
     assert b"Wall time" in ran.stdout
     assert ran.stdout.isascii()
 

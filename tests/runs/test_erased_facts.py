@@ -70,20 +70,13 @@ def taken_out_of_the_file(village):
     village.one.memory.from_markdown("\n".join(left), allow_empty=True)
 
 
-def put_aside_and_taken_back(village):
-    memory, village.one.memory = village.one.memory, FactMemory(village.one)
-    village.one.memory.process_step()
-    village.one.memory = memory
-
-
 def erased_and_exchanged(village):
     erased(village)
     exchange(village.one, village.other)
 
 
-BY_FILE = [taken_out_of_the_file, put_aside_and_taken_back]
 CHANGES = [erased, all_erased, edited, edited_back, erased_and_exchanged]
-CASES = [("fact", change) for change in CHANGES + BY_FILE]
+CASES = [("fact", change) for change in [*CHANGES, taken_out_of_the_file]]
 CASES += [("session", change) for change in CHANGES]
 LIVES = [
     [MILL, MAYOR, MILL, MILL],

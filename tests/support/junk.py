@@ -3,7 +3,7 @@
 import linecache
 import sqlite3
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -84,16 +84,6 @@ def spoil(path: str, table: str, column: str, value: Any) -> bool:
         return False
     finally:
         on.close()
-
-
-def complaints(path: str) -> Iterator[str]:
-    """Which readers answered with something that is neither data nor a plain error."""
-    for name, reader in READERS.items():
-        try:
-            reader(path)
-        except Exception as error:
-            if not plain(error):
-                yield f"{name}: {where(error)}"
 
 
 def plain(error: BaseException) -> bool:

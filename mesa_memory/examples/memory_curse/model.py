@@ -80,12 +80,10 @@ class MemoryCurse(Model):
         replay: Any = None,
     ) -> None:
         super().__init__(rng=rng)
-        services = {"record": record, "replay": replay}
-        if llm == "offline":
-            configure(self, llm=llm, **services)
+        offline = "offline" if llm == "offline" else None
+        configure(self, llm=offline, record=record, replay=replay)
+        if offline:
             llm = register_policy("grudge", decision.reply)
-        else:
-            configure(self, **services)
         if replay is not None:  # Mesa-LLM wants a key, although no model is asked
             provider = llm.partition("/")[0].upper()
             os.environ.setdefault(f"{provider}_API_KEY", "none-needed")

@@ -49,12 +49,10 @@ class NamingGame(Model):
     ) -> None:
         super().__init__(rng=rng)
         self.network = network_of(network)
-        services = {"record": record, "replay": replay}
-        if llm == "offline":
-            configure(self, llm=llm, **services)
+        offline = "offline" if llm == "offline" else None
+        configure(self, llm=offline, record=record, replay=replay)
+        if offline:
             llm = register_policy("naming", decision.reply)
-        else:
-            configure(self, **services)
         self.players = [Player(self, depth, llm, api_base) for _ in self.network]
         self.counts: list[int] = []
 

@@ -69,12 +69,15 @@ class RumorModel(Model):
         if correction_step is not None:
             checked_int("correction_step", correction_step)
         self.correction_step = correction_step
+        # Otherwise the memories ask the people's own model.
+        offline = "offline" if llm == "offline" else None
         services = {"execution": execution, "record": record, "replay": replay}
-        services["outcomes"] = ("belief",)
-        llm_model = _speaker(self, llm, services)
+        configure(self, llm=offline, outcomes=("belief",), **services)
+        if offline:
+            llm = register_policy("rumor", conversation.reply)
         self.grid = self._town(n_agents, degree)
         for cell in self.grid.all_cells:
-            Townsperson(self, cell, memory, llm_model, api_base)
+            Townsperson(self, cell, memory, llm, api_base)
         people = list(self.agents)
         first = draw(self, "sources").choice(len(people), 2, replace=False)
         self.sources = {what: people[n] for what, n in zip((RUMOUR, CORRECTION), first)}
@@ -128,15 +131,6 @@ class RumorModel(Model):
             seed=int(draw(self, "town").integers(2**32)),
         )
         return Network(graph, capacity=1, random=self.random, layout=nx.circular_layout)
-
-
-def _speaker(model: Model, llm: str, services: dict[str, Any]) -> str:
-    """Sets the services of ``model``; returns the people's ``llm_model``."""
-    if llm == "offline":
-        configure(model, llm=llm, **services)
-        return register_policy("rumor", conversation.reply)
-    configure(model, **services)  # the memories ask the people's own model
-    return llm
 
 
 def _reporters() -> dict[str, Any]:

@@ -64,12 +64,10 @@ class TrustMarket(Model):
         checked_int("n_agents", n_agents, 2)
         self.gossip, self.watching = gossip, watching
         self.days = checked_int("season", season)
-        services = {"record": record, "replay": replay}
-        if llm == "offline":
-            configure(self, llm=llm, **services)
+        offline = "offline" if llm == "offline" else None
+        configure(self, llm=offline, record=record, replay=replay)
+        if offline:
             llm = register_policy("trust", decision.reply)
-        else:
-            configure(self, **services)
         self.grid = OrthogonalMooreGrid(
             (side, side), torus=True, capacity=1, random=self.random
         )

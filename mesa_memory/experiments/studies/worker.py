@@ -335,14 +335,18 @@ def _ledger(model: Any) -> dict[str, Any]:
     """The usage of a model that is not recorded, and its parts as ``Studies.spent``."""
     ledger = Services.of(model).ledger
     parts = [
-        {"model": name, "purpose": purpose, "tier": "", **_usage(part)}
+        _usage(part)
         | {
+            "model": name,
+            "purpose": purpose,
+            "tier": "",
             "calls": part.calls - part.cached,
             "not_sent": part.cached,
             "cost": part.cost or 0,
+            "tokens_cached": part.cached_tokens,
+            "failures": part.failures,
+            "unpriced": int(part.cost is None),
         }
-        | {"tokens_cached": part.cached_tokens, "failures": part.failures}
-        | {"unpriced": int(part.cost is None)}
         for (name, purpose), part in ledger.by("model", "purpose").items()
     ]
     return _usage(ledger.total) | {"spent": parts}

@@ -21,9 +21,8 @@ INITIAL_REQUESTS = 32
 OVERLOADED = (408, 429, 503, 529)
 #: share of the requests under way that is left after a refusal
 DECREASE_FACTOR = 0.9
-#: answers at a full limit before the refused limit is tried again; doubled at each
-#: refusal of it, up to the maximum
-PROBE_ANSWERS, MAX_PROBE_ANSWERS = 100, 1600
+#: answers at a full limit before the refused limit is tried again
+PROBE_ANSWERS = 200
 
 
 class AdaptiveLimit:
@@ -39,9 +38,7 @@ class AdaptiveLimit:
         self._ceiling = ceiling
         self._decreased_at = -math.inf  # seconds
         self._refused = math.inf  # the lowest limit that the server refused
-        self._last_refused = 0.0  # the same, also while it is tried again
         self._answers = 0  # since the last refusal
-        self._probe_answers = PROBE_ANSWERS
 
     def admits(self, refused_before: bool) -> bool:
         """True if one more request may be sent.
@@ -64,7 +61,7 @@ class AdaptiveLimit:
         if self.in_flight < int(self.limit) - 1:  # the limit does not hold back
             return
         self._answers += 1
-        if self._answers >= self._probe_answers:
+        if self._answers >= PROBE_ANSWERS:
             self._refused = math.inf
         highest = min(float(self._ceiling), self._refused - 1)
         by = 1 / self.limit if self._decreased_at > -math.inf else 1.0
@@ -78,16 +75,13 @@ class AdaptiveLimit:
             now: the time of the refusal.
         """
         if sent > self._decreased_at:  # the first refusal of a round trip
-            again = self.in_flight >= self._last_refused
-            most = MAX_PROBE_ANSWERS if again else PROBE_ANSWERS
-            self._probe_answers = min(2 * self._probe_answers, most)
             self._decreased_at = now
             self.limit = min(self.limit, self.in_flight * DECREASE_FACTOR)
         others = self.in_flight - 1
         self.limit = max(1.0, min(self.limit, others))
         # A refusal of the only request does not tell how many the server accepts.
         self._refused = self.in_flight if others else math.inf
-        self._last_refused, self._answers = self._refused, 0
+        self._answers = 0
 
 
 class Slot(NamedTuple):

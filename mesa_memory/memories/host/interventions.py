@@ -4,7 +4,7 @@
 what they are; ``probe`` asks an agent something and leaves no trace in its memory.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -162,27 +162,6 @@ def exchange(one: Any, other: Any) -> None:
         _restore(memory, states[source] | own, copies | pinned[memory])
     _note(left, "exchange", {"with": plain(other.unique_id)})
     _note(right, "exchange", {"with": plain(one.unique_id)})
-
-
-def take_back(memory: MemoryModule, ended: Collection[str]) -> None:
-    """Lists the records of a memory again, after its agent had another one.
-
-    The record of the run has ended them; copies of them are opened, as by ``exchange``.
-
-    Args:
-        memory: is held again; its work has been joined.
-        ended: ids of the records that have ended.
-    """
-    state = encode(memory.snapshot())
-    held = {record.id: record for record in memory.held_records()}
-    copies = {}
-    for name, record in held.items():
-        if name in ended and record.current:
-            copies[name] = copy_of(
-                memory, record, record.content, (name,), record.origin
-            )
-            copies[name].order = record.order  # it is as old as it was
-    _restore(memory, state, held | copies)
 
 
 def probe(agent: Any, question: str, schema: type[BaseModel] | None = None) -> Any:

@@ -27,28 +27,27 @@ def snapshot_of(memory: Any) -> dict[str, Any]:
     """See ``MemoryModule``; each layer's part stands under the layer's name."""
     context = memory.layer_context
     work, log = context.runtime.work, context.log
-    parts = {layer.name: layer_snapshot(layer) for layer in memory.layers}
-    own = declared_state(memory)
-    left = context.names.departed()
-    leaving = [[key, *told] for key, told in context.leaving.items()]
-    return {
+    snapshot = {
         "layer": log.layer,
         "layers": layers_of(memory.agent),
         "numbers": dict(log.numbers),
         "staging": context.inbox.snapshot(),
         "waiting": [(c.now, c.groups) for c in work.waiting],
         "failures": work.failures,
-        **({"unusable": work.unusable} if work.unusable else {}),
-        **({"filtered": list(context.filtered)} if context.filtered else {}),
-        **({"pinned": list(context.pinned)} if context.pinned else {}),
-        **({"lived": context.lived} if context.lived else {}),
-        **({"before": dict(context.before)} if context.before else {}),
-        **({"leaving": leaving} if leaving else {}),
-        **({"made_by": context.made_by} if context.made_by else {}),
-        **({"parts": parts} if parts else {}),
-        **({"state": own} if own else {}),
-        **({"names": left} if left else {}),
     }
+    seldom = {
+        "unusable": work.unusable,
+        "filtered": list(context.filtered),
+        "pinned": list(context.pinned),
+        "lived": context.lived,
+        "before": dict(context.before),
+        "leaving": [[key, *told] for key, told in context.leaving.items()],
+        "made_by": context.made_by,
+        "parts": {layer.name: layer_snapshot(layer) for layer in memory.layers},
+        "state": declared_state(memory),
+        "names": context.names.departed(),
+    }
+    return snapshot | {name: value for name, value in seldom.items() if value}
 
 
 def restore_memory(

@@ -27,6 +27,8 @@ _LAYER_NUMBER = re.compile(r"-\d+$")
 MODEL_KEY = ""
 #: digits of US dollars
 COST_DIGITS = 12
+#: what differs between two runs of the same model
+_PASSING = ("attempts", "failed_attempts", "latency")
 #: key of the name of a memory's class in its state
 CLASS_KEY = "class"
 
@@ -123,21 +125,16 @@ def restore(
 
 
 def _used(model: Any) -> dict[str, dict[str, Any]]:
-    """The usage of the run by purpose, without latency and a researcher's own requests."""
-    return {
-        purpose: {
-            "calls": used.calls,
-            "prompt_tokens": used.prompt_tokens,
-            "completion_tokens": used.completion_tokens,
-            # Calls end in any order, and so are their prices added.
-            "cost": None if used.cost is None else round(used.cost, COST_DIGITS),
-            "failures": used.failures,
-            "cached_tokens": used.cached_tokens,
-            "cached": used.cached,
-        }
-        for purpose, used in sorted(Services.of(model).ledger.of_run().items())
-        if purpose not in BY_RESEARCHER
-    }
+    """The usage of the run by purpose, without a researcher's own requests."""
+    found = {}
+    for purpose, used in sorted(Services.of(model).ledger.of_run().items()):
+        if purpose not in BY_RESEARCHER:
+            counts = {name: n for name, n in vars(used).items() if name not in _PASSING}
+            if used.cost is not None:
+                # Calls end in any order, and so are their prices added.
+                counts["cost"] = round(used.cost, COST_DIGITS)
+            found[purpose] = counts
+    return found
 
 
 def _replaced(memory: Any, state: Mapping[str, Any]) -> Any:

@@ -1,7 +1,7 @@
 """The memories that the agents of a recorded model hold, from step to step.
 
 An agent may be given another memory in the middle of a run. The records of the former memory
-end in the run then. If the agent gets that memory back, they are listed again as copies.
+end in the run then, so the agent cannot get that memory back.
 """
 
 from collections.abc import Callable, Mapping
@@ -51,13 +51,16 @@ class Holding:
         return journal is not None and record.id in self._aside.get(journal, ())
 
     def compare(self, model: Any, memories: Mapping[str, Any], step: float) -> None:
-        """Ends the memories put aside since the last step; lists returned memories again.
+        """Ends the memories put aside since the last step.
 
         An agent that has left the model keeps what it held.
 
         Args:
             memories: held now, see ``checkpoints.memories``.
             step: in which the records of other memories end.
+
+        Raises:
+            ValueError: if a memory put aside is held again.
         """
         held = {_key(memory): memory.journal for memory in memories.values()}
         before = self._held  # keeps journals of memories that are freed already
@@ -73,12 +76,14 @@ class Holding:
             self._end(step, memories)
 
     def _end(self, step: float, memories: Mapping[str, Any]) -> None:
-        from mesa_memory.memories.host.interventions import take_back
-
         for memory in memories.values():
-            ended = self._aside.pop(memory.journal, None)
-            if ended:
-                take_back(memory, ended)
+            if memory.journal in self._aside:
+                raise ValueError(
+                    f"agent {memory.agent.unique_id} holds a memory again that it did "
+                    "not hold at the end of an earlier step: the run has ended its "
+                    "records. To keep a memory meanwhile, let the agent hold it under "
+                    "another name: agent.diary = agent.memory"
+                )
         for journal, ended in list(self._aside.items()):
             for record in journal.current():
                 if record.id not in ended:

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.snapshot import RecordLookup, decode, newest, records_after
+from mesa_memory.core.snapshot import FilteredRecords, decode, records_after
 from mesa_memory.core.snapshot import held as held_in
 from mesa_memory.core.text.naming import with_name
 from mesa_memory.errors import StoreCorrupt
@@ -167,38 +167,14 @@ class _Life:
         stored = StoredRecords(
             *(self._store, self.run, into.unique_id, layer, self._step)
         )
-        records = _Admitted(records_after(stored, state.get("before", {})), state)
+        lookup = records_after(stored, state.get("before", {}))
+        # No layer has received these events yet.
+        ahead = decode([state.get("staging"), state.get("waiting")], lookup)
+        known = {record.id for record in held_in(ahead)}
+        records = FilteredRecords(lookup, lambda record: record.id not in known)
         file = self._store.location.rpartition("/")[2]
         told = {"store": file, "run": self.run, "agent": name, "step": self._step}
         return PastMemory(f"{file}#{self.run}", parts, records, self._step, told)
-
-
-class _Admitted:
-    """The records of a memory without the events that no layer has received yet.
-
-    Args:
-        lookup: has all of them.
-        state: of the memory, encoded.
-    """
-
-    def __init__(self, lookup: RecordLookup, state: Mapping[str, Any]) -> None:
-        self._lookup = lookup
-        ahead = decode([state.get("staging"), state.get("waiting")], lookup)
-        self._ahead = {record.id for record in held_in(ahead)}
-
-    def __getitem__(self, key: str) -> MemoryRecord:
-        """See ``RecordLookup``."""
-        return self._lookup[key]
-
-    def current(self) -> list[MemoryRecord]:
-        """See ``RecordLookup``."""
-        return [r for r in self._lookup.current() if r.id not in self._ahead]
-
-    def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
-        """See ``RecordLookup``."""
-        found = self._lookup.of_kind(kind)
-        kept = [record for record in found if record.id not in self._ahead]
-        return newest(kept, last)
 
 
 @contextmanager

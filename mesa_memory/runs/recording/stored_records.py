@@ -1,12 +1,11 @@
 """The records of one memory, read from a store."""
 
-from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.records import BY_HAND, DERIVED, ORIGINS, REPLACED, MemoryRecord
+from mesa_memory.core.records import BY_HAND, DERIVED, ORIGINS, MemoryRecord
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.stores.batches import CHANGES
 from mesa_memory.stores.schema import records, steps
@@ -63,7 +62,7 @@ class StoredRecords:
         newest = still.filter_by(kind=kind).order_by(records.c.seq.desc())
         newest = newest.execution_options(yield_per=PAGE_ROWS)
         with self._store.reading() as on:
-            rows = list(islice(_once(on.execute(newest).mappings()), last))
+            rows = list(islice(on.execute(newest).mappings(), last))
         return [self._record(row) for row in reversed(rows)]
 
     def _all(self, query: sa.Select) -> list[MemoryRecord]:
@@ -98,22 +97,6 @@ class StoredRecords:
         if then["staled_at"] is not None and then["staled_at"] > self._step:
             then |= dict.fromkeys(CHANGES["staled"])
         return then
-
-
-def _once(rows: Iterable[Any]) -> Iterator[Any]:
-    """Rows of one kind, the newest first, without originals of later copies.
-
-    A memory that was put aside and taken back has copies of its records, see
-    ``interventions.take_back``; a copy's only source is what it is a copy of.
-    """
-    copied: set[str] = set()
-    for row in rows:
-        put_aside = row["closed_because"] == REPLACED and not row["reopened"]
-        if put_aside and row["id"] in copied:
-            continue
-        if isinstance(row["sources"], list) and len(row["sources"]) == 1:
-            copied.update(map(str, row["sources"]))
-        yield row
 
 
 def last_number(run: int, step: float) -> sa.ScalarSelect:
