@@ -55,7 +55,7 @@ def choose_journal(
         time.sleep(_RETRY_INTERVAL_S)
     if fell_back:
         logger.warning(
-            "%s gets a rollback journal, because SQLite has no shared memory there. "
+            "%s gets a rollback journal, because SQLite lacks shared memory there. "
             "Readers wait while a step is written.",
             location,
         )

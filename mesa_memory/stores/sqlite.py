@@ -34,7 +34,7 @@ class SqliteStore(Store):
     Args:
         address: for ``sqlite3.connect``, a URI.
         path: of the file; None in memory.
-        new: whether it has no tables yet.
+        new: whether its tables are missing.
     """
 
     def __init__(

@@ -179,8 +179,8 @@ def test_recording_resume_fork_and_study_are_the_same_without_shared_memory(
         lived(file, 4)
         lived(file, 2, resume(RecordedTown, file))
         lived(file, 2, fork(RecordedTown, file, step=4))
-        study = street(folder)
-        run(study, 2)
+        study = street(folder, seeds=2)
+        run(study)
         return tables(file, 1), tables(file, 2), csv(study, but=("seconds",))
 
     (tmp_path / "whole").mkdir()

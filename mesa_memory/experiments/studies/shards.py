@@ -2,7 +2,7 @@
 
 A shard has each n-th run, and writes into a file of its own beside the study's. No job
 needs to reach another one or a database, and any of them may run again at any time. The files
-have rollback journals, as a network file system has no shared memory.
+have rollback journals, as network file systems lack shared memory.
 """
 
 import re
