@@ -1,7 +1,7 @@
 """Checks of arguments: each returns the value, or raises with the reason."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -32,6 +32,17 @@ def checked_number(
         relation = "above" if above else ">="
         raise ValueError(f"{name} must be {relation} {least:g}, got {value!r}")
     return value  # type: ignore[return-value]
+
+
+def one_of(name: str, known: Collection[str], value: Any) -> str:
+    """One of the known words.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if value not in known:
+        raise ValueError(f"{name} must be one of {known}, got {value!r}")
+    return value
 
 
 #: a larger number of tokens is an error of its server

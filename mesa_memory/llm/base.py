@@ -10,7 +10,7 @@ from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.addresses import server_address
-from mesa_memory.core.validate import checked_int, checked_number
+from mesa_memory.core.validate import checked_int, checked_number, one_of
 
 
 @runtime_checkable
@@ -137,8 +137,7 @@ class LLMSettings:
         return {**self.sent, **_telling(self.options)}
 
     def __post_init__(self) -> None:
-        if self.client not in CLIENTS:
-            raise ValueError(f"client must be one of {CLIENTS}, got {self.client!r}")
+        one_of("client", CLIENTS, self.client)
         for name in ("timeout", "deadline"):
             checked_number(name, getattr(self, name), above=True)
         for name in ("attempts", "concurrency", "max_chars"):

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+AUTO, ROLLBACK = JOURNALS = ("auto", "rollback")
+
 
 @dataclass
 class RunInfo:
@@ -91,7 +93,9 @@ class Options:
     Attributes:
         read_only: nothing is written.
         timeout: seconds to wait for another writer.
+        journal: one of ``JOURNALS``, of a SQLite file.
     """
 
     read_only: bool = False
     timeout: float = 30.0
+    journal: str = AUTO

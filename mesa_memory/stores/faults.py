@@ -56,12 +56,17 @@ _FAULTS: dict[tuple[str, ...], tuple[type[StoreError], str]] = {
         StoreUnavailable,
         (
             "the file cannot be opened. Check that its folder exists, and the "
-            "permissions."
+            "permissions. A file with a write-ahead log that was moved to a network "
+            "file system is read on a local disk; copy it."
         ),
     ),
-    ("SQLITE_IOERR",): (
+    ("SQLITE_IOERR", "SQLITE_PROTOCOL"): (
         StoreUnavailable,
-        f"reading or writing the file failed. {_KEPT_ADVICE} Check the disk.",
+        (
+            f"reading, writing or locking the file failed. {_KEPT_ADVICE} Check the disk. "
+            "If a network file system does not lock files, write to a local disk, one "
+            "file for each job, and gather them (docs/cluster.md)."
+        ),
     ),
     ("SQLITE_CORRUPT", "XX"): _FILE_DAMAGED,
     ("SQLITE_NOTADB",): (
@@ -104,6 +109,8 @@ def fault(error: DBAPIError | sqlite3.Error, location: str) -> StoreError:
     )
     if _DAMAGED_TEXT.match(said):
         kind, advice = _FILE_DAMAGED
+    elif kind is StoreBusy and os.path.isdir(f"{location}.lock"):
+        advice = f"{advice} If it was killed, delete the folder {location}.lock."
     elif kind is StoreUnavailable and _no_room(location):
         # The shared index of a write-ahead log cannot say why it did not grow.
         kind, advice = _DISK_FULL

@@ -4,7 +4,8 @@ import os
 import re
 from pathlib import Path
 
-from mesa_memory.stores.base import Options
+from mesa_memory.core.validate import one_of
+from mesa_memory.stores.base import AUTO, JOURNALS, Options
 from mesa_memory.stores.postgres import open_postgres
 from mesa_memory.stores.sql import Store
 from mesa_memory.stores.sqlite import open_sqlite
@@ -14,7 +15,11 @@ _POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?:")
 
 
 def open_store(
-    location: str | Path, read_only: bool = False, *, timeout: float = 30.0
+    location: str | Path,
+    read_only: bool = False,
+    *,
+    timeout: float = 30.0,
+    journal: str = AUTO,
 ) -> Store:
     """Opens a store, or makes a new one.
 
@@ -24,13 +29,16 @@ def open_store(
             (``"postgresql:embedded?folder=path"``), which runs its own server.
         read_only: write nothing.
         timeout: seconds to wait for another writer before ``StoreBusy``.
+        journal: of a SQLite file. ``"auto"`` gives a new file a write-ahead log where
+            SQLite has shared memory, else a rollback journal; a file keeps its own.
+            ``"rollback"`` does without shared memory, as network file systems need it.
 
     Raises:
         StoreError: if the store cannot be used; the message says what to do.
         MissingExtra: if PostgreSQL's packages are not installed.
-        ValueError: for an address of another kind of database.
+        ValueError: for an address of another kind of database, or another journal.
     """
-    options = Options(read_only, timeout)
+    options = Options(read_only, timeout, one_of("journal", JOURNALS, journal))
     address = str(location)
     if is_postgres(address):
         store: Store = open_postgres(address, options)

@@ -3,7 +3,6 @@
 import itertools
 import os
 import sqlite3
-import time
 from contextlib import closing, suppress
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ import mesa_memory.stores.schema as schema
 import mesa_memory.stores.sqlite_file as sqlite_file
 from mesa_memory.errors import StoreUnavailable
 from mesa_memory.stores.base import Options
-from mesa_memory.stores.faults import fault
+from mesa_memory.stores.journal import choose_journal
 from mesa_memory.stores.leases import FileLocks
 from mesa_memory.stores.sql import Store
 
@@ -35,12 +34,13 @@ class SqliteStore(Store):
     Args:
         address: for ``sqlite3.connect``, a URI.
         path: of the file; None in memory.
+        new: whether its tables are missing.
     """
 
     def __init__(
-        self, address: str, location: str, options: Options, path: str | None
+        self, address: str, location: str, options: Options, path: str | None, new: bool
     ) -> None:
-        self._address, self._path = address, path
+        self._address, self._path, self._new = address, path, new
         self._file: tuple[int, int] | None = None
         engine = sa.create_engine(
             "sqlite://", creator=self._connect, poolclass=sa.QueuePool
@@ -51,7 +51,7 @@ class SqliteStore(Store):
         # While one connection is open, a database in memory stays.
         self._anchor = None if path else self._connect()
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, alone: bool = False) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self._address,
             timeout=self.options.timeout,
@@ -59,46 +59,38 @@ class SqliteStore(Store):
             check_same_thread=False,
             uri=True,
         )
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_FIELD)
-        for name, value in sqlite_file.SAFE_PRAGMAS.items():
-            connection.execute(f"PRAGMA {name}={value}")
+        pragmas = {"locking_mode": "EXCLUSIVE"} if alone else {}
+        pragmas |= sqlite_file.SAFE_PRAGMAS
         if not self.options.read_only:
-            connection.execute("PRAGMA synchronous=NORMAL")
-            connection.execute(f"PRAGMA wal_autocheckpoint={WAITING_PAGES}")
-            connection.execute(f"PRAGMA cache_size=-{WRITER_CACHE_KIB}")
+            pragmas |= {
+                "synchronous": "NORMAL",
+                "wal_autocheckpoint": str(WAITING_PAGES),
+                "cache_size": f"-{WRITER_CACHE_KIB}",
+            }
+        try:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_FIELD)
+            for name, value in pragmas.items():
+                connection.execute(f"PRAGMA {name}={value}")
+        except BaseException:
+            connection.close()  # else it would keep its lock
+            raise
         return connection
 
     def prepare(self) -> None:
         """Makes the tables of a new file; checks those of another."""
-        if not self.read_only:
+        if self._new and not self.read_only:
             with self.writing() as on:
                 # Another process may have made them before this transaction began.
                 if not on.scalar(sa.text("SELECT count(*) FROM sqlite_master")):
                     self.create_tables(on)
                     mark = f"PRAGMA application_id={schema.APPLICATION_ID}"
                     on.execute(sa.text(mark))
+        if self._path and not self.read_only:
+            # Only now, so that the file itself always says whose it is.
+            choose_journal(self._connect, self.location, self.options, self._new)
+            self.engine.dispose()  # its connections may expect another journal
         self.check_schema()
-        if self._path:
-            if not self.read_only:
-                # Only now, so that the file itself always says whose it is.
-                self._write_ahead()
-            self._file = self._identity()
-
-    def _write_ahead(self) -> None:
-        """Lets readers read while a writer writes; another opener may be in the way."""
-        deadline = time.monotonic() + self.options.timeout
-        while True:
-            connection = self._connect()
-            try:
-                connection.execute("PRAGMA journal_mode=WAL")
-                return
-            except sqlite3.Error as error:
-                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-                if not busy or time.monotonic() > deadline:
-                    raise fault(error, self.location) from error
-            finally:
-                connection.close()
-            time.sleep(0.01)
+        self._file = self._identity() if self._path else None
 
     def _identity(self) -> tuple[int, int] | None:
         try:
@@ -143,6 +135,7 @@ def open_sqlite(path: str, options: Options) -> SqliteStore:
     """Opens a SQLite file; see ``mesa_memory.stores.open_store``."""
     if path == ":memory:":
         address, file = f"file:/mesa-memory-{next(_numbers)}?vfs=memdb", None
+        new = True
         options = replace(options, read_only=False)
     else:
         path = file = os.path.abspath(os.path.expanduser(path))
@@ -150,4 +143,4 @@ def open_sqlite(path: str, options: Options) -> SqliteStore:
         how = "rwc" if new else "rw"
         mode = sqlite_file.mode(path, options) if options.read_only else how
         address = sqlite_file.address(path, mode)
-    return SqliteStore(address, path, options, file)
+    return SqliteStore(address, path, options, file, new)

@@ -14,6 +14,7 @@ import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StoreCorrupt, StoreError, StoreReadOnly, StoreUnavailable
 from mesa_memory.stores.base import Options
 from mesa_memory.stores.faults import fault
+from mesa_memory.stores.journal import is_unusable
 
 #: for every connection: no functions out of the schema, and a look at each page
 SAFE_PRAGMAS = {"trusted_schema": "OFF", "cell_size_check": "ON", "foreign_keys": "OFF"}
@@ -94,7 +95,16 @@ def _contents(
     path: str, options: Options
 ) -> tuple[int, list[tuple[str, str, str | None]]]:
     """The application's mark, and (type, name, SQL) of all that the file defines."""
-    uri, wait = address(path, mode(path, options)), options.timeout
+    try:
+        return _look(address(path, mode(path, options)), options.timeout)
+    except sqlite3.Error as error:
+        if options.read_only or not is_unusable(error):
+            raise
+    # There is no shared memory, and the file says whose it is without its log.
+    return _look(address(path, "ro&immutable=1"), options.timeout)
+
+
+def _look(uri: str, wait: float) -> tuple[int, list[tuple[str, str, str | None]]]:
     with closing(sqlite3.connect(uri, timeout=wait, uri=True)) as connection:
         # Even a name in the file may be damaged.
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
@@ -108,8 +118,8 @@ def _contents(
 
 def mode(path: str, options: Options) -> str:
     """The mode with which to open an existing file for reading."""
-    if not options.read_only and _has_bytes(path + "-journal"):
-        return "rw"  # its last writer was killed; only a writer can roll that back
+    if _has_bytes(path + "-journal") and os.access(path, os.W_OK):
+        return "rw"  # its last writer was killed; a reader must roll that back, too
     # A write-ahead log needs files beside it, even to read; without one, and where
     # nobody can write, the file cannot change either.
     locked = not os.access(os.path.dirname(path), os.W_OK)

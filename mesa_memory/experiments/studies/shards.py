@@ -1,7 +1,8 @@
 """Shards: a study in several files, each written by one job of a cluster.
 
 A shard has each n-th run, and writes into a file of its own beside the study's. No job
-needs to reach another one or a database, and any of them may run again at any time.
+needs to reach another one or a database, and any of them may run again at any time. The files
+have rollback journals, as network file systems lack shared memory.
 """
 
 import re
@@ -14,6 +15,7 @@ from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import StudyChanged
 from mesa_memory.experiments.studies.entry import add_cases, enter
 from mesa_memory.experiments.studies.fingerprint import differences
+from mesa_memory.stores.base import ROLLBACK
 from mesa_memory.stores.gathering import copy_case
 from mesa_memory.stores.open import is_postgres, open_store
 from mesa_memory.stores.studies import FAILED, FINISHED, Studies
@@ -32,7 +34,7 @@ def shard_of(study: Any, number: int, of: int) -> Any:
     mine = copy(study)
     path = Path(study.location)
     mine.location = str(path.with_name(f"{path.stem}.{number}-of-{of}{path.suffix}"))
-    mine.share = (number, of)
+    mine.share, mine.journal = (number, of), ROLLBACK
     return mine
 
 
@@ -48,7 +50,7 @@ def shard_files(location: str) -> list[Path]:
 def gather(study: Any) -> int:
     """See ``Study.gather``."""
     gathered = 0
-    with closing(open_store(study.location)) as store:
+    with closing(open_store(study.location, journal=ROLLBACK)) as store:
         studies = Studies(store)
         row, print_ = enter(study, studies, False)
         add_cases(study, studies, row, study.design.cases)

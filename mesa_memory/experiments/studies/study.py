@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.core.validate import checked_int
+from mesa_memory.core.validate import checked_int, one_of
 from mesa_memory.errors import StudyError
 from mesa_memory.experiments.measures.questionnaires import Questionnaire, checked
 from mesa_memory.experiments.measures.watch import Measure, check_measures
@@ -32,6 +32,7 @@ from mesa_memory.experiments.studies.status import Status
 from mesa_memory.inference.comparison import Comparison
 from mesa_memory.inference.plan import Plan
 from mesa_memory.llm.cost.usage import Budget
+from mesa_memory.stores.base import AUTO, JOURNALS
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.studies import Studies, StudyRow
 
@@ -45,8 +46,7 @@ logger = logger_of(__name__)
 class Study:
     """Runs a model with each combination of factors and seeds, and keeps all of it.
 
-    What was run is in the store: a study made again, in another process or on another
-    day, goes on with what is missing.
+    A study that is made again, on another day, goes on with what its store lacks.
 
     Args:
         model: class of Mesa model, or a function that makes one. It takes ``rng`` or
@@ -66,6 +66,7 @@ class Study:
         record: False keeps no memories and calls, only what is measured; a run that
             was killed then begins anew.
         plan: of the analysis; ``run`` then makes the seeds that it asks for, and stops.
+        journal: of a new SQLite file, see ``Recording``; shards have ``"rollback"``.
 
     Raises:
         EmptyDesign: if there is nothing to run.
@@ -88,6 +89,7 @@ class Study:
         name: str | None = None,
         record: bool = True,
         plan: Plan | None = None,
+        journal: str = AUTO,
     ) -> None:
         if not callable(model):
             raise TypeError(
@@ -103,6 +105,7 @@ class Study:
         self.location = location_of(store)
         self.name = getattr(model, "__name__", "study") if name is None else name
         self.record, self.share = record, (1, 1)
+        self.journal = one_of("journal", JOURNALS, journal)
         self.forecast: dict[str, Any] | None = None
         self.take(self.design, plan)
 
@@ -160,8 +163,8 @@ class Study:
         if budget is not None and not isinstance(budget, Budget):
             raise TypeError(f"budget must be a Budget(cost=…) or None, got {budget!r}")
         check_picklable(workers.dumps(self.parts), self.parts)
-        bar = Progress(progress)
-        with closing(bar.bar), closing(open_store(self.location)) as store:
+        bar, store = Progress(progress), open_store(self.location, journal=self.journal)
+        with closing(bar.bar), closing(store):
             studies = Studies(store)
             row, print_ = enter(self, studies, accept_drift)
             # What was accepted may differ between machines; code never may.

@@ -33,7 +33,7 @@ def start(model: Any, services: Services, recording: Recording) -> Recorder:
         return going_on.attach(model, services, recording)
     services.flush()
     place = ":memory:" if recording.location is True else recording.location
-    store = open_store(place)
+    store = open_store(place, journal=recording.journal)
     run = store.begin(
         RunInfo(
             model=full_name(type(model)),

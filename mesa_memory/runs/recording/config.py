@@ -7,7 +7,8 @@ from pathlib import Path
 from platform import python_version
 from typing import Any
 
-from mesa_memory.core.validate import checked_int
+from mesa_memory.core.validate import checked_int, one_of
+from mesa_memory.stores.base import AUTO, JOURNALS
 
 #: packages on which a result depends
 PACKAGES = ("mesa-memory", "mesa", "mesa-llm", "litellm", "numpy", "model2vec")
@@ -32,9 +33,13 @@ class Recording:
         each_step: called with the model at the end of each step, when all memories have
             done their work; its reads are not recorded. It may add rows to the step
             with ``Services.of(model).recorder.measured(rows)``.
+        journal: ``"rollback"`` writes a new file without shared memory, for network file
+            systems; readers then wait while a step is written. ``"auto"`` does so where
+            SQLite has no shared memory.
 
     Raises:
-        ValueError: for another ``on_failure`` or a wrong ``checkpoint_every``.
+        ValueError: for another ``on_failure`` or ``journal``, or a wrong
+            ``checkpoint_every``.
         TypeError: for another kind of location.
     """
 
@@ -44,6 +49,7 @@ class Recording:
     checkpoint_every: int | None = None
     on_failure: str = "raise"
     each_step: Callable[[Any], Any] | None = None
+    journal: str = AUTO
 
     def __post_init__(self) -> None:
         if self.location is not True and not isinstance(self.location, str | Path):
@@ -51,10 +57,8 @@ class Recording:
                 "location must be a path, an address or True, got "
                 f"{self.location!r}: configure(model, record='run.sqlite')"
             )
-        if self.on_failure not in ON_FAILURE:
-            raise ValueError(
-                f"on_failure must be one of {ON_FAILURE}, got {self.on_failure!r}"
-            )
+        one_of("on_failure", ON_FAILURE, self.on_failure)
+        one_of("journal", JOURNALS, self.journal)
         if self.checkpoint_every is not None:
             checked_int("checkpoint_every", self.checkpoint_every)
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from mesa_memory.core.text import redaction
-from mesa_memory.core.validate import check_model, checked_int
+from mesa_memory.core.validate import check_model, checked_int, one_of
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.recorded import Vectors
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
@@ -164,12 +164,6 @@ def _begun(
     return {"recorder": start(model, services, recording)}
 
 
-def _one_of(name: str, known: Sequence[str], value: Any) -> str:
-    if value not in known:
-        raise ValueError(f"{name} must be one of {known}, got {value!r}")
-    return value
-
-
 def _agents(agents: Any) -> bool:
     if not isinstance(agents, bool):
         raise TypeError(f"agents must be True or False, got {agents!r:.80}")
@@ -214,7 +208,7 @@ def _budget(budget: Any) -> Budget:
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "agents": _agents,
     "execution": lambda n: execution_of(n or os.environ.get("MESA_MEMORY_EXECUTION")),
-    "on_failure": partial(_one_of, "on_failure", ON_FAILURE),
+    "on_failure": partial(one_of, "on_failure", ON_FAILURE),
     "max_pending_steps": partial(checked_int, "max_pending_steps"),
     "embedder": embedder_of,
     "budget": _budget,
@@ -284,7 +278,7 @@ def _told(services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _replay(model: Any, services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
     """Checks ``replay`` and ``on_miss``."""
-    on_miss = _one_of("on_miss", ON_MISS, given.get("on_miss", "raise"))
+    on_miss = one_of("on_miss", ON_MISS, given.get("on_miss", "raise"))
     if "replay" not in given:
         if "on_miss" in given:
             raise ValueError(
