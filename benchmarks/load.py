@@ -6,8 +6,8 @@ Each agent hears a message, observes, reads its prompt and ends its step, with t
 model. Both models go on in turns once the windows are full, so that the load of the
 machine slows both; times are of the processor, with the garbage collector, and the ratio
 is the median of all turns. Bytes per agent are those by which the process grows in these
-steps. Then the memories' requests to a provider that answers slowly: the most that were
-begun at once in a step in which each of the agents asks.
+steps. Then the memories' requests to a provider that is silent until the step is over:
+the most that were begun at once in a step in which each of the agents asks.
 """
 
 import argparse
@@ -24,21 +24,29 @@ import mesa
 import psutil
 
 from benchmarks.tables import show
-from mesa_memory import EpisodicMemory, Services, ShortTermMemory, STLTMemory, configure
+from mesa_memory import (
+    EpisodicMemory,
+    LongTermMemory,
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+)
 from mesa_memory.llm import Reply
 from mesa_memory.runtime.loop import MAX_TASKS
 
 FEW, MANY = 100, 10_000
 #: steps until all windows are full and a summary has been made again, and steps measured
-WARM_STEPS, TURNS = 14, 4
+WARM_STEPS, TURNS = 4, 3
+#: of the few, for one of the many
+SMALL_STEPS = 20
 #: most times the time of an agent-step among few
 MOST_TIMES = 1.5
-#: events that the stream keeps, so that it is full in the steps before
-STREAM = 20
+#: with windows that are full in the steps before those measured
 MEMORIES: dict[str, Callable[[Any], Any]] = {
-    "short_term": ShortTermMemory,
-    "stlt": STLTMemory,
-    "episodic": lambda agent: EpisodicMemory(agent, max_capacity=STREAM),
+    "short_term": lambda agent: ShortTermMemory(agent, 2, history_capacity=2),
+    "stlt": lambda agent: STLTMemory(agent, 2, 1, history_capacity=2),
+    "episodic": lambda agent: EpisodicMemory(agent, max_capacity=6, history_capacity=2),
 }
 
 
@@ -79,19 +87,22 @@ class Neighbourhood(mesa.Model):
             agent.step()
 
 
-class SlowProvider:
-    """Answers after all who have begun to ask have asked; counts them."""
+class SilentProvider:
+    """Answers once it is ``open``; counts who asks at once."""
 
     def __init__(self) -> None:
         self.begun = self.most = self.asked = 0
+        self.open = False
 
     async def acomplete(self, request: Any) -> Reply:
         """A summary."""
         self.begun, self.asked = self.begun + 1, self.asked + 1
         self.most = max(self.most, self.begun)
-        await asyncio.sleep(0.05)
+        while not self.open:
+            await asyncio.sleep(0.2)
+        await asyncio.sleep(0)
         self.begun -= 1
-        return Reply('{"summary": "Roofs were repaired."}', model="slow/1")
+        return Reply('{"summary": "Roofs were repaired."}', model="silent/1")
 
 
 def step_time(model: Neighbourhood, steps: int) -> float:
@@ -110,10 +121,7 @@ def measure(name: str, many: int) -> dict[str, Any]:
         step_time(model, WARM_STEPS)
     gc.collect()
     before = psutil.Process().memory_info().rss
-    turns = [
-        (step_time(few, max(1, many // FEW // 5)), step_time(crowd, 1))
-        for _ in range(TURNS)
-    ]
+    turns = [(step_time(few, SMALL_STEPS), step_time(crowd, 1)) for _ in range(TURNS)]
     gc.collect()
     grown = psutil.Process().memory_info().rss - before
     ratio = statistics.median(large / small for small, large in turns)
@@ -128,12 +136,12 @@ def measure(name: str, many: int) -> dict[str, Any]:
 
 
 def begun_at_once(many: int) -> tuple[int, int]:
-    """Requests of a crowd that were begun at once, and all of them."""
-    provider = SlowProvider()
-    model = Neighbourhood(many, lambda agent: STLTMemory(agent, 1, 1), provider)
-    for _ in range(3):
-        model.step()
-        Services.of(model).flush()
+    """Requests of a crowd that were begun at once in a step, and all of them."""
+    provider = SilentProvider()
+    model = Neighbourhood(many, LongTermMemory, provider)
+    model.step()
+    provider.open = True
+    Services.of(model).flush()
     return provider.most, provider.asked
 
 
@@ -141,15 +149,15 @@ def main() -> None:
     """Measures and shows; ends with 1 if a limit is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--agents", type=int, default=MANY)
-    parser.add_argument("--memory", nargs="+", choices=MEMORIES, default=list(MEMORIES))
+    parser.add_argument("--memory", nargs="+", choices=MEMORIES, default=[])
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    rows = [measure(name, given.agents) for name in given.memory]
+    rows = [measure(name, given.agents) for name in given.memory or MEMORIES]
     most, asked = begun_at_once(given.agents)
     if given.json:
         print(json.dumps({"rows": rows, "begun at once": most, "requests": asked}))
     else:
-        show(rows)
+        show("An agent-step among few and among many", rows, digits=3)
         print(f"Begun at once: {most} of {asked} requests (at most {MAX_TASKS}).")
     slow = [row["memory"] for row in rows if row["ratio"] > MOST_TIMES]
     if slow or most > MAX_TASKS:
