@@ -84,6 +84,11 @@ class Inbox:
         """Everything staged, oldest first."""
         return self._events.copy()  # in one go, so without the lock
 
+    def waiting(self) -> list[MemoryRecord]:
+        """The events before ``freeze``, oldest first."""
+        with self.lock:
+            return self._events[: self._frozen]
+
     def arrived(self) -> list[MemoryRecord]:
         """The events since ``freeze``, oldest first."""
         with self.lock:

@@ -107,6 +107,11 @@ class Entry(MemoryEntry, SnapshotPart):
         """Put together once it is read: what is left of a long step changes often."""
         return by_kind(self.events, self._additive)
 
+    @property
+    def _event_order(self) -> list[str]:
+        """Kinds of the events that accumulate, in order; coming Mesa-LLM's own name."""
+        return [event.kind for event in self.events if event.kind in self._additive]
+
     @cached_property
     def calls(self) -> bool:
         """True if an event is a reply of litellm as Python; see ``events.is_call``."""
@@ -181,7 +186,9 @@ class Entry(MemoryEntry, SnapshotPart):
     def __deepcopy__(self, memo: dict) -> "Entry":
         agent = memo.get(id(self.agent), self.agent)
         content = copy.deepcopy(self.content, memo)
-        return Entry(agent, self.step, copy.deepcopy(self.events, memo), content)
+        return Entry(
+            agent, self.step, copy.deepcopy(self.events, memo), content, self._additive
+        )
 
 
 def _agent_of(entry: Entry) -> Any:

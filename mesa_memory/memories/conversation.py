@@ -6,9 +6,11 @@ from typing import Any, Unpack
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.conversations import Conversations
+from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.lines import in_steps
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.delegate import Delegate
+from mesa_memory.memories.host.dialogue import step_entries
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
@@ -108,6 +110,11 @@ class ConversationMemory(RecallMixin, MemoryModule):
         and ``ended`` (steps) and ``turns``; its ``sources`` are the messages.
         """
         return self._talks.summaries()
+
+    @property
+    def memory_entries(self) -> list[Entry]:
+        """The events that are held, one entry for each step, oldest first."""
+        return step_entries(self)
 
     def format_short_term(self) -> str:
         """The last steps, and each conversation under way."""

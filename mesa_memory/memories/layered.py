@@ -11,10 +11,12 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.context import LAID_OUT
+from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult
 from mesa_memory.memories import presets
+from mesa_memory.memories.host.dialogue import step_entries
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
@@ -98,6 +100,11 @@ class LayeredMemory(RecallMixin, MemoryModule):
             if (ranker := recollection_of(layer)) is not None
         }
         self.shares = {} if shares is None else shares
+
+    @property
+    def memory_entries(self) -> list[Entry]:
+        """The events that are held, one entry for each step, oldest first."""
+        return step_entries(self)
 
     @classmethod
     def unimatrix(cls, agent: Any, **given: Any) -> Self:

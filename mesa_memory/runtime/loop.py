@@ -10,14 +10,19 @@ import asyncio
 import atexit
 import concurrent.futures.thread  # joins its threads at exit: later than ``at_exit``
 import threading
+from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from contextvars import Context, copy_context
 from typing import Any
 
 from mesa_memory.core.at_fork import at_fork
 
 #: blocking calls (name look-ups, clients without a coroutine) that run at once
 WORKER_THREADS = 32
+#: memories whose work in the background has begun, at once; of more than a provider is
+#: sent at once (``LLMSettings.concurrency``), so that none of its places stays empty
+MAX_TASKS = 1000
 
 
 class BackgroundLoop:
@@ -33,7 +38,7 @@ class BackgroundLoop:
         return future
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """``submit``, without a result; costs half as much."""
+        """``submit``, without a result; beyond ``MAX_TASKS`` it waits for its turn."""
         self._running().call_soon_threadsafe(self._begin, work)
 
     def start(self) -> None:
@@ -46,12 +51,27 @@ class BackgroundLoop:
         self._loop: asyncio.AbstractEventLoop | None = None
         #: the loop's own thread, which must not wait for the loop
         self.thread: threading.Thread | None = None
-        self._held: set[Future | asyncio.Future] = set()
+        self._held: set[Future] = set()
+        self._tasks: set[asyncio.Task] = set()
+        self._waiting: deque[tuple[Coroutine[Any, Any, None], Context]] = deque()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        self._hold(asyncio.ensure_future(work))
+        self._waiting.append((work, copy_context()))
+        self._start_next()
 
-    def _hold(self, future: Future | asyncio.Future) -> None:
+    def _start_next(self) -> None:
+        """Starts waiting work, oldest first, as long as there is room for it."""
+        if self._waiting and len(self._tasks) < MAX_TASKS:
+            work, context = self._waiting.popleft()
+            task = asyncio.get_running_loop().create_task(work, context=context)
+            self._tasks.add(task)
+            task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task) -> None:
+        self._tasks.discard(task)
+        self._start_next()
+
+    def _hold(self, future: Future) -> None:
         """Holds running work, as the loop itself does so weakly."""
         self._held.add(future)
         future.add_done_callback(self._held.discard)

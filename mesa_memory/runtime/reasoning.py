@@ -19,7 +19,7 @@ from mesa_memory.core.requests import ChatRequest
 from mesa_memory.core.validate import checked_int
 from mesa_memory.core.wording import ENGLISH
 from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.hosts.mesa_llm.agent_llm import LLMPlace, put_between
+from mesa_memory.hosts.mesa_llm.agent_llm import QUIET, LLMPlace, put_between
 from mesa_memory.hosts.mesa_llm.agents import show_memory_to_actions, surround_plans
 from mesa_memory.hosts.mesa_llm.prompts import cache_layout, shows_memory
 from mesa_memory.llm.doubles.override import AgentOverride, is_replaced
@@ -70,7 +70,6 @@ class AgentLLM(LLMPlace):
 
         Raises:
             LLMError: if the model does not answer.
-            HostChanged: if more is given than is known here.
             TypeError: if the prompt is neither text nor a list of texts.
             ValueError: if a memory asks for this purpose.
         """
@@ -127,7 +126,8 @@ class AgentLLM(LLMPlace):
         """The request of a call of Mesa-LLM; without tools there is nothing to choose.
 
         Args:
-            more: what only some versions of Mesa-LLM give: ``suppress_thinking``.
+            more: ``suppress_thinking`` of some versions of Mesa-LLM, and options of the
+                provider, which are sent as they are.
         """
         given = {
             "tools": tool_schema or None,
@@ -135,6 +135,12 @@ class AgentLLM(LLMPlace):
             "response_format": schemas.response_format(response_format),
             **self.options(more),
         }
+        if unknown := ", ".join(sorted(more.keys() - {QUIET})):
+            self._services.say_once(
+                "generate() was called with %s, which mesa-memory does not know. It is "
+                "sent to the provider as it is.",
+                unknown,
+            )
         if system_prompt is None:
             system_prompt = getattr(self.inner, "system_prompt", None)
         text = system_prompt if isinstance(system_prompt, str) else ""

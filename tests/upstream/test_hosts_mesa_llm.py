@@ -1,5 +1,6 @@
 """Mesa-LLM as it is on the package index, and as its next version will be."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,11 +20,30 @@ from tests.support.openai_server import OpenAIServer
 HERE = Path(__file__).parents[1]
 
 
+#: what warns of Mesa-LLM's former names is an error, what SQLAlchemy warns of is not
+STRICT = ("-W", "error::DeprecationWarning")
+STRICT += ("-W", "ignore::sqlalchemy.exc.SADeprecationWarning")
+
+
 @pytest.mark.timeout(900)
 def test_all_holds_with_the_coming_version_of_mesa_llm():
     file = HERE / "upstream" / "with_coming_mesa_llm.py"
     path = (HERE / "support" / "coming", environments.ROOT)
-    assert environments.run_pytest(sys.executable, file, path=path) == ""
+    assert environments.run_pytest(sys.executable, *STRICT, file, path=path) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_all_holds_with_a_checkout_of_mesa_llm_and_its_examples(tmp_path):
+    if "MESA_LLM_NEXT" not in os.environ:
+        pytest.skip("MESA_LLM_NEXT names no checkout of Mesa-LLM's main branch")
+    package = Path(os.environ["MESA_LLM_NEXT"], "mesa_llm").resolve()
+    (tmp_path / "mesa_llm").symlink_to(package)  # without the tests beside it
+    files = [
+        HERE / "upstream" / f"with_coming_{n}.py" for n in ("mesa_llm", "examples")
+    ]
+    path = (tmp_path, environments.ROOT)
+    assert environments.run_pytest(sys.executable, *STRICT, *files, path=path) == ""
 
 
 def agent_of(model, llm_model):

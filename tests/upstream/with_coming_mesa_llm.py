@@ -1,6 +1,6 @@
 """What holds with the coming version of Mesa-LLM; run by test_hosts_mesa_llm.
 
-It needs ``tests/support/coming`` before all else on the path.
+It needs ``tests/support/coming``, or a checkout of Mesa-LLM, before all else on the path.
 """
 
 import asyncio
@@ -10,8 +10,9 @@ import pickle
 from functools import partial
 
 import mesa
-import mesa_llm
+import mesa_llm.memory.memory
 import pytest
+from mesa_llm.actions import ActionChoice, action
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
@@ -21,9 +22,9 @@ from mesa_memory import (
     Budget,
     BudgetExceeded,
     EpisodicMemory,
+    LongTermMemory,
     Services,
     ShortTermMemory,
-    STLTMemory,
     add_memory_tools,
     arrange_prompts,
     configure,
@@ -39,8 +40,14 @@ from tests.support.openai_server import OpenAIServer
 CHOICE = {"name": "wave", "arguments": {"times": 2}, "rationale": "I know\nthem."}
 
 
-def wave(agent, times):
-    """Waves."""
+@action
+def wave(agent, times: int) -> str:
+    """Waves.
+
+    Args:
+        agent: who waves; filled in.
+        times: how often.
+    """
     return f"waved {times} times at {agent.unique_id}"
 
 
@@ -78,8 +85,11 @@ def count(turn, text="SECRET"):
 
 
 def test_this_is_the_coming_version():
-    assert mesa_llm.__version__ == "0.4.0.dev0"
     assert "act" in vars(LLMAgent)
+    agent, _ = person()
+    assert {"_tool_manager", "_action_manager"} <= vars(agent).keys()
+    with pytest.raises(DeprecationWarning, match="tool_manager"):
+        _ = agent.tool_manager
 
 
 def held_text(agent):
@@ -201,7 +211,7 @@ def test_an_agent_whose_class_chooses_is_shown_its_memory():
     arrange_prompts(agent)
     agent.act("Do something.")
     assert count(turns[0]) == 1
-    assert turns[0].prompt.endswith("Do something. Now.\nBe careful.")
+    assert "Do something. Now.\nBe careful." in turns[0].prompt
 
 
 def test_copies_of_an_agent_show_their_own_memory():
@@ -253,16 +263,25 @@ def test_a_model_of_ollama_is_asked_not_to_think():
 
 def test_what_the_model_object_has_besides_is_still_there():
     agent, _ = person()
-    assert arrange_prompts(agent).max_retries == 5
+    agent.llm.inner.temper = "mild"
+    assert arrange_prompts(agent).temper == "mild"
     with pytest.raises(AttributeError, match="no_such_thing"):
         _ = agent.llm.no_such_thing
 
 
-def test_a_generate_that_is_called_with_something_unknown_is_an_error():
-    agent, _ = person()
-    arrange_prompts(agent)
-    with pytest.raises(HostChanged, match=r"generate\(\) with patience.*pip install"):
-        agent.llm.generate(prompt="Go.", patience=3)
+def test_an_unknown_argument_of_generate_is_sent_with_one_warning(monkeypatch, caplog):
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    with OpenAIServer() as server:
+        base = {"api_base": server.base, "actions": [wave]}
+        agent = Person(mesa.Model(rng=1), CoTReasoning, "openai/x", **base)
+        agent.memory = ShortTermMemory(agent)
+        arrange_prompts(agent)
+        for text in ("Go.", "Stop."):
+            agent.llm.generate(prompt=text, patience=3, suppress_thinking=True)
+        bodies = [received.body for received in server.log]
+    assert [body["patience"] for body in bodies] == [3, 3]
+    assert caplog.text.count("generate() was called with patience") == 1
+    assert "suppress_thinking" not in caplog.text
 
 
 @pytest.mark.parametrize("name", ["choose_action", "achoose_action"])
@@ -282,11 +301,15 @@ def test_a_model_object_that_makes_no_messages_is_an_error(monkeypatch):
         agent.llm.generate("Go.")
 
 
-def test_memories_take_what_the_coming_base_class_takes():
+@pytest.mark.parametrize("memory", EVERY)
+def test_memories_take_what_those_of_mesa_llm_take(memory, caplog):
     known = inspect.signature(mesa_llm.memory.memory.Memory.__init__).parameters
-    assert "fallback_model" in known
-    agent, _ = person(STLTMemory)
-    assert agent.memory.display is False
+    agent, _ = person()
+    given = {name: getattr(agent.memory, name, None) for name in known}
+    given = {k: v for k, v in given.items() if k not in ("self", "agent", "llm_model")}
+    for _ in range(2):
+        memory(agent, **given, fallback_model="openai/other", max_retries=0)
+    assert caplog.text.count("configure(model, fallbacks=") == 1
 
 
 # -- the agent's own hand ---------------------------------------------------------------
@@ -330,8 +353,8 @@ def test_saving_is_an_action_and_searching_a_tool_in_all_ways_of_reasoning(
 ):
     people = keeper(memory, reasoning)
     for agent in people:
-        assert [f.__name__ for f in agent.tools] == ["search_memories"]
-        assert [f.__name__ for f in agent.actions] == ["save_memory"]
+        assert list(agent._tool_manager.tools) == ["search_memories"]
+        assert list(agent._action_manager.actions) == ["save_memory"]
         done = agent.act("Save what matters.")
         mine = f"The key of agent {agent.unique_id} is below the stone."
         assert done.result == f"Saved: {mine}"
@@ -361,8 +384,69 @@ def test_what_is_saved_by_an_action_in_an_event_loop_is_recorded_with_its_grade(
     assert "Saved: The key" in kinds["action"]["text"] + str(kinds["action"]["content"])
 
 
-def test_an_agent_without_tools_and_actions_cannot_be_offered_any():
-    first, _ = keeper(ShortTermMemory, CoTReasoning)
-    first.actions = None
-    with pytest.raises(HostChanged, match=r"no list of actions.*pip install"):
-        add_memory_tools(first)
+def test_an_agent_without_tools_cannot_be_offered_any():
+    class Bare:
+        memory = keeper(ShortTermMemory, CoTReasoning)[0].memory
+
+    with pytest.raises(HostChanged, match=r"no manager of tools.*pip install"):
+        add_memory_tools(Bare())
+
+
+# -- the order of what happened ---------------------------------------------------------
+
+
+def entries(memory):
+    """(content, order of events) of all that a memory shows, as Mesa-LLM's example."""
+    for name in ("short_term_memory", "memory_entries"):
+        for entry in getattr(memory, name, ()):
+            yield entry.content, entry._event_order
+    for name in ("buffer", "_current_step_entry"):
+        if (entry := getattr(memory, name, None)) is not None:
+            yield entry.content, entry._event_order
+    yield memory.step_content, memory._step_event_order
+
+
+def dialogue(memory):
+    """What was heard and done, oldest first."""
+    told = []
+    for content, order in entries(memory):
+        kinds = ("message", "action")
+        waiting = {k: content[k] for k in kinds if k in content}
+        waiting = {k: list(v) if type(v) is list else [v] for k, v in waiting.items()}
+        assert sorted(order) == sorted(k for k, v in waiting.items() for _ in v)
+        for kind in order:
+            event = waiting[kind].pop(0)
+            told.append(event.get("message") or event["action"]["arguments"]["times"])
+    return told
+
+
+@pytest.mark.parametrize("memory", EVERY)
+def test_what_was_heard_and_done_stands_in_its_order(memory):
+    agent, _ = person(memory)
+    agent.memory = memory(agent)
+    happened = []
+
+    def hear():
+        happened.append(f"message {len(happened)}")
+        content = {"message": happened[-1], "sender": 7}
+        agent.memory.add_to_memory("message", content)
+
+    def do():
+        happened.append(len(happened))
+        agent.execute_action(
+            ActionChoice(name="wave", arguments={"times": happened[-1]})
+        )
+
+    def seen():
+        found = dialogue(agent.memory)
+        latest = happened[-5:] if memory is LongTermMemory else happened
+        assert found == latest and dialogue(copy.deepcopy(agent.memory)) == latest
+
+    for _ in range(3):
+        agent.model.step()
+        hear(), hear()
+        agent.memory.process_step(pre_step=True)
+        do(), hear(), do()
+        seen()
+        agent.memory.process_step()
+        seen()

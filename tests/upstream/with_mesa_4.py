@@ -10,6 +10,7 @@ import mesa
 import pytest
 from mesa.experimental.scenarios import Scenario
 from mesa.time import Schedule
+from mesa_llm.actions import action
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
@@ -391,6 +392,7 @@ def test_the_dashboard_has_its_data(tmp_path):
 
 
 def test_an_agent_of_the_coming_mesa_llm_lives_on_mesa_4(tmp_path):
+    @action
     def wave(agent, times):
         return f"waved {times} times"
 

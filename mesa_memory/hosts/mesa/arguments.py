@@ -14,16 +14,18 @@ from mesa_memory.core.arguments import OBJECT, encode, lost
 def seed(model: Any) -> Any:
     """The seed of a model's random generators; None for a model without one.
 
-    In Mesa 4 a number given as ``rng``. For any other ``rng``, Mesa derives a seed from
-    the state of its generator.
+    In Mesa 4 a number given as ``rng``, or the one that makes the same generator. For
+    any other ``rng``, Mesa derives a seed from the state of its generator.
     """
     if hasattr(model, "_seed"):
         return model._seed
     scenario: Any = getattr(model, "scenario", None)
-    if not hasattr(scenario, "initial_rng_state"):
+    state = _scenario_state(scenario)
+    if state is None:
         return None
-    given = (noted(model) or {}).get("rng")
-    return given if _makes(given, scenario.initial_rng_state) else scenario._stdlib_seed
+    sequence = getattr(scenario, "seed_sequence", None)
+    given = sequence.entropy if sequence else (noted(model) or {}).get("rng")
+    return given if _makes(given, state) else scenario._stdlib_seed
 
 
 #: where a resumed model has the state with which its run began
@@ -39,7 +41,15 @@ def first_state(model: Any) -> Any:
         return model.__dict__[_FIRST_STATE]
     if hasattr(model, "_rng"):
         return model._rng
-    return getattr(getattr(model, "scenario", None), "initial_rng_state", None)
+    return _scenario_state(getattr(model, "scenario", None))
+
+
+def _scenario_state(scenario: Any) -> Any:
+    """The state in which a scenario's generator began; None before Mesa 4."""
+    sequence = getattr(scenario, "seed_sequence", None)  # after Mesa 4.0.0a0
+    if sequence is None:
+        return getattr(scenario, "initial_rng_state", None)
+    return type(scenario.rng.bit_generator)(sequence).state
 
 
 def begin_with(model: Any, state: Any) -> None:
@@ -78,10 +88,12 @@ def scenario_class() -> Any:
 
 def scenario_parts(scenario: Any) -> tuple[Any, dict[str, Any]]:
     """A scenario's number, and the arguments that make it again."""
-    if not hasattr(scenario, "initial_rng_state"):
+    state = _scenario_state(scenario)
+    if state is None:
         values = {k: v for k, v in vars(scenario).items() if k != "model"}
         return getattr(scenario, "_scenario_id", None), values
-    values = {"rng": generator(scenario.initial_rng_state), **vars(scenario)}
+    sequence = getattr(scenario, "seed_sequence", None)
+    values = {"rng": sequence or generator(state), **vars(scenario)}
     if scenario.replication_id is not None:
         values["replication_id"] = scenario.replication_id
     return scenario.scenario_id, values

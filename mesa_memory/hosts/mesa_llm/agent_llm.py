@@ -17,6 +17,8 @@ from mesa_memory.hosts.mesa_llm.agents import (
     ModuleLLM,
 )
 
+#: argument of ``generate`` in coming versions
+QUIET = "suppress_thinking"
 #: providers that take ``think``
 _THINKERS = ("ollama", "ollama_chat")
 
@@ -74,24 +76,16 @@ class LLMPlace:
         return list(make(prompt, system))
 
     def options(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The provider options for arguments that only some versions of ``generate`` have.
+        """The provider options for further arguments of ``generate``.
 
-        Raises:
-            HostChanged: if it is something unknown.
+        ``suppress_thinking`` of Mesa-LLM becomes what the provider calls it; all others
+        are the provider's own, such as ``temperature``.
         """
-        if not given:
-            return {}
-        unknown = sorted(given.keys() - {"suppress_thinking"})
-        if unknown:
-            raise changed(
-                "mesa-llm",
-                f"it calls generate() with {', '.join(unknown)}",
-                UPGRADE_ADVICE,
-            )
+        sent = dict(given)
         thinker = self.inner.llm_model.partition("/")[0] in _THINKERS
-        if given.get("suppress_thinking") and thinker:
-            return {"think": False, "drop_params": True}
-        return {}
+        if sent.pop(QUIET, False) and thinker:
+            sent |= {"think": False, "drop_params": True}
+        return sent
 
 
 class AgentLLMAttribute:

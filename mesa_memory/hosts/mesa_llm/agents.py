@@ -92,22 +92,23 @@ def give_tools(
         writes: actions, where agents have any; else tools, too.
 
     Raises:
-        HostChanged: if the agent has neither a manager of tools nor lists of them.
+        HostChanged: if the agent has no manager of tools.
     """
-    manager = getattr(agent, "tool_manager", None)
-    if manager is not None:
-        from mesa_llm.tools.tool_decorator import tool
+    tools = getattr(agent, "_tool_manager", None)
+    tools = getattr(agent, "tool_manager", None) if tools is None else tools
+    if tools is None:
+        raise changed("mesa-llm", "its agents have no manager of tools", UPGRADE_ADVICE)
+    from mesa_llm.tools.tool_decorator import tool
 
-        for function in (*reads, *writes):
-            tool(function, tool_manager=manager)
-        return
-    for name, functions in (("tools", reads), ("actions", writes)):
-        listed = getattr(agent, name, None)
-        if not isinstance(listed, list):
-            raise changed(
-                "mesa-llm", f"its agents have no list of {name}", UPGRADE_ADVICE
-            )
-        listed += [function for function in functions if function not in listed]
+    actions = getattr(agent, "_action_manager", None)
+    if actions is not None:
+        from mesa_llm.actions import action
+
+        for function in writes:
+            action(function, action_manager=actions)
+        writes = ()
+    for function in (*reads, *writes):
+        tool(function, tool_manager=tools)
 
 
 def _own_class(agent: Any) -> Any:

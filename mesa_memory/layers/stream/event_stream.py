@@ -333,7 +333,8 @@ class EventStream(Layer):
     def _entry(self, event: MemoryRecord) -> Entry:
         content = event.content
         shown = dict(content) if isinstance(content, dict) else content
-        entry = Entry(self.context.agent, event.step, [event], {event.kind: shown})
+        held, additive = {event.kind: shown}, self.context.additive_event_types
+        entry = Entry(self.context.agent, event.step, [event], held, additive)
         _show_grade(entry)
         return entry
 

@@ -54,10 +54,10 @@ class MemoryModule(MemoryReads):
         llm_model: ``"provider/model"``; None asks the agent's own model.
         display: print each step's entry to the console.
         api_base: address of the provider, for self-hosted models.
+        fallback_model, max_retries: without effect, see ``Connection.own_model``.
         additive_event_types: kinds that accumulate within a step; by default
             ``{"message", "action"}``.
-        layers: what the memory is made of, in the order in which it is shown; see
-            ``Layer``.
+        layers: what the memory is made of, in the order shown; see ``Layer``.
         event_chars: longest text of one event in a prompt.
         section_chars: longest text of one section of a prompt.
         history_capacity: messages kept for ``messages`` and the history.
@@ -93,6 +93,8 @@ class MemoryModule(MemoryReads):
         api_base: str | None = None,
         additive_event_types: Iterable[str] | None = None,
         *,
+        fallback_model: str | None = None,
+        max_retries: int | None = None,
         layers: Iterable[Layer] = (),
         event_chars: int = 1000,
         section_chars: int = 8000,
@@ -114,7 +116,7 @@ class MemoryModule(MemoryReads):
         for layer in self.layers:
             layer.join(context)
         self._watched = watched((self, *self.layers))
-        self._connection.own_model(llm_model, api_base)
+        self._connection.own_model(llm_model, api_base, fallback_model, max_retries)
 
     # -- copies -----------------------------------------------------------------------
 
@@ -268,8 +270,7 @@ class MemoryModule(MemoryReads):
     async def aprepare(self, kind: str, once: bool = False) -> None:
         """Gets ready for reads in an event loop; by default there is nothing to do.
 
-        ``kind`` is the kind of the new event; ``once`` does not wait for what
-        comes meanwhile.
+        ``kind`` is that of the new event; ``once`` does not wait for later ones.
         """
 
     def steps_awaited(self) -> bool:
@@ -353,8 +354,7 @@ class MemoryModule(MemoryReads):
 
     def _new_queue(self) -> CommitQueue:
         work = CommitQueue(self._settle, self._performer, self._lock)
-        self._connection.renew(work)
-        return work
+        return self._connection.renew(work)
 
     def _settle_all(self) -> None:
         if not self._work.idle and self._exclusive.thread != threading.get_ident():

@@ -16,18 +16,13 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int
 from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.context import (
-    LAID_OUT,
-    SHOWING,
-    UNNOTICED,
-    LayerContext,
-    Layout,
-)
+from mesa_memory.layers.context import LAID_OUT, SHOWING, UNNOTICED, Layout
 from mesa_memory.layers.declared_state import records_of
 from mesa_memory.layers.entry import Message
 from mesa_memory.layers.history import as_text
 from mesa_memory.layers.lines import Line, in_steps, pending
 from mesa_memory.memories.host.delegate import Delegate
+from mesa_memory.memories.host.dialogue import DialogueEntries
 from mesa_memory.memories.host.state import current_records, held_records
 from mesa_memory.memories.prompt.cache_layout import AppendOnlyText
 from mesa_memory.memories.prompt.sections import Section, compose
@@ -141,13 +136,15 @@ class MemoryOptions(TypedDict, total=False):
     llm_model: str | None
     display: bool
     api_base: str | None
+    fallback_model: str | None
+    max_retries: int | None
     additive_event_types: Iterable[str] | None
     event_chars: int
     section_chars: int
     history_capacity: int
 
 
-class MemoryReads(Memory):
+class MemoryReads(DialogueEntries, Memory):
     """The plain reads of a memory: of its layers and of pending events.
 
     Attributes:
@@ -164,7 +161,6 @@ class MemoryReads(Memory):
     layers: tuple[Layer, ...] = ()
     state: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
-    layer_context: LayerContext
     _exclusive: MemoryLock
     steady = True
     shown_instead: Callable[[Any, str, str], str] | None = None

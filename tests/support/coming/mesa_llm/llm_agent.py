@@ -2,15 +2,15 @@
 
 import inspect
 import json
+import warnings
 
 from mesa.agent import Agent
 
-from mesa_llm.actions import ActionChoice, ActResult, specs
+from mesa_llm.actions import UNSET, ActionChoice, ActionManager, ActResult
 from mesa_llm.memory.st_lt_memory import STLTMemory
 from mesa_llm.module_llm import ModuleLLM
 from mesa_llm.reasoning.reasoning import Observation, step_of
-
-_UNSET = object()
+from mesa_llm.tools.tool_manager import ToolManager
 
 
 class LLMAgent(Agent):
@@ -19,6 +19,7 @@ class LLMAgent(Agent):
         model,
         reasoning,
         llm_model="gemini/gemini-2.0-flash",
+        fallback_model=None,
         system_prompt=None,
         step_prompt=None,
         api_base=None,
@@ -28,9 +29,12 @@ class LLMAgent(Agent):
     ):
         super().__init__(model)
         self.step_prompt = step_prompt
-        self.llm = ModuleLLM(llm_model, api_base, system_prompt)
-        self.memory = STLTMemory(self)
-        self.tools, self.actions = list(tools or []), list(actions or [])
+        self.llm = ModuleLLM(
+            llm_model, api_base, system_prompt, fallback_model=fallback_model
+        )
+        self.memory = STLTMemory(self, llm_model, fallback_model)
+        self._tool_manager = ToolManager(tools)
+        self._action_manager = ActionManager(actions)
         self.internal_state = list(internal_state)
         self.reasoning = reasoning(self)
 
@@ -38,11 +42,11 @@ class LLMAgent(Agent):
     def system_prompt(self):
         return self.llm.system_prompt
 
-    def tool_schemas(self, tools):
-        """None means none, here and in a call; else those of the agent."""
-        named = self.tools if tools is None else tools
-        found = [{"type": "function", "function": spec} for spec in specs(named)]
-        return found or None
+    @property
+    def tool_manager(self):
+        message = "`agent.tool_manager` is deprecated"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return self._tool_manager
 
     def generate_obs(self):
         own = {"agent_unique_id": self.unique_id, "internal_state": self.internal_state}
@@ -53,11 +57,11 @@ class LLMAgent(Agent):
     # -- acting --
 
     def _choice(self, prompt, actions, system_prompt):
-        allowed = self.actions if actions is _UNSET else list(actions or [])
+        allowed = self._action_manager.get_actions_schema(self, actions)
         if not allowed:
             raise ValueError("no actions are available")
         texts = [prompt] if isinstance(prompt, str) else list(prompt)
-        first = f"Choose one of these actions, as JSON: {json.dumps(specs(allowed))}"
+        first = f"Choose one of these actions, as JSON: {json.dumps(allowed)}"
         return {
             "prompt": [first, *texts],
             "tool_schema": None,
@@ -67,42 +71,38 @@ class LLMAgent(Agent):
             "suppress_thinking": True,
         }
 
-    def choose_action(self, prompt, actions=_UNSET, system_prompt=None):
+    def choose_action(self, prompt, actions=UNSET, system_prompt=None):
         given = self._choice(prompt, actions, system_prompt)
         with self.llm._one_shot_completion():
             reply = self.llm.generate(**given)
         return ActionChoice(**json.loads(reply.choices[0].message.content))
 
-    async def achoose_action(self, prompt, actions=_UNSET, system_prompt=None):
+    async def achoose_action(self, prompt, actions=UNSET, system_prompt=None):
         given = self._choice(prompt, actions, system_prompt)
         with self.llm._one_shot_completion():
             reply = await self.llm.agenerate(**given)
         return ActionChoice(**json.loads(reply.choices[0].message.content))
 
-    def _do(self, choice):
-        action = next(a for a in self.actions if a.__name__ == choice.name)
-        return action(self, **choice.arguments)
-
-    def execute_action(self, choice, actions=_UNSET):
-        result = self._do(choice)
-        content = {"action": choice.model_dump(), "result": result}
+    def execute_action(self, action_choice, actions=UNSET):
+        result = self._action_manager.execute(self, action_choice, actions)
+        content = {"action": action_choice.model_dump(), "result": result}
         self.memory.add_to_memory(type="action", content=content)
         return result
 
-    async def aexecute_action(self, choice, actions=_UNSET):
-        result = self._do(choice)
+    async def aexecute_action(self, action_choice, actions=UNSET):
+        result = self._action_manager.execute(self, action_choice, actions)
         result = await result if inspect.isawaitable(result) else result
-        content = {"action": choice.model_dump(), "result": result}
+        content = {"action": action_choice.model_dump(), "result": result}
         await self.memory.aadd_to_memory(type="action", content=content)
         return result
 
-    def act(self, prompt, actions=_UNSET, system_prompt=None):
+    def act(self, prompt, actions=UNSET, system_prompt=None):
         choice = self.choose_action(
             prompt, actions=actions, system_prompt=system_prompt
         )
         return ActResult(choice, self.execute_action(choice, actions=actions))
 
-    async def aact(self, prompt, actions=_UNSET, system_prompt=None):
+    async def aact(self, prompt, actions=UNSET, system_prompt=None):
         choice = await self.achoose_action(
             prompt, actions=actions, system_prompt=system_prompt
         )
@@ -110,13 +110,9 @@ class LLMAgent(Agent):
 
     def apply_plan(self, plan):
         """Carries out the calls of tools that a plan has."""
-        named = {f.__name__: f for f in (plan.tools or self.tools)}
-        answers = []
-        for call in plan.llm_plan.tool_calls or ():
-            arguments = json.loads(call.function.arguments)
-            answer = named[call.function.name](self, **arguments)
-            answers.append({"name": call.function.name, "response": answer})
-        self.memory.add_to_memory(type="action", content={"tool_calls": answers})
+        answers = self._tool_manager.call_tools(self, plan.llm_plan)
+        told = [{"name": a["name"], "response": a["response"]} for a in answers]
+        self.memory.add_to_memory(type="action", content={"tool_calls": told})
         return answers
 
     # -- stepping --

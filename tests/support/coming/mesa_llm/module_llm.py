@@ -36,7 +36,7 @@ class ModuleLLM:
         return [{"role": "system", "content": system or ""}, *users]
 
     def _arguments(self, prompt, tools, choice, form, system, quiet):
-        given = {"tools": tools, "tool_choice": choice if tools else None}
+        given = {"tools": tools or None, "tool_choice": choice if tools else None}
         given |= {"response_format": form, "api_base": self.api_base}
         if quiet and self.llm_model.startswith("ollama"):
             given |= {"think": False, "drop_params": True}

@@ -4,6 +4,10 @@ from mesa_llm.memory.memory import Memory
 
 
 class STLTMemory(Memory):
+    def __init__(self, agent, llm_model=None, fallback_model=None, max_retries=5):
+        super().__init__(agent, llm_model)
+        self.fallback_model, self.max_retries = fallback_model, max_retries
+
     def get_prompt_ready(self):
         return f"Events: {self.step_content}"
 

@@ -36,7 +36,8 @@ class Reasoning:
         agent = self.agent
         obs = obs or agent.generate_obs()
         given = self.request(prompt or agent.step_prompt, obs)
-        schema = agent.tool_schemas(tools)
+        manager = vars(agent).get("_tool_manager") or agent.tool_manager
+        schema = manager.get_tools_schema(tools)
         reply = agent.llm.generate(tool_schema=schema, tool_choice="none", **given)
         text = reply.choices[0].message.content
         agent.memory.add_to_memory(type="plan", content={"content": text})
