@@ -36,7 +36,7 @@ TEMPLATES = {
         "{% if m.role == 'system' %}{% set ns.system = m.content + '\n\n' %}{% else %}"
         "<start_of_turn>{{ 'model' if m.role == 'assistant' else 'user' }}\n"
         "{{ ns.system }}{{ m.content | trim }}<end_of_turn>\n{% set ns.system = '' %}"
-        "{% endif %}{% endfor %}<start_of_turn>model\n"
+        "{% endif %}{% endfor %}<start_of_turn>model{{ '\n' }}"
     )
 }
 #: tokens that a prompt and its reply may have together
