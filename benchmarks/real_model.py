@@ -1,10 +1,10 @@
 """What memories get out of a real, very small language model.
 
-    python -m benchmarks.real_model [--agents 4] [--steps 10] [--json]
+    python -m benchmarks.real_model [--model gemma-3-270m] [--agents 4] [--steps 10]
     python -m benchmarks.real_model --api-base http://localhost:11434/v1 --model llama3.1:8b
 
-By default SmolLM2-135M-Instruct behind llama.cpp's server (dependency group ``local``);
-with an address any other server that speaks the OpenAI protocol. Each memory lives in a
+By default SmolLM2-135M-Instruct behind llama.cpp's server (dependency group ``local``,
+which also has Gemma 3 270M); with an address any other server that speaks the OpenAI protocol. Each memory lives in a
 town of its own. What is asked about is an event for grades, else one thought:
 
 * at once: the first reply could be used;
@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from benchmarks.small_model import NAME, MissingModel, SmallModel
+from benchmarks.small_model import MODELS, NAME, MissingModel, SmallModel
 from mesa_memory import (
     BadReply,
     ConversationMemory,
@@ -226,13 +226,17 @@ def main() -> None:
     parser.add_argument("--memory", choices=MEMORIES, action="append")
     parser.add_argument("--python", default=sys.executable, help="has the group local")
     parser.add_argument("--api-base", help="a server that runs already")
-    parser.add_argument("--model", default=NAME, help="its model's name")
+    parser.add_argument("--model", default=NAME, help="the model's name")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--verbose", action="store_true", help="also all warnings")
     given = parser.parse_args()
     if not given.verbose:
         logging.getLogger("mesa_memory").setLevel(logging.ERROR)
-    server: Any = nullcontext() if given.api_base else SmallModel(given.python)
+    if not given.api_base and given.model not in MODELS:
+        parser.error(f"--model {given.model} needs --api-base; without: {[*MODELS]}")
+    server: Any = nullcontext()
+    if not given.api_base:
+        server = SmallModel(given.python, given.model)
     rows = []
     try:
         with server as running:

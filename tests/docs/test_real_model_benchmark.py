@@ -4,10 +4,11 @@ import json
 import logging
 import sys
 
+import jinja2
 import pytest
 
 from benchmarks import real_model
-from benchmarks.small_model import MissingModel, SmallModel
+from benchmarks.small_model import GEMMA, TEMPLATES, MissingModel, SmallModel
 from tests.support.openai_server import Behaviour, OpenAIServer, default_answer
 
 QUICK = {"backoff": 0.01}
@@ -111,3 +112,27 @@ def test_without_the_packages_it_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["real_model", "--python", str(bare)])
     with pytest.raises(SystemExit, match="--api-base"):
         real_model.main()
+
+
+def test_a_model_without_an_address_is_one_of_the_group(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["real_model", "--model", "llama3.1:8b"])
+    with pytest.raises(SystemExit):
+        real_model.main()
+    assert "--model llama3.1:8b needs --api-base" in capsys.readouterr().err
+
+
+def test_a_model_that_has_no_template_gets_the_system_text_with_the_first_question():
+    # Of llama.cpp's server, the last message is the reply to come.
+    said = "system Be brief.|user Ann?|assistant A fisher.|user Bob?|assistant "
+    messages = [
+        dict(zip(("role", "content"), m.split(" ", 1))) for m in said.split("|")
+    ]
+    template = jinja2.Environment(trim_blocks=True, lstrip_blocks=True)
+    text = template.from_string(TEMPLATES[GEMMA]).render(
+        messages=messages, bos_token="<bos>"
+    )
+    assert text == (
+        "<bos><start_of_turn>user\nBe brief.\n\nAnn?<end_of_turn>\n"
+        "<start_of_turn>model\nA fisher.<end_of_turn>\n"
+        "<start_of_turn>user\nBob?<end_of_turn>\n<start_of_turn>model\n"
+    )
