@@ -18,6 +18,7 @@ import numpy as np
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.text.vocabulary import words
 from mesa_memory.retrieval import scoring as retrieval
+from mesa_memory.retrieval.dialogue import DialogueContext
 from mesa_memory.retrieval.scoring import RecallQuery, Scoring, term_part
 from mesa_memory.retrieval.table import RecordTable, Slots
 from mesa_memory.retrieval.temporal import TimeConstraint
@@ -319,12 +320,13 @@ class RecordIndex(RecordTable):
         weights, talks = scoring.session_weights, self.dialogue(slots)
         if scoring.relevance:
             if scoring.speaker_boost:
-                fits += scoring.speaker_boost * self.named(slots, cues.said)
+                fits += scoring.speaker_boost * self.named(slots, talks, cues.said)
             if any(scoring.context_weights):
                 fits[talks.where] += talks.neighbours(own, scoring.context_weights)
             if any(weights) and len(talks.starts):
                 said = cues.said if scoring.lexical_share else ()
-                lift = talks.lift(own, self._session_words(slots, said), weights)
+                text = self._session_words(slots, talks, said)
+                lift = talks.lift(own, text, weights)
                 # So that it stays on the scale of other records.
                 scale = 1 + sum(weights)
                 session[talks.where] = lift / scale
@@ -334,9 +336,10 @@ class RecordIndex(RecordTable):
             fits = retrieval.min_max(fits, scoring.constant_value)
         return fits, session
 
-    def _session_words(self, slots: Slots, said: Sequence[str]) -> np.ndarray:
+    def _session_words(
+        self, slots: Slots, talks: DialogueContext, said: Sequence[str]
+    ) -> np.ndarray:
         """BM25 of each session of the candidates, read as one document."""
-        talks = self.dialogue(slots)
         group, count = talks.session, len(talks.starts)
         if not isinstance(slots, slice):
             group = np.full(len(self.records), count)

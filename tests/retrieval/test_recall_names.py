@@ -242,7 +242,7 @@ def test_no_preset_but_the_default_reads_a_question_for_time(name):
 # -- the lexical index ------------------------------------------------------------
 
 
-def test_a_name_is_looked_for_word_by_word_and_only_newer_texts_the_next_time():
+def test_a_name_is_looked_for_word_by_word_in_later_texts_too():
     index = LexicalIndex()
     texts = ["Agent 4 sings", "Step 4: Agent 5 sings", "4 agents", "an agent, 4 dogs"]
     for text in texts:
