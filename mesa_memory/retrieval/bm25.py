@@ -200,6 +200,24 @@ class LexicalIndex:
         rarity = _rarity(count, np.count_nonzero(held, axis=1))
         return rarity @ (held / (held + self._damped_groups(group, count)))
 
+    def shares(self, said: Sequence[str], numbers: Sequence[int]) -> np.ndarray:
+        """The share of a query's terms in each of some documents, 0 to 1.
+
+        Terms are weighted by their rarity.
+
+        Args:
+            said: the words of the query; without terms, every share is 0.
+        """
+        weights: dict[str, float] = {}
+        for term in self.vocabulary.terms(said):
+            having = len(self._postings[term][0]) if term in self._postings else 0
+            having -= self._gone.get(term, 0)
+            odds = (self._living - having + 0.5) / (having + 0.5)
+            weights[term] = math.log1p(odds)
+        whole = math.fsum(weights.values()) or 1.0
+        held = [weights.keys() & (self._documents[number] or ()) for number in numbers]
+        return np.array([math.fsum(weights[t] for t in h) / whole for h in held])
+
     def holding(self, name: Sequence[str]) -> array:
         """Numbers of the documents in which a name stands, ascending.
 

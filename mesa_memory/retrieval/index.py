@@ -18,19 +18,12 @@ import numpy as np
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.text.vocabulary import words
 from mesa_memory.retrieval import scoring as retrieval
-from mesa_memory.retrieval.dialogue import DialogueContext
+from mesa_memory.retrieval.match import JUDGED_RECORDS, best_match
 from mesa_memory.retrieval.scoring import RecallQuery, Scoring, term_part
 from mesa_memory.retrieval.table import RecordTable, Slots
 from mesa_memory.retrieval.temporal import TimeConstraint
 
 DEFAULT_SCORING = Scoring()
-#: the parts of every score, and what relevance is made of
-SCORE_PARTS = (
-    "relevance", "importance", "recency", "time_match", "superseded", "question",
-    "dense", "lexical", "session",
-)  # fmt: skip
-#: how many of them are weighted; the others are what relevance is made of
-WEIGHTED_PARTS = 6
 #: so many of the best are compared with newer ones
 SUPERSEDED_AMONG = 30
 
@@ -55,6 +48,20 @@ class ScoredRecord(NamedTuple):
     score: float
     rank: int
     parts: dict[str, float]
+
+
+class SearchResult(NamedTuple):
+    """The result of a search.
+
+    Attributes:
+        records: best first.
+        match: how well the best fits the query by itself, see ``match``; below 0, none of
+            them does. 0 without a query, and for a scoring that counts no words, as
+            those of published formulas.
+    """
+
+    records: list[ScoredRecord]
+    match: float = 0.0
 
 
 def checked_k(k: Any) -> int | None:
@@ -102,20 +109,6 @@ def cosines(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return found
 
 
-def mixture(dense: np.ndarray, lexical: np.ndarray, share: float) -> np.ndarray:
-    """Relevance of each candidate by itself, a new array.
-
-    Args:
-        dense, lexical: cosine and BM25 of each.
-        share: that of BM25; with 0, relevance is the cosine as it is.
-    """
-    if not share:
-        return dense.copy()
-    mixed = retrieval.min_max(dense, top=1 - share)
-    mixed += retrieval.min_max(lexical.astype(dense.dtype, copy=False), top=share)
-    return mixed
-
-
 class RecordIndex(RecordTable):
     """The live records of one agent, ranked for a query."""
 
@@ -134,7 +127,11 @@ class RecordIndex(RecordTable):
         read = TimeConstraint.of if scoring.time_match else TimeConstraint.none
         return read(query, self.vocabulary)
 
-    def recall(
+    def recall(self, *asked: Any, **filters: Any) -> list[ScoredRecord]:
+        """The records of ``search``."""
+        return self.search(*asked, **filters).records
+
+    def search(
         self,
         query: str | None = None,
         k: int | None = None,
@@ -149,7 +146,7 @@ class RecordIndex(RecordTable):
         subject: Any = None,
         without: Collection[MemoryRecord] = (),
         dumps: bool = True,
-    ) -> list[ScoredRecord]:
+    ) -> SearchResult:
         """The best records, best first; ties by step, then by order of arrival.
 
         Args:
@@ -180,23 +177,34 @@ class RecordIndex(RecordTable):
         if now is None:
             now = float(steps.max()) if len(steps) else 0.0
         if k == 0 or not len(steps):
-            return []
+            return SearchResult([])
         cues = self._read(query or "", scoring)
+        codes = self.speaking(cues.said) if scoring.speaker_boost else []
+        named = self.named(slots, codes)
         added = self._added(slots, scoring, RecallQuery(query, now))
         best, total, parts = self._ranked(
-            slots, steps, cues, asked, scoring, now, k, list(added.values())
+            slots, steps, cues, asked, named, scoring, now, k, added
         )
         chosen = best if isinstance(slots, slice) else slots[best]
         self._access(chosen, now, scoring)
-        columns = [
-            part[best].tolist()
-            for part in (
-                *parts[:WEIGHTED_PARTS],
-                *added.values(),
-                *parts[WEIGHTED_PARTS:],
-            )
-        ]
-        return self._found(chosen, total[best].tolist(), columns, [*added])
+        found = self._found(chosen, total[best], {n: p[best] for n, p in parts.items()})
+        if not (query and scoring.relevance and scoring.lexical_share):
+            return SearchResult(found)
+        judged = best[:JUDGED_RECORDS]
+        if codes:
+            judged = judged[named[judged] > 0]
+        said = words(self.speakers.without(cues.body, codes))
+        return SearchResult(found, self._match(slots, judged, said, parts["dense"]))
+
+    def _match(
+        self, slots: Slots, judged: np.ndarray, said: Sequence[str], dense: np.ndarray
+    ) -> float:
+        """How well the best of these candidates fits what is ``said``."""
+        numbers = judged if isinstance(slots, slice) else slots[judged]
+        shares = self.lexical.shares(said, numbers.tolist())
+        talks = self.dialogue(slots)
+        talking = talks.session[judged] < len(talks.starts)
+        return best_match(dense, judged, shares, talking)
 
     def _ranked(
         self,
@@ -204,20 +212,21 @@ class RecordIndex(RecordTable):
         steps: np.ndarray,
         cues: TimeConstraint,
         asked: np.ndarray | None,
+        named: np.ndarray,
         scoring: Scoring,
         now: float,
         k: int | None,
-        added: Sequence[np.ndarray],
-    ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
-        """Positions of the best, all scores, and ``SCORE_PARTS``."""
+        added: dict[str, np.ndarray],
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Positions of the best, all scores, and their parts."""
         importance, recency, prior = self._prior(slots, scoring, cues, now)
-        for term, part in zip(scoring.terms, added, strict=True):
-            prior = prior + term.weight * part
+        for term in scoring.terms:
+            prior = prior + term.weight * added[term.name]
         if not self.dim or not scoring.relevance:
             asked = None
         dense = self._dense_part(slots, asked)
         lexical = self._lexical_part(slots, cues.said, scoring)
-        fits, session = self._fits(slots, cues, dense, lexical, scoring)
+        fits, session = self._fits(slots, cues, dense, lexical, named, scoring)
         question = np.zeros(len(fits))
         if scoring.relevance and cues.said:
             question -= self.columns["question"][slots]
@@ -232,8 +241,12 @@ class RecordIndex(RecordTable):
                 older[top] = self._superseded(slots, top, clock)
                 total += scoring.superseded * older
         best = retrieval.top_k(total, k, steps)
-        parts = (fits, importance, recency, near, older, question)
-        return best, total, (*parts, dense, lexical, session)
+        weighted = {
+            "relevance": fits, "importance": importance, "recency": recency,
+            "time_match": near, "superseded": older, "question": question,
+        }  # fmt: skip
+        made_of = {"dense": dense, "lexical": lexical, "session": session}
+        return best, total, weighted | added | made_of
 
     def _superseded(self, slots: Slots, top: np.ndarray, clock: float) -> np.ndarray:
         where = top if isinstance(slots, slice) else slots[top]
@@ -258,22 +271,15 @@ class RecordIndex(RecordTable):
         return parts
 
     def _found(
-        self,
-        slots: np.ndarray,
-        scores: list[float],
-        columns: list[list[float]],
-        added: Sequence[str],
+        self, slots: np.ndarray, scores: np.ndarray, parts: dict[str, np.ndarray]
     ) -> list[ScoredRecord]:
-        """The best records with the parts of their scores, as ``columns`` have them.
-
-        Args:
-            added: the names of the scoring's own terms, which follow the weighted parts.
-        """
+        """The best records with the parts of their scores."""
         records = [self.records[slot] for slot in slots.tolist()]
+        rows = zip(*(part.tolist() for part in parts.values()))
+        explained = [dict(zip(parts, row)) for row in rows]
         ranks = range(1, len(records) + 1)
-        names = (*SCORE_PARTS[:WEIGHTED_PARTS], *added, *SCORE_PARTS[WEIGHTED_PARTS:])
-        explained = [dict(zip(names, row)) for row in zip(*columns)]
-        return list(map(ScoredRecord._make, zip(records, scores, ranks, explained)))
+        several = zip(records, scores.tolist(), ranks, explained)
+        return list(map(ScoredRecord._make, several))
 
     def _prior(
         self, slots: Slots, scoring: Scoring, cues: TimeConstraint, now: float
@@ -312,21 +318,20 @@ class RecordIndex(RecordTable):
         cues: TimeConstraint,
         dense: np.ndarray,
         lexical: np.ndarray,
+        named: np.ndarray,
         scoring: Scoring,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Relevance of each candidate, and the part of it that its session adds."""
-        own = mixture(dense, lexical, scoring.lexical_share)
+        own = retrieval.mixture(dense, lexical, scoring.lexical_share)
         fits, session = own.copy(), np.zeros(len(own))
         weights, talks = scoring.session_weights, self.dialogue(slots)
         if scoring.relevance:
-            if scoring.speaker_boost:
-                fits += scoring.speaker_boost * self.named(slots, talks, cues.said)
+            fits += scoring.speaker_boost * named
             if any(scoring.context_weights):
                 fits[talks.where] += talks.neighbours(own, scoring.context_weights)
             if any(weights) and len(talks.starts):
                 said = cues.said if scoring.lexical_share else ()
-                text = self._session_words(slots, talks, said)
-                lift = talks.lift(own, text, weights)
+                lift = talks.lift(own, self._session_words(slots, said), weights)
                 # So that it stays on the scale of other records.
                 scale = 1 + sum(weights)
                 session[talks.where] = lift / scale
@@ -336,10 +341,9 @@ class RecordIndex(RecordTable):
             fits = retrieval.min_max(fits, scoring.constant_value)
         return fits, session
 
-    def _session_words(
-        self, slots: Slots, talks: DialogueContext, said: Sequence[str]
-    ) -> np.ndarray:
+    def _session_words(self, slots: Slots, said: Sequence[str]) -> np.ndarray:
         """BM25 of each session of the candidates, read as one document."""
+        talks = self.dialogue(slots)
         group, count = talks.session, len(talks.starts)
         if not isinstance(slots, slice):
             group = np.full(len(self.records), count)

@@ -68,7 +68,7 @@ class RecordTable:
     def _changed(self) -> None:
         """Forgets what follows from the records: some came or went, or were embedded."""
         self._of_others: np.ndarray | None = None
-        self._dialogue: DialogueContext | None = None  # of all records
+        self._dialogue: tuple[Slots, DialogueContext] | None = None  # the last
 
     def __len__(self) -> int:
         """The number of live records."""
@@ -241,13 +241,13 @@ class RecordTable:
         return np.flatnonzero(wanted)
 
     def dialogue(self, slots: Slots) -> DialogueContext:
-        """The runs of candidates that are parts of one conversation."""
-        if isinstance(slots, slice) and self._dialogue is not None:
-            return self._dialogue
+        """The talks among candidates; kept until others are asked for."""
+        whole, kept = isinstance(slots, slice), self._dialogue
+        if kept and (kept[0] is slots or (whole and isinstance(kept[0], slice))):
+            return kept[1]
         places, who = self.columns["place"][slots], self.columns["who"][slots]
         found = DialogueContext.of(places, who, self.likeness().coherent)
-        if isinstance(slots, slice):
-            self._dialogue = found
+        self._dialogue = slots, found
         return found
 
     def likeness(self) -> Likeness:
@@ -272,22 +272,18 @@ class RecordTable:
         named = self.speakers.named_in(said)
         return [code for code in named if (alive & (who == code)).any()]
 
-    def named(
-        self, slots: Slots, talks: DialogueContext, said: Sequence[str]
-    ) -> np.ndarray:
-        """For each candidate, how many of the named speakers it is by or about.
+    def named(self, slots: Slots, codes: Sequence[int]) -> np.ndarray:
+        """For each candidate, how many of some speakers it is by or about.
 
         In a crowd, a record by one of them that names others alone counts half.
 
         Args:
-            talks: the talks among the candidates.
-            said: the words of the query.
+            codes: numbers of the speakers.
         """
         found = np.zeros(len(self.records))[slots]
-        codes = self.speaking(said)
         if not codes:
             return found
-        who = self.columns["who"][slots]
+        talks, who = self.dialogue(slots), self.columns["who"][slots]
         mentions = {code: self._mentions(code)[slots] for code in codes}
         for code in codes:
             speaks = who == code
