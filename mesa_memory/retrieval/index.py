@@ -193,18 +193,23 @@ class RecordIndex(RecordTable):
         judged = best[:JUDGED_RECORDS]
         if codes:
             judged = judged[named[judged] > 0]
-        said = words(self.speakers.without(cues.body, codes))
+        lines = query.splitlines() if cues.body == query else [cues.body]
+        said = [words(self.speakers.without(line, codes)) for line in lines]
         return SearchResult(found, self._match(slots, judged, said, parts["dense"]))
 
     def _match(
-        self, slots: Slots, judged: np.ndarray, said: Sequence[str], dense: np.ndarray
+        self,
+        slots: Slots,
+        judged: np.ndarray,
+        said: Sequence[Sequence[str]],
+        dense: np.ndarray,
     ) -> float:
-        """How well the best of these candidates fits what is ``said``."""
+        """How well the best of these candidates fits what is ``said``, line by line."""
         numbers = judged if isinstance(slots, slice) else slots[judged]
-        shares = self.lexical.shares(said, numbers.tolist())
+        shares = [self.lexical.shares(line, numbers.tolist()) for line in said]
         talks = self.dialogue(slots)
         talking = talks.session[judged] < len(talks.starts)
-        return best_match(dense, judged, shares, talking)
+        return best_match(dense, judged, np.max(shares, axis=0), talking)
 
     def _ranked(
         self,
