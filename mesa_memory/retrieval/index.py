@@ -236,7 +236,7 @@ class RecordIndex(RecordTable):
         if scoring.relevance and cues.said:
             question -= self.columns["question"][slots]
         total = prior + scoring.relevance * fits + scoring.question_penalty * question
-        clock = self._clock(slots, steps, cues, total, now)
+        clock = self._clock(slots, steps, cues, total + named, now)
         near, older = np.zeros(len(total)), np.zeros(len(total))
         if clock is not None:
             near = retrieval.asked_part(steps, clock, scoring.decay)
@@ -368,7 +368,8 @@ class RecordIndex(RecordTable):
             return min(cues.step, now)
         if not cues.before:
             return now if cues.present else None
-        # What ended that time: it has the words for it, and fits the rest best.
+        # What ended that time has the words for it, is by or about those named, and
+        # fits the rest best.
         ended = self.lexical.scores(cues.before)[slots].astype(float)
         if not ended.any():
             return None

@@ -128,14 +128,14 @@ def test_names_and_time_are_left_out_of_what_is_embedded_unless_switched_off():
 # -- dialogues and crowds ---------------------------------------------------------
 
 
-def test_a_talk_is_of_two_or_of_nobody_unless_the_memory_is_coherent():
+def test_a_talk_is_of_two_unless_the_memory_is_coherent():
     places = np.array([1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 5])
     who = np.array([5, 0, 7, 1, 3, 2, 0, 0, 6, 4, 4], dtype="i4")
     company = DialogueContext.of(places, who)
-    assert company.talk.tolist() == [True, False, True, False, False]
-    assert company.where.tolist() == [0, 1, 2, 6, 7]
-    assert company.joined.tolist() == [1, 1, 0, 1]
-    assert company.session.tolist() == [0, 0, 0, 2, 2, 2, 1, 1, 2, 2, 2]
+    assert company.talk.tolist() == [True, False, False, False, False]
+    assert company.where.tolist() == [0, 1, 2]
+    assert company.joined.tolist() == [1, 1]
+    assert company.session.tolist() == [0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]
     company = DialogueContext.of(places, who, coherent=True)
     assert company.talk.tolist() == [True, True, True, False, True]
 

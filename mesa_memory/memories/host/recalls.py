@@ -34,8 +34,6 @@ SCORE_COLUMNS = ("relevance", "dense", "lexical", "importance", "recency", "time
 RARE_COLUMNS = ("session", "superseded", "question")
 #: records given if a search by words does not say
 FOUND_RECORDS = 30
-#: a search by words ranks each record alone: an event and what was made of it are no talk
-ALONE = Scoring(session_weights=(0.0, 0.0))
 
 
 class RecallService:
@@ -292,7 +290,7 @@ def by_words(
     index = RecordIndex(vocabulary(context.wording.language))
     for record in memory.current_records():
         index.add(record, text_of(record, context))
-    chosen = scoring or (ALONE if query else Scoring.without_query())
+    chosen = scoring or (Scoring() if query else Scoring.without_query())
     limit = FOUND_RECORDS if k is None else k
     if filters.get("subject") is not None:
         filters["subject"] = context.names.unique_id(filters["subject"])
