@@ -140,6 +140,8 @@ class ConversationMemory(RecallMixin, MemoryModule):
         earlier = self.section(lines, "conversations")
         if not earlier:
             return shown
+        if found.weak:
+            earlier = f"{self.layer_context.told('weak match')}\n{earlier}"
         parts = self.under("relevant", earlier), self.under("latest", shown)
         return "\n\n".join(parts).rstrip()
 

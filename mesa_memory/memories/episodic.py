@@ -203,8 +203,9 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         context = self.layer_context
         blocks = in_steps(of_entries(recalled, context), context.wording)
         left_out = len(found.records) - len(chosen)
-        note = context.told("left out memories", count=left_out) + "\n"
-        return note * bool(left_out) + self.section(blocks, "steps")
+        notes = [context.told("weak match")] * found.weak
+        notes += [context.told("left out memories", count=left_out)] * bool(left_out)
+        return "\n".join([*notes, self.section(blocks, "steps")])
 
     def get_prompt_ready(self) -> str:
         """The recalled events, and recent steps."""

@@ -279,6 +279,9 @@ class LayeredMemory(RecallMixin, MemoryModule):
             return section
         if recalled is not None:
             found[layer.name] = recalled
+            if recalled.weak:
+                weak = self.layer_context.told("weak match")
+                section.problem = "\n".join(filter(None, (section.problem, weak)))
         return replace(section, lines=list(lines))
 
     def _recent(self, others: float) -> Section:

@@ -40,7 +40,9 @@ def search_memories(agent: Any, query: str, k: int = 5) -> str:
     _check_text("query", query)
     count = min(checked_int("k", k), MAX_FOUND_MEMORIES)
     context = memory.layer_context
-    lines = [_line(record, context) for record in _found(memory, query, count)]
+    records, weak = _found(memory, query, count)
+    lines = [context.told("weak match")] * weak
+    lines += [_line(record, context) for record in records]
     return "\n".join(lines) or context.told("found nothing")
 
 
@@ -82,24 +84,22 @@ def _check_text(name: str, text: Any) -> None:
         raise ValueError(f"{name} must be a text that is not empty, got {text!r:.80}")
 
 
-def _found(memory: Any, query: str, count: int) -> list[MemoryRecord]:
-    """The records that a query finds, best first.
+def _found(memory: Any, query: str, count: int) -> tuple[list[MemoryRecord], bool]:
+    """The records that a query finds, best first, and whether none of them fits.
 
     A memory that recalls what it has made, such as facts, has other records besides, such
     as what was saved just now: those are found by their words, one of each by turns.
     """
-    recall = getattr(memory, "recall", None)
-    if recall is None:
-        return [each.record for each in by_words(memory, query, count).records]
-    recalled = [each.record for each in recall(query, count)]
-    if any(isinstance(layer, EventStream) for layer in memory.layers):
-        return recalled  # of all events
-    worded = [
-        each.record for each in by_words(memory, query, count).records if each.score > 0
-    ]
+    search = getattr(memory, "search", None)
+    found = search(query, count) if search else by_words(memory, query, count)
+    recalled = [each.record for each in found.records]
+    if not search or any(isinstance(layer, EventStream) for layer in memory.layers):
+        return recalled, found.weak  # of all events
+    by_word = by_words(memory, query, count)
+    worded = [each.record for each in by_word.records if each.score > 0]
     turns = zip_longest(recalled, worded)
     both = {r.id: r for turn in turns for r in turn if r is not None}
-    return list(both.values())[:count]
+    return list(both.values())[:count], found.weak and by_word.weak
 
 
 def _scaled(grade: float, memory: Any) -> float:

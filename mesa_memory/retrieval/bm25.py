@@ -8,7 +8,6 @@ lower-cased and stemmed (Snowball), function words are left out; see ``Vocabular
 
 import math
 from array import array
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -34,11 +33,9 @@ def _phrase(name: Sequence[str], known: Vocabulary) -> tuple[str, ...]:
 
 
 def _stands(phrase: tuple[str, ...], document: tuple[str, ...] | None) -> bool:
-    """True if the terms follow each other in a document."""
-    if document is None:
-        return False
-    if len(phrase) == 1:
-        return True
+    """True if the terms follow each other in a document that has the rarest of them."""
+    if document is None or len(phrase) == 1:
+        return document is not None
     last = len(document) - len(phrase)
     starts = (at for at in range(last + 1) if document[at] == phrase[0])
     return any(document[at : at + len(phrase)] == phrase for at in starts)
@@ -82,8 +79,8 @@ class LexicalIndex:
         self._postings: dict[str, tuple[array, array]] = {}
         self._gone: Counter[str] = Counter()  # removed documents with a term
         self._documents: list[tuple[str, ...] | None] = []  # the terms of each
-        # For each phrase asked for, the documents that have it, and up to which one.
-        self._phrases: dict[tuple[str, ...], tuple[int, array]] = {}
+        # For each phrase asked for, by its first term, the documents that have it.
+        self._phrases: dict[str, dict[tuple[str, ...], array]] = {}
         self._lengths = array("f")
         self._alive = array("b")
         self._total = 0.0
@@ -110,7 +107,12 @@ class LexicalIndex:
                 posting = postings[term] = (array("q"), array("f"))
             posting[0].append(number)
             posting[1].append(count)
-        self._documents.append(tuple(found))
+        document = tuple(found)
+        for term in counted.keys() & self._phrases.keys():
+            for phrase, holding in self._phrases[term].items():
+                if _stands(phrase, document):
+                    holding.append(number)
+        self._documents.append(document)
         self._lengths.append(len(found))
         self._alive.append(1)
         self._total += len(found)
@@ -198,27 +200,45 @@ class LexicalIndex:
         rarity = _rarity(count, np.count_nonzero(held, axis=1))
         return rarity @ (held / (held + self._damped_groups(group, count)))
 
-    def holding(self, name: Sequence[str]) -> np.ndarray:
-        """Numbers of the documents in which a name stands, ascending, shape (n,).
+    def shares(self, said: Sequence[str], numbers: Sequence[int]) -> np.ndarray:
+        """The share of a query's terms in each of some documents, 0 to 1.
 
-        Removed ones may be among them. The result is cached, so that only newer
-        documents are looked through the next time.
+        Terms are weighted by their rarity.
+
+        Args:
+            said: the words of the query; without terms, every share is 0.
+        """
+        weights: dict[str, float] = {}
+        for term in self.vocabulary.terms(said):
+            having = len(self._postings[term][0]) if term in self._postings else 0
+            having -= self._gone.get(term, 0)
+            odds = (self._living - having + 0.5) / (having + 0.5)
+            weights[term] = math.log1p(odds)
+        whole = math.fsum(weights.values()) or 1.0
+        held = [weights.keys() & (self._documents[number] or ()) for number in numbers]
+        return np.array([math.fsum(weights[t] for t in h) / whole for h in held])
+
+    def holding(self, name: Sequence[str]) -> array:
+        """Numbers of the documents in which a name stands, ascending.
+
+        Removed ones may be among them. Documents that come later are found at once.
 
         Args:
             name: its words. A name with a function word, which no document keeps, is
                 found nowhere.
         """
         phrase = _phrase(name, self.vocabulary)
-        upto, found = self._phrases.get(phrase, (0, array("q")))
-        if upto < len(self._documents):
-            postings = [self._postings.get(term) for term in phrase]
-            held = [posting[0] for posting in postings if posting]
-            if phrase and len(held) == len(phrase):
-                rarest = min(held, key=len)
-                newer = rarest[bisect_left(rarest, upto) :]
-                found.extend(n for n in newer if _stands(phrase, self._documents[n]))
-            self._phrases[phrase] = len(self._documents), found
-        return np.array(found, dtype=np.intp)
+        if not phrase:
+            return array("q")
+        known = self._phrases.setdefault(phrase[0], {})
+        if phrase not in known:
+            held = [
+                self._postings[term][0] for term in phrase if term in self._postings
+            ]
+            rarest = min(held, key=len) if len(held) == len(phrase) else ()
+            found = [n for n in rarest if _stands(phrase, self._documents[n])]
+            known[phrase] = array("q", found)
+        return known[phrase]
 
     def _damped(self) -> np.ndarray:
         """The addend to a term's count in the denominator, for each document."""

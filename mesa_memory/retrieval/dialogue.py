@@ -63,8 +63,8 @@ class Likeness(NamedTuple):
 class DialogueContext(NamedTuple):
     """Candidates by place; those of one place are a run.
 
-    A run of several records is a talk if two agents speak in it, or none, or if the
-    memory is coherent. A session is a talk, or up to ``SESSION_RECORDS`` successive
+    A run of several records is a talk if two agents speak in it, or if the memory is
+    coherent. A session is a talk, or up to ``SESSION_RECORDS`` successive
     records of it.
 
     Attributes:
@@ -177,9 +177,9 @@ def _sizes(starts: np.ndarray, count: int) -> np.ndarray:
 
 
 def _two_speak(who: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """For each run, whether two agents speak in it, or none."""
+    """For each run, whether two agents speak in it."""
     high = np.maximum.reduceat(who, starts)
     low = np.minimum.reduceat(np.where(who > 0, who, NO_SPEAKER), starts)
     # More than two speak if somebody's number lies between two others.
     between = (who > np.repeat(low, sizes)) & (who < np.repeat(high, sizes))
-    return ~np.logical_or.reduceat(between, starts) & (high != low)
+    return ~np.logical_or.reduceat(between, starts) & (low < high)

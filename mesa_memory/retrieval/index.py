@@ -18,18 +18,12 @@ import numpy as np
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.text.vocabulary import words
 from mesa_memory.retrieval import scoring as retrieval
+from mesa_memory.retrieval.match import JUDGED_RECORDS, best_match
 from mesa_memory.retrieval.scoring import RecallQuery, Scoring, term_part
 from mesa_memory.retrieval.table import RecordTable, Slots
 from mesa_memory.retrieval.temporal import TimeConstraint
 
 DEFAULT_SCORING = Scoring()
-#: the parts of every score, and what relevance is made of
-SCORE_PARTS = (
-    "relevance", "importance", "recency", "time_match", "superseded", "question",
-    "dense", "lexical", "session",
-)  # fmt: skip
-#: how many of them are weighted; the others are what relevance is made of
-WEIGHTED_PARTS = 6
 #: so many of the best are compared with newer ones
 SUPERSEDED_AMONG = 30
 
@@ -54,6 +48,20 @@ class ScoredRecord(NamedTuple):
     score: float
     rank: int
     parts: dict[str, float]
+
+
+class SearchResult(NamedTuple):
+    """The result of a search.
+
+    Attributes:
+        records: best first.
+        match: how well the best fits the query by itself, see ``match``; below 0, none of
+            them does. 0 without a query, and for a scoring that counts no words, as
+            those of published formulas.
+    """
+
+    records: list[ScoredRecord]
+    match: float = 0.0
 
 
 def checked_k(k: Any) -> int | None:
@@ -101,20 +109,6 @@ def cosines(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return found
 
 
-def mixture(dense: np.ndarray, lexical: np.ndarray, share: float) -> np.ndarray:
-    """Relevance of each candidate by itself, a new array.
-
-    Args:
-        dense, lexical: cosine and BM25 of each.
-        share: that of BM25; with 0, relevance is the cosine as it is.
-    """
-    if not share:
-        return dense.copy()
-    mixed = retrieval.min_max(dense, top=1 - share)
-    mixed += retrieval.min_max(lexical.astype(dense.dtype, copy=False), top=share)
-    return mixed
-
-
 class RecordIndex(RecordTable):
     """The live records of one agent, ranked for a query."""
 
@@ -133,7 +127,11 @@ class RecordIndex(RecordTable):
         read = TimeConstraint.of if scoring.time_match else TimeConstraint.none
         return read(query, self.vocabulary)
 
-    def recall(
+    def recall(self, *asked: Any, **filters: Any) -> list[ScoredRecord]:
+        """The records of ``search``."""
+        return self.search(*asked, **filters).records
+
+    def search(
         self,
         query: str | None = None,
         k: int | None = None,
@@ -148,7 +146,7 @@ class RecordIndex(RecordTable):
         subject: Any = None,
         without: Collection[MemoryRecord] = (),
         dumps: bool = True,
-    ) -> list[ScoredRecord]:
+    ) -> SearchResult:
         """The best records, best first; ties by step, then by order of arrival.
 
         Args:
@@ -179,23 +177,39 @@ class RecordIndex(RecordTable):
         if now is None:
             now = float(steps.max()) if len(steps) else 0.0
         if k == 0 or not len(steps):
-            return []
+            return SearchResult([])
         cues = self._read(query or "", scoring)
+        codes = self.speaking(cues.said) if scoring.speaker_boost else []
+        named = self.named(slots, codes)
         added = self._added(slots, scoring, RecallQuery(query, now))
         best, total, parts = self._ranked(
-            slots, steps, cues, asked, scoring, now, k, list(added.values())
+            slots, steps, cues, asked, named, scoring, now, k, added
         )
         chosen = best if isinstance(slots, slice) else slots[best]
         self._access(chosen, now, scoring)
-        columns = [
-            part[best].tolist()
-            for part in (
-                *parts[:WEIGHTED_PARTS],
-                *added.values(),
-                *parts[WEIGHTED_PARTS:],
-            )
-        ]
-        return self._found(chosen, total[best].tolist(), columns, [*added])
+        found = self._found(chosen, total[best], {n: p[best] for n, p in parts.items()})
+        if not (query and scoring.relevance and scoring.lexical_share):
+            return SearchResult(found)
+        judged = best[:JUDGED_RECORDS]
+        if codes:
+            judged = judged[named[judged] > 0]
+        lines = query.splitlines() if cues.body == query else [cues.body]
+        said = [words(self.speakers.without(line, codes)) for line in lines]
+        return SearchResult(found, self._match(slots, judged, said, parts["dense"]))
+
+    def _match(
+        self,
+        slots: Slots,
+        judged: np.ndarray,
+        said: Sequence[Sequence[str]],
+        dense: np.ndarray,
+    ) -> float:
+        """How well the best of these candidates fits what is ``said``, line by line."""
+        numbers = judged if isinstance(slots, slice) else slots[judged]
+        shares = [self.lexical.shares(line, numbers.tolist()) for line in said]
+        talks = self.dialogue(slots)
+        talking = talks.session[judged] < len(talks.starts)
+        return best_match(dense, judged, np.max(shares, axis=0), talking)
 
     def _ranked(
         self,
@@ -203,25 +217,26 @@ class RecordIndex(RecordTable):
         steps: np.ndarray,
         cues: TimeConstraint,
         asked: np.ndarray | None,
+        named: np.ndarray,
         scoring: Scoring,
         now: float,
         k: int | None,
-        added: Sequence[np.ndarray],
-    ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
-        """Positions of the best, all scores, and ``SCORE_PARTS``."""
+        added: dict[str, np.ndarray],
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Positions of the best, all scores, and their parts."""
         importance, recency, prior = self._prior(slots, scoring, cues, now)
-        for term, part in zip(scoring.terms, added, strict=True):
-            prior = prior + term.weight * part
+        for term in scoring.terms:
+            prior = prior + term.weight * added[term.name]
         if not self.dim or not scoring.relevance:
             asked = None
         dense = self._dense_part(slots, asked)
         lexical = self._lexical_part(slots, cues.said, scoring)
-        fits, session = self._fits(slots, cues, dense, lexical, scoring)
+        fits, session = self._fits(slots, cues, dense, lexical, named, scoring)
         question = np.zeros(len(fits))
         if scoring.relevance and cues.said:
             question -= self.columns["question"][slots]
         total = prior + scoring.relevance * fits + scoring.question_penalty * question
-        clock = self._clock(slots, steps, cues, total, now)
+        clock = self._clock(slots, steps, cues, total + named, now)
         near, older = np.zeros(len(total)), np.zeros(len(total))
         if clock is not None:
             near = retrieval.asked_part(steps, clock, scoring.decay)
@@ -231,8 +246,12 @@ class RecordIndex(RecordTable):
                 older[top] = self._superseded(slots, top, clock)
                 total += scoring.superseded * older
         best = retrieval.top_k(total, k, steps)
-        parts = (fits, importance, recency, near, older, question)
-        return best, total, (*parts, dense, lexical, session)
+        weighted = {
+            "relevance": fits, "importance": importance, "recency": recency,
+            "time_match": near, "superseded": older, "question": question,
+        }  # fmt: skip
+        made_of = {"dense": dense, "lexical": lexical, "session": session}
+        return best, total, weighted | added | made_of
 
     def _superseded(self, slots: Slots, top: np.ndarray, clock: float) -> np.ndarray:
         where = top if isinstance(slots, slice) else slots[top]
@@ -257,22 +276,15 @@ class RecordIndex(RecordTable):
         return parts
 
     def _found(
-        self,
-        slots: np.ndarray,
-        scores: list[float],
-        columns: list[list[float]],
-        added: Sequence[str],
+        self, slots: np.ndarray, scores: np.ndarray, parts: dict[str, np.ndarray]
     ) -> list[ScoredRecord]:
-        """The best records with the parts of their scores, as ``columns`` have them.
-
-        Args:
-            added: the names of the scoring's own terms, which follow the weighted parts.
-        """
+        """The best records with the parts of their scores."""
         records = [self.records[slot] for slot in slots.tolist()]
+        rows = zip(*(part.tolist() for part in parts.values()))
+        explained = [dict(zip(parts, row)) for row in rows]
         ranks = range(1, len(records) + 1)
-        names = (*SCORE_PARTS[:WEIGHTED_PARTS], *added, *SCORE_PARTS[WEIGHTED_PARTS:])
-        explained = [dict(zip(names, row)) for row in zip(*columns)]
-        return list(map(ScoredRecord._make, zip(records, scores, ranks, explained)))
+        several = zip(records, scores.tolist(), ranks, explained)
+        return list(map(ScoredRecord._make, several))
 
     def _prior(
         self, slots: Slots, scoring: Scoring, cues: TimeConstraint, now: float
@@ -311,15 +323,15 @@ class RecordIndex(RecordTable):
         cues: TimeConstraint,
         dense: np.ndarray,
         lexical: np.ndarray,
+        named: np.ndarray,
         scoring: Scoring,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Relevance of each candidate, and the part of it that its session adds."""
-        own = mixture(dense, lexical, scoring.lexical_share)
+        own = retrieval.mixture(dense, lexical, scoring.lexical_share)
         fits, session = own.copy(), np.zeros(len(own))
         weights, talks = scoring.session_weights, self.dialogue(slots)
         if scoring.relevance:
-            if scoring.speaker_boost:
-                fits += scoring.speaker_boost * self.named(slots, cues.said)
+            fits += scoring.speaker_boost * named
             if any(scoring.context_weights):
                 fits[talks.where] += talks.neighbours(own, scoring.context_weights)
             if any(weights) and len(talks.starts):
@@ -356,7 +368,8 @@ class RecordIndex(RecordTable):
             return min(cues.step, now)
         if not cues.before:
             return now if cues.present else None
-        # What ended that time: it has the words for it, and fits the rest best.
+        # What ended that time has the words for it, is by or about those named, and
+        # fits the rest best.
         ended = self.lexical.scores(cues.before)[slots].astype(float)
         if not ended.any():
             return None

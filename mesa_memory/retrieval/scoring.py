@@ -348,6 +348,20 @@ def min_max(values: np.ndarray, flat: float = 0.0, top: float = 1.0) -> np.ndarr
     return scaled
 
 
+def mixture(dense: np.ndarray, lexical: np.ndarray, share: float) -> np.ndarray:
+    """Relevance of each candidate by itself, a new array.
+
+    Args:
+        dense, lexical: cosine and BM25 of each.
+        share: that of BM25; with 0, relevance is the cosine as it is.
+    """
+    if not share:
+        return dense.copy()
+    mixed = min_max(dense, top=1 - share)
+    mixed += min_max(lexical.astype(dense.dtype, copy=False), top=share)
+    return mixed
+
+
 def top_k(scored: np.ndarray, k: int | None, order: np.ndarray) -> np.ndarray:
     """Positions of the ``k`` highest scores, highest first.
 

@@ -68,7 +68,7 @@ class RecordTable:
     def _changed(self) -> None:
         """Forgets what follows from the records: some came or went, or were embedded."""
         self._of_others: np.ndarray | None = None
-        self._dialogue: DialogueContext | None = None  # of all records
+        self._dialogue: tuple[Slots, DialogueContext] | None = None  # the last
 
     def __len__(self) -> int:
         """The number of live records."""
@@ -241,13 +241,13 @@ class RecordTable:
         return np.flatnonzero(wanted)
 
     def dialogue(self, slots: Slots) -> DialogueContext:
-        """The runs of candidates that are parts of one conversation."""
-        if isinstance(slots, slice) and self._dialogue is not None:
-            return self._dialogue
+        """The talks among candidates; kept until others are asked for."""
+        whole, kept = isinstance(slots, slice), self._dialogue
+        if kept and (kept[0] is slots or (whole and isinstance(kept[0], slice))):
+            return kept[1]
         places, who = self.columns["place"][slots], self.columns["who"][slots]
         found = DialogueContext.of(places, who, self.likeness().coherent)
-        if isinstance(slots, slice):
-            self._dialogue = found
+        self._dialogue = slots, found
         return found
 
     def likeness(self) -> Likeness:
@@ -272,21 +272,23 @@ class RecordTable:
         named = self.speakers.named_in(said)
         return [code for code in named if (alive & (who == code)).any()]
 
-    def named(self, slots: Slots, said: Sequence[str]) -> np.ndarray:
-        """For each candidate, how many of the named speakers it is by or about.
+    def named(self, slots: Slots, codes: Sequence[int]) -> np.ndarray:
+        """For each candidate, how many of some speakers it is by or about.
 
         In a crowd, a record by one of them that names others alone counts half.
+
+        Args:
+            codes: numbers of the speakers.
         """
         found = np.zeros(len(self.records))[slots]
-        codes = self.speaking(said)
         if not codes:
             return found
-        company, who = self.dialogue(slots), self.columns["who"][slots]
+        talks, who = self.dialogue(slots), self.columns["who"][slots]
         mentions = {code: self._mentions(code)[slots] for code in codes}
         for code in codes:
             speaks = who == code
-            found[company.named(speaks, mentions[code])] += 1
-            elsewhere = speaks & ~company.talk[company.run]
+            found[talks.named(speaks, mentions[code])] += 1
+            elsewhere = speaks & ~talks.talk[talks.run]
             if elsewhere.any():
                 elsewhere &= self._about_others()[slots]
                 for other in codes:
@@ -307,11 +309,17 @@ class RecordTable:
         if self._of_others is None:
             count = len(self.records)
             who, alive = self.columns["who"][:count], self.columns["alive"][:count]
+            live = np.bincount(who[alive])[1:].nonzero()[0] + 1
+            called = [
+                (c, name) for c in live.tolist() for name in self.speakers.names(c)
+            ]
+            held = [self.lexical.holding(name) for _, name in called]
+            whose = np.repeat(
+                [code for code, _ in called], [len(each) for each in held]
+            )
+            slots = np.frombuffer(b"".join(held), dtype=np.int64)
             self._of_others = np.zeros(count, dtype=bool)
-            for code in np.bincount(who[alive]).nonzero()[0].tolist():
-                for name in self.speakers.names(code) if code else ():
-                    held = self.lexical.holding(name)
-                    self._of_others[held[who[held] != code]] = True
+            self._of_others[slots[who[slots] != whose]] = True
         return self._of_others
 
     def checked(self, given: Any, source: str, axes: int = 1) -> np.ndarray:

@@ -165,7 +165,8 @@ def test_ten_come_in_the_order_of_the_formula_also_where_floats_cannot_tell(scor
         index = RecordIndex()
         for n in range(300):
             record = MemoryRecord(str(n), 1, "x", "message", int(steps[n]), {}, 1)
-            index.add(record, texts[n], rows[n], source="test")
+            who = ("Ann", "Bo")[n % 2]
+            index.add(record, texts[n], rows[n], who, source="test")
         for asked in rng.standard_normal((30, 16)).astype(np.float32) / 4:
             given = (rows, texts, steps, grades, asked, "w2 w7", scoring, 99)
             expected = by_the_formula(*given)

@@ -118,7 +118,7 @@ def test_what_stands_beside_the_answer_in_the_same_step_is_found_too():
     index = RecordIndex()
     texts = ["Where is the wolf?", "Behind the barn.", "It snows.", "The wolf!"]
     for number, (step, text) in enumerate(zip([1, 1, 2, 3], texts, strict=True)):
-        index.add(record(number, step), text)
+        index.add(record(number, step), text, who=("Ann", "Bo")[number % 2])
     found = index.recall("wolf", scoring=Scoring.relevance_only())
     assert set(numbers(found)[:2]) == {0, 3}
     assert numbers(found)[2:] == [1, 2]

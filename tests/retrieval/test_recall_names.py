@@ -128,14 +128,14 @@ def test_names_and_time_are_left_out_of_what_is_embedded_unless_switched_off():
 # -- dialogues and crowds ---------------------------------------------------------
 
 
-def test_a_talk_is_of_two_or_of_nobody_unless_the_memory_is_coherent():
+def test_a_talk_is_of_two_unless_the_memory_is_coherent():
     places = np.array([1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 5])
     who = np.array([5, 0, 7, 1, 3, 2, 0, 0, 6, 4, 4], dtype="i4")
     company = DialogueContext.of(places, who)
-    assert company.talk.tolist() == [True, False, True, False, False]
-    assert company.where.tolist() == [0, 1, 2, 6, 7]
-    assert company.joined.tolist() == [1, 1, 0, 1]
-    assert company.session.tolist() == [0, 0, 0, 2, 2, 2, 1, 1, 2, 2, 2]
+    assert company.talk.tolist() == [True, False, False, False, False]
+    assert company.where.tolist() == [0, 1, 2]
+    assert company.joined.tolist() == [1, 1]
+    assert company.session.tolist() == [0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]
     company = DialogueContext.of(places, who, coherent=True)
     assert company.talk.tolist() == [True, True, True, False, True]
 
@@ -242,7 +242,7 @@ def test_no_preset_but_the_default_reads_a_question_for_time(name):
 # -- the lexical index ------------------------------------------------------------
 
 
-def test_a_name_is_looked_for_word_by_word_and_only_newer_texts_the_next_time():
+def test_a_name_is_looked_for_word_by_word_in_later_texts_too():
     index = LexicalIndex()
     texts = ["Agent 4 sings", "Step 4: Agent 5 sings", "4 agents", "an agent, 4 dogs"]
     for text in texts:

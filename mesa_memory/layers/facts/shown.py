@@ -62,8 +62,9 @@ class FactLines(EmbeddedIndex):
         groups = self.table.groups()
         kept = [g for g in groups if any(record.id in chosen for record in g)]
         left_out = sum(map(len, groups)) - sum(map(len, kept))
-        note = Line(self.context.told("left out weaker facts", count=left_out))
-        return [note, *self.of_groups(kept)]
+        notes = [self.context.told("weak match")] * found.weak
+        notes.append(self.context.told("left out weaker facts", count=left_out))
+        return [*map(Line, notes), *self.of_groups(kept)]
 
     def find(self, query: str | None, count: int | None) -> RecallResult:
         """The facts that are recalled, best first; see ``Recollection.find``."""

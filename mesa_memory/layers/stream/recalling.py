@@ -20,7 +20,7 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import EmbedderError
 from mesa_memory.layers.context import EMBEDDED, LayerContext
 from mesa_memory.layers.stream.indexing import EventIndex, searched
-from mesa_memory.retrieval.index import ScoredRecord
+from mesa_memory.retrieval.index import ScoredRecord, SearchResult
 from mesa_memory.retrieval.scoring import Scoring
 
 logger = logger_of(__name__)
@@ -31,6 +31,8 @@ FOCUS_MESSAGES = 20
 FOCUS_PEOPLE = 5
 #: what a recall says if its query has no vector
 BY_WORDS = "by words alone: the query was not embedded"
+#: what a recall says if nothing fits its query, see ``retrieval.match``
+WEAK_MATCH = "with a weak match: none of the records fits the query by itself"
 
 #: a text, and its embedding; None if it could not be had
 type Query = tuple[str, Embedded | None]
@@ -44,6 +46,7 @@ class RecallResult(NamedTuple):
     Attributes:
         note: what else there is to say of it; empty if nothing.
         part: the layer that recalled, if other layers think at the same time.
+        weak: whether none of the records fits the query, see ``retrieval.match``.
     """
 
     query: str | None
@@ -51,6 +54,16 @@ class RecallResult(NamedTuple):
     records: list[ScoredRecord]
     note: str = ""
     part: Part | None = None
+    weak: bool = False
+
+    @classmethod
+    def of(
+        cls, query: str | None, scoring: Scoring, found: SearchResult, *notes: str
+    ) -> "RecallResult":
+        """From what was found, with a note if it is weak."""
+        weak = found.match < 0
+        note = "; ".join([*notes, *[WEAK_MATCH] * weak])
+        return cls(query, scoring, found.records, note, weak=weak)
 
 
 class Recollection:
@@ -102,7 +115,7 @@ class Recollection:
             filters["dumps"] = False  # nobody has to be reminded of how things are
         body = self._dense_body(text, scoring)
         asked = None if body is None else self._vector(body, query is not None)
-        found = self.index.ranking.recall(
+        found = self.index.ranking.search(
             text or None,
             self.considered if k is None else k,
             vector=asked.vectors[0] if asked else None,
@@ -111,8 +124,8 @@ class Recollection:
             now=self.context.now,
             **filters,
         )
-        note = BY_WORDS if body is not None and asked is None else ""
-        return RecallResult(text or None, scoring, found, note)
+        notes = [BY_WORDS] if body is not None and asked is None else []
+        return RecallResult.of(text or None, scoring, found, *notes)
 
     def to_embed(self, query: str | None, scoring: Scoring | None) -> str | None:
         """The text that a recall would embed now; None if it embeds nothing."""

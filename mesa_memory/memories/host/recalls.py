@@ -34,8 +34,6 @@ SCORE_COLUMNS = ("relevance", "dense", "lexical", "importance", "recency", "time
 RARE_COLUMNS = ("session", "superseded", "question")
 #: records given if a search by words does not say
 FOUND_RECORDS = 30
-#: a search by words ranks each record alone: an event and what was made of it are no talk
-ALONE = Scoring(session_weights=(0.0, 0.0))
 
 
 class RecallService:
@@ -190,7 +188,7 @@ class RecallMixin:
             TypeError: if query or scoring is of another type.
         """
         filters = {"kinds": kinds, "since": since, "until": until, "subject": subject}
-        found = self._recalled(query, k, scoring, **filters).records
+        found = self.search(query, k, scoring, **filters).records
         # What was recorded stays as it is, whatever the reader does.
         return [each._replace(parts=each.parts.copy()) for each in found]
 
@@ -220,13 +218,18 @@ class RecallMixin:
         **filters: Any,
     ) -> Table:
         """``recall`` as a table to print with rich."""
-        found = self._recalled(query, k, scoring, **filters)
+        found = self.search(query, k, scoring, **filters)
         title = f"Recalled by {self.layer_context.names(self.agent.unique_id)}"
         return as_table(found, title, self.layer_context.voice)
 
-    def _recalled(
-        self, query: str | None, k: int | None, scoring: Scoring | None, **filters: Any
+    def search(
+        self,
+        query: str | None = None,
+        k: int | None = None,
+        scoring: Scoring | None = None,
+        **filters: Any,
     ) -> RecallResult:
+        """``recall`` with its scoring, and whether nothing fits the query."""
         for recalls in self.rankers():
             return recalls.noted("query", query, k, scoring, **filters)
         return by_words(self, query, k, scoring, **filters)
@@ -287,13 +290,13 @@ def by_words(
     index = RecordIndex(vocabulary(context.wording.language))
     for record in memory.current_records():
         index.add(record, text_of(record, context))
-    chosen = scoring or (ALONE if query else Scoring.without_query())
+    chosen = scoring or (Scoring() if query else Scoring.without_query())
     limit = FOUND_RECORDS if k is None else k
     if filters.get("subject") is not None:
         filters["subject"] = context.names.unique_id(filters["subject"])
     asked = {"scoring": chosen, "now": context.now, **filters}
-    found = index.recall(query or None, limit, **asked)
-    return RecallResult(query or None, chosen, found)
+    found = index.search(query or None, limit, **asked)
+    return RecallResult.of(query or None, chosen, found)
 
 
 def text_of(record: MemoryRecord, context: Any) -> str:

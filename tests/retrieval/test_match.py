@@ -1,0 +1,121 @@
+"""When a recall says that nothing fits its query."""
+
+import json
+import math
+import sqlite3
+
+import mesa
+import numpy as np
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import EpisodicMemory, LayeredMemory, Services, configure
+from mesa_memory.layers.stream.event_stream import EventStream
+from mesa_memory.layers.stream.grading import Grader
+from mesa_memory.layers.stream.recalling import WEAK_MATCH
+from mesa_memory.memories.tools import search_memories
+from mesa_memory.retrieval.match import best_match
+from mesa_memory.retrieval.scoring import Scoring
+from tests.retrieval.test_sessions import index_of
+
+NO_TALK, TALK = np.zeros(2, dtype=bool), np.ones(2, dtype=bool)
+SAID = [
+    "The mill burnt down last night.",
+    "Apples are cheap on the market.",
+    "A ship with silk came in.",
+    "The bridge was painted green.",
+]
+#: the English mark
+MARK = "Weak match"
+
+
+def test_a_match_counts_cosines_in_standard_deviations_and_shares_of_words():
+    dense, judged = np.array([0.9, 0.1, 0.1, 0.1, 0.1]), np.array([0, 1])
+    z = 2.0  # of the first among these five
+    assert best_match(dense, judged, np.zeros(2), NO_TALK) == pytest.approx(z - 2.2)
+    found = best_match(dense, judged, np.array([0.5, 1.0]), NO_TALK)
+    assert found == pytest.approx(-0.5 + 5 - 2.2), "the best record, not the first"
+    assert best_match(np.ones(5), judged, np.zeros(2), NO_TALK) == -2.2
+    assert best_match(dense, judged[:0], np.zeros(0), NO_TALK[:0]) == -math.inf
+
+
+def test_in_a_talk_a_match_must_be_closer():
+    dense, judged, words = np.zeros(5), np.array([0, 1]), np.array([0.7, 0.0])
+    assert best_match(dense, judged, words, NO_TALK) > 0
+    assert best_match(dense, judged, words, TALK) < 0
+
+
+def test_only_records_by_or_about_the_agent_named_in_a_query_can_match():
+    crowd = [(n, f"Agent {n}", text) for n, text in enumerate(SAID)]
+    index = index_of(crowd)
+    assert index.search("Who said that the mill burnt down?").match > 0
+    assert index.search("Did Agent 0 say that the mill burnt down?").match > 0
+    assert index.search("Did Agent 2 say that the mill burnt down?").match < 0
+    assert index.search("Where is the dragon's gold?").match < 0
+
+
+def test_without_a_query_and_in_published_formulas_nothing_is_judged():
+    index = index_of([(1, "Ann", "A wolf.")])
+    assert index.search(None).match == index.search("").match == 0
+    assert index.search("gold", scoring=Scoring.generative_agents()).match == 0
+    assert index.search("gold", scoring=Scoring.mesa_llm()).match == 0
+    assert index.search("gold", 0).match == 0
+
+
+def test_each_line_of_a_query_is_looked_for_by_itself():
+    index = index_of([(n, f"Agent {n}", text) for n, text in enumerate(SAID)])
+    heard = "A dragon sleeps below the hill.\nThe mill burnt down last night.\nHow wet!"
+    assert index.search(heard, scoring=Scoring(time_match=0)).match > 0
+
+
+# -- the mark -------------------------------------------------------------------------
+
+
+def villager(memory, record=None):
+    """A villager who has seen four things."""
+    model = mesa.Model(rng=1)
+    configure(model, llm="offline", record=record)
+    agent = LLMAgent(model, CoTReasoning, "openai/test", step_prompt="Live.")
+    agent.memory = memory(agent)
+    for text in SAID:
+        agent.memory.add_to_memory("observation", {"news": text})
+        agent.memory.process_step()
+        model.step()
+    return agent
+
+
+def asked_about(agent, text):
+    """The prompt while the agent hears a text."""
+    agent.memory.add_to_memory("observation", {"news": text})
+    return agent.memory.get_prompt_ready()
+
+
+MEMORIES = [
+    lambda agent: EpisodicMemory(agent, importance="offline"),
+    lambda agent: LayeredMemory(agent, layers=[EventStream(Grader("offline"))]),
+]
+
+
+@pytest.mark.parametrize("memory", MEMORIES, ids=["episodic", "layered"])
+def test_a_prompt_says_so_if_no_memory_fits_what_happens(memory):
+    agent = villager(memory)
+    assert MARK not in asked_about(agent, "The mill burnt down, they say.")
+    agent = villager(memory)
+    assert MARK in asked_about(agent, "Zebras gallop overhead")
+
+
+def test_a_search_explain_and_the_record_say_so(tmp_path):
+    agent = villager(MEMORIES[0], tmp_path / "run.db")
+    told = search_memories(agent, "zebras"), search_memories(agent, "silk ship")
+    assert told[0].startswith(f"({MARK}") and MARK not in told[1]
+    assert agent.memory.explain("zebras").caption == WEAK_MATCH
+    assert agent.memory.explain("silk ship").caption is None
+    asked_about(agent, "Zebras gallop overhead")
+    agent.model.step()
+    Services.of(agent.model).recorder.close()
+    with sqlite3.connect(tmp_path / "run.db") as file:
+        rows = file.execute("SELECT query, scoring FROM recalls").fetchall()
+    notes = {query: json.loads(scoring).get("note") for query, scoring in rows}
+    assert notes.pop("silk ship") is None
+    assert set(notes.values()) == {WEAK_MATCH} and len(notes) == 2
