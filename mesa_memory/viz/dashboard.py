@@ -9,13 +9,14 @@ import solara
 
 from mesa_memory.viz.actions import ACTIONS, NO_ACTIONS, Actions
 from mesa_memory.viz.address import Address
-from mesa_memory.viz.search import Search
+from mesa_memory.viz.data.presence import missing
+from mesa_memory.viz.search import Hits, Search
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.hooks import Told, use_chosen, use_newest
 from mesa_memory.viz.serving.run_feed import Feed, Source, labels
-from mesa_memory.viz.views import View
+from mesa_memory.viz.views import Group, View, groups_of
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.nothing import NoMemories
+from mesa_memory.viz.views.nothing import NoMemories, Nothing
 from mesa_memory.viz.widgets import (
     AgentPicker,
     Choose,
@@ -82,7 +83,7 @@ def Dashboard(
         if not source.steps:
             Waiting()
             return
-        Search(shown, selection)
+        Hits(shown, selection)
         Tabs(shown, selection, views)
 
 
@@ -117,7 +118,7 @@ def Waiting() -> Any:
 def Controls(
     feeds: Sequence[Feed], feed: Feed, source: Source, selection: Selection
 ) -> Any:
-    """Run, agent and step, for all views, with the class of the agents' memory.
+    """Run, agent, step and search, for all views, with the class of the memory.
 
     Args:
         feeds: all runs of the page.
@@ -137,24 +138,59 @@ def Controls(
         if feed.memory:
             Fact("memory", feed.memory)
         Timeline(source, selection)
+        if source.steps:
+            Search(selection)
 
 
 @solara.component
 def Tabs(source: Source, selection: Selection, views: Sequence[View]) -> Any:
-    """The tabs, and below them the view that is chosen."""
-    keys = [view.key for view in views]
-    place = keys.index(selection.choice.view) if selection.choice.view in keys else 0
+    """Groups of views, the views of one group, and the view that is chosen."""
+    groups, lacks = groups_of(views), dict(source.of(missing))
+    if len(source.all) > 1:
+        lacks.pop("compare", None)
+    chosen = (view for view in views if view.key == selection.choice.view)
+    view = next(chosen, views[0])
+    group = next(group for group in groups if view in group.views)
+    with solara.Div():
+        with solara.Div(classes=["mm-nav"]):
+            _Row("View", groups, group, lacks, selection)
+            _Row(group.label, group.views, view, lacks, selection)
+        with Panel(view.label, shows=selection.shown(source, view.key).query()):
+            if reason := lacks.get(view.key):
+                Nothing(selection, reason).key(view.key)
+            else:
+                Guarded(view, source, selection).key(view.key)
 
-    def choose(number: int) -> None:
-        if number != place and 0 <= number < len(keys):
-            selection.choose(view=keys[number])
 
-    if len(views) > 1:
-        tabs = [{"key": v.key, "label": v.label, "icon": v.icon} for v in views]
-        TabRow(tabs=tabs, place=place, label="View", panel=PANEL, event_choose=choose)
-    view = views[place]
-    with Panel(view.label, shows=selection.shown(source, view.key).query()):
-        Guarded(view, source, selection).key(view.key)
+@solara.component
+def _Row(
+    label: str,
+    items: Sequence[Group | View],
+    chosen: Group | View,
+    lacks: dict[str, str],
+    selection: Selection,
+) -> Any:
+    """A row of tabs, if there are several; those without content are grey."""
+
+    def choose(place: int) -> None:
+        views = items[place].views
+        with_content = (view for view in views if view.key not in lacks)
+        selection.choose(view=next(with_content, views[0]).key)
+
+    tabs = [
+        {"key": item.key, "label": item.label, "icon": item.icon, "lacks": reason}
+        for item in items
+        for reason in [_reason(item, lacks)]
+    ]
+    if len(items) > 1:
+        place = items.index(chosen)
+        TabRow(tabs=tabs, place=place, label=label, panel=PANEL, event_choose=choose)
+
+
+def _reason(item: Group | View, lacks: dict[str, str]) -> str:
+    """Why a tab has no content; empty if a view of it has some."""
+    reasons = [lacks.get(view.key, "") for view in item.views]
+    return reasons[0] if all(reasons) else ""
 
 
 @solara.component

@@ -151,7 +151,7 @@ def _look(path: str) -> None:
     from mesa_memory.viz.data import compare, recall
     from mesa_memory.viz.data.activity import activity, occupancy
     from mesa_memory.viz.data.contents import evidence, impressions
-    from mesa_memory.viz.data.reading import steps_of
+    from mesa_memory.viz.data.presence import steps
     from mesa_memory.viz.data.requests import cost
     from mesa_memory.viz.data.spread import corpus, spread
 
@@ -175,7 +175,7 @@ def _look(path: str) -> None:
             for name in agents.columns(rows):
                 [agents.cell(row, name) for row in rows]
             agents.shown(run, agent, step)
-            for when in steps_of(run, "recalls", agent)[-1:]:
+            for when in steps(run, "recall", agent)[-1:]:
                 for row in recall.recalls(run, agent, when):
                     recall.ranked(recall.understood(row, past), (1.0, 1.0, 1.0))
             for row in evidence.conclusions(past, step)[:2]:

@@ -8,7 +8,7 @@ from mesa_memory.core.text.replies import repair_prompt
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data.agent import past
-from mesa_memory.viz.data.reading import steps_of
+from mesa_memory.viz.data.presence import steps
 from mesa_memory.viz.data.requests import origins, parts
 from mesa_memory.viz.data.requests import requests as data
 from mesa_memory.viz.views.requests import requests as view
@@ -66,7 +66,7 @@ def story(tmp_path_factory):
 
 
 def test_a_step_has_its_requests_with_rounds_tools_and_failures(story):
-    assert steps_of(story, "calls", 7) == [1, 2, 3]
+    assert steps(story, "requests", 7) == [1, 2, 3]
     first, again, failed, reasoning = data.requests(story, 7, 1, 2)
     assert [one["purpose"] for one in (first, again, failed, reasoning)] == [
         *["consolidate"] * 3, "reasoning",

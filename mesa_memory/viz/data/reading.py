@@ -44,13 +44,6 @@ def of_agent(run: Run, table: Table, agent: Any, *where: Any) -> list[dict[str, 
     return sorted(rows, key=lambda row: row["seq"])
 
 
-def steps_of(run: Run, table: str, agent: Any) -> list[float]:
-    """The steps of an agent's rows in the table of this name, in order."""
-    log = getattr(schema, table)
-    own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
-    return sorted(s for (s,) in run.rows(select(log.c.step).where(*own).distinct()))
-
-
 def records_of(run: Run, agent: Any) -> list[dict[str, Any]]:
     """All records that an agent ever had, in order of arrival."""
     own = records.c.agent == run.name_of(agent)

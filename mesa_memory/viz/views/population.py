@@ -14,7 +14,7 @@ from mesa_memory.viz.data.activity import (
     occupancy,
 )
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Choose, Facts, Section, number
+from mesa_memory.viz.widgets import Answer, Choose, Facts, Section, number
 
 LABELS = {name: label for name, (label, _) in MEASURES.items()}
 
@@ -25,14 +25,21 @@ def PopulationView(focus: Focus) -> Any:
     counted = use_answer(focus.source, activity, says="Counting all steps …")
     if counted is None:
         return
+    totals = counted.totals(focus.step)
     with solara.Column(gap="0px"):
+        Answer(
+            f"In step {number(focus.step)}, {_short('events', totals['events'])} events "
+            f"reached {len(focus.source.agent_ids)} agents, which recalled "
+            f"{_short('recalls', totals['recalls'])} times and made "
+            f"{_short('made', totals['made'])} conclusions."
+        )
+        ActivityMap(focus, counted)
         sums = {
             "mean " * (name == "importance") + LABELS[name].lower(): _short(name, value)
-            for name, value in counted.totals(focus.step).items()
+            for name, value in totals.items()
         }
         with Section(f"Step {number(focus.step)}", hint="all agents together"):
             Facts({"agents": len(focus.source.agent_ids)} | sums)
-        ActivityMap(focus, counted)
         LayerSizes(focus)
 
 
@@ -44,7 +51,6 @@ def ActivityMap(focus: Focus, counted: Activity) -> Any:
     values = solara.use_memo(lambda: counted.measure(measure), [id(counted), measure])
     label, meaning = MEASURES[measure]
     with Section(f"{label} by agent and step", hint=meaning):
-        Choose("Colour shows", measure, LABELS, selection.setter("measure"))
         curves.StepMap(
             focus,
             values,
@@ -53,6 +59,7 @@ def ActivityMap(focus: Focus, counted: Activity) -> Any:
             meaning=meaning,
             file=f"population-{measure}",
         )
+        Choose("Colour shows", measure, LABELS, selection.setter("measure"))
 
 
 @solara.component

@@ -7,22 +7,24 @@ import solara
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import interventions
 from mesa_memory.viz.data.decisions import decisions
-from mesa_memory.viz.data.reading import steps_of
 from mesa_memory.viz.data.requests import origins
 from mesa_memory.viz.data.requests import requests as data
 from mesa_memory.viz.views.agent import Words
 from mesa_memory.viz.views.decisions import Decision
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
-from mesa_memory.viz.views.nothing import NotAtThisStep
+from mesa_memory.viz.views.nothing import Elsewhere
 from mesa_memory.viz.views.requests.cost import written
 from mesa_memory.viz.views.requests.parts import ContextWindow
-from mesa_memory.viz.widgets import Empty, Facts, Note, Plain, Section, Table, number
-
-NEVER = (
-    "never asked a language model. Memories such as STLTMemory, FactMemory and "
-    "EpisodicMemory do, and so does the reasoning of an agent of Mesa-LLM, unless the "
-    "model was configured with agents=False."
+from mesa_memory.viz.widgets import (
+    Answer,
+    Empty,
+    Facts,
+    Note,
+    Plain,
+    Section,
+    Table,
+    number,
 )
 
 
@@ -32,13 +34,13 @@ def RequestsView(focus: Focus) -> Any:
     found = focus.source.of(data.requests, focus.agent, focus.previous, focus.step)
     title = f"Requests of agent {focus.name}, step {number(focus.step)}"
     if not found:
-        with Section(title):
-            NoRequests(focus)
+        Elsewhere(focus, "requests", f"{focus.title} asked nothing in this step.")
         return
     places = [request["id"] for request in found]
     chosen = focus.selection.option("request", places[0], places)
     request = found[places.index(chosen)]
     with solara.Column(gap="0px"):
+        Answer(_answer(focus, found))
         with Section(
             title, hint="in the order of their purposes; click one to read it"
         ):
@@ -55,23 +57,14 @@ def RequestsView(focus: Focus) -> Any:
                 Made(focus, found, request)
 
 
-@solara.component
-def NoRequests(focus: Focus) -> Any:
-    """The reason for no request, and the way to one."""
-    source, step = focus.source, focus.step
-    steps = [s for s in source.of(steps_of, "calls", focus.agent) if s in source.steps]
-    if not steps:
-        Empty(
-            f"Agent {focus.name} {NEVER}",
-            "mdi-comment-remove-outline",
-            "See the cost by agent",
-            lambda: focus.selection.choose(view="cost"),
-        )
-        return
-    to = max((s for s in steps if s < step), default=steps[0])
-    text = f"Agent {focus.name} asked nothing in this step."
-    icon = "mdi-message-minus-outline"
-    NotAtThisStep(focus.selection, text, icon, to, "where it did")
+def _answer(focus: Focus, found: list[data.Row]) -> str:
+    tokens = sum((one["tokens_in"] or 0) + (one["tokens_out"] or 0) for one in found)
+    failed = sum(one["error"] is not None for one in found)
+    return (
+        f"In step {number(focus.step)}, {focus.title} asked a language model "
+        f"{len(found)} time{'s' * (len(found) != 1)}, with {tokens:,} tokens; "
+        f"{failed or 'none'} of the requests failed."
+    )
 
 
 @solara.component

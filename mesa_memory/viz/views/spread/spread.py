@@ -16,9 +16,11 @@ from mesa_memory.viz.selection import Selection, nearest
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import NoMemories
 from mesa_memory.viz.widgets import (
+    Answer,
     Choose,
     Empty,
     Facts,
+    Hint,
     SearchBox,
     Section,
     Slide,
@@ -44,16 +46,16 @@ def SpreadView(focus: Focus) -> Any:
     """A text, and the agents that remember a sentence that states it."""
     text = focus.selection.choice.text.strip()
     with solara.Column(gap="0px"):
+        if has_words(text):
+            Spread(focus, text)
         with Section(
             "Text to follow", hint="a sentence, as an agent might remember it"
         ):
             TextBox(focus.selection)
             if has_words(text):
-                solara.v.Html(tag="span", class_="mm-hint", children=[RULE])
+                Hint(RULE)
             else:
                 AskForText(focus)
-        if has_words(text):
-            Spread(focus, text)
 
 
 @solara.component
@@ -116,22 +118,16 @@ def Holding(focus: Focus, found: data.Found) -> Any:
     values = solara.use_memo(
         lambda: held.counts[held.order].astype(np.float32), [id(held)]
     )
-    with (
-        Section(
-            "What counts",
-            hint="the similarity is the share of the words, and of their meaning",
-        ),
-        solara.Div(classes=["mm-row"]),
-    ):
-        Slide(
-            label="Least similarity", value=criteria.least, min=0.0, max=1.0, step=0.01,
-            event_change=lambda value: selection.set_option(LEAST, f"{round(value, 2):g}"),
-        )  # fmt: skip
-        choices = {name: name for name in kinds} | {ALL: "all kinds"}
-        Choose("Kind of record", kind, choices, selection.setter("spread_kind"))
+    place = held.steps.index(focus.step)
+    now, ever = held.holders[place], held.reached[place]
+    Answer(
+        f"At step {number(focus.step)}, {now} of {len(held.agents)} agents remember it; "
+        f"{ever - now} have forgotten it."
+    )
     with solara.Div(classes=["mm-columns"]):
         Diffusion(focus, held, denied, criteria.least)
         Counted(focus, [row for row in rows if row["counts"]], criteria)
+    WhatCounts(selection, kinds, kind, criteria.least)
     with solara.Div(classes=["mm-columns"]):
         with Section("Holders by step", hint="first holders at the top"):
             curves.StepMap(
@@ -144,6 +140,19 @@ def Holding(focus: Focus, found: data.Found) -> Any:
             )
         Holders(focus, found, criteria)
     Others(focus, [row for row in rows if not row["counts"]], criteria)
+
+
+@solara.component
+def WhatCounts(selection: Selection, kinds: list[str], kind: str, least: float) -> Any:
+    """The rules of counting: least similarity and kind of record."""
+    hint = "the similarity is the share of the words, and of their meaning"
+    choices = {name: name for name in kinds} | {ALL: "all kinds"}
+    with Section("What counts", hint=hint), solara.Div(classes=["mm-row"]):
+        Slide(
+            label="Least similarity", value=least, min=0.0, max=1.0, step=0.01,
+            event_change=lambda value: selection.set_option(LEAST, f"{round(value, 2):g}"),
+        )  # fmt: skip
+        Choose("Kind of record", kind, choices, selection.setter("spread_kind"))
 
 
 @solara.component
