@@ -17,15 +17,7 @@ from mesa_memory.viz.serving.run_feed import Feed, Source, labels
 from mesa_memory.viz.views import Group, View, groups_of
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import NoMemories, Nothing
-from mesa_memory.viz.widgets import (
-    AgentPicker,
-    Choose,
-    Empty,
-    Fact,
-    Failure,
-    Note,
-    Timeline,
-)
+from mesa_memory.viz.widgets import AgentPicker, Choose, Fact, Failure, Note, Timeline
 from mesa_memory.viz.widgets.saying import HostPage
 from mesa_memory.viz.widgets.tabs import PANEL, Panel, TabRow
 
@@ -33,6 +25,10 @@ NO_SUCH_RUN = (
     "The address asks for the run {wanted}, which this page does not have; another one "
     "is shown. Runs of a model that was kept in memory are gone when its program ends; "
     "recorded ones are opened with: mesa-memory dashboard FILE"
+)
+NO_STEP = (
+    "No step is finished yet. Steps that another program records, or the controls of the "
+    "page make, appear here by themselves."
 )
 STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 
@@ -81,7 +77,7 @@ def Dashboard(
             return
         Controls(feeds, feed, source, selection)
         if not source.steps:
-            Waiting()
+            Nothing(selection, NO_STEP)
             return
         Hits(shown, selection)
         Tabs(shown, selection, views)
@@ -100,18 +96,6 @@ def use_run_in_address(
             selection.choose(run=wanted)
 
     solara.use_effect(name, [runs, feed.key, usual.key, selection.choice.run])
-
-
-@solara.component
-def Waiting() -> Any:
-    """A run without a finished step."""
-    Empty(
-        "No step is finished yet. Steps that another program records, or the controls "
-        "of the page make, appear here by themselves.",
-        "mdi-timer-sand",
-        button="Make a step",
-        on_click=solara.use_context(ACTIONS).step,
-    )
 
 
 @solara.component
@@ -178,9 +162,8 @@ def _Row(
         selection.choose(view=next(with_content, views[0]).key)
 
     tabs = [
-        {"key": item.key, "label": item.label, "icon": item.icon, "lacks": reason}
+        {"key": item.key, "label": item.label, "lacks": _reason(item, lacks)}
         for item in items
-        for reason in [_reason(item, lacks)]
     ]
     if len(items) > 1:
         place = items.index(chosen)

@@ -149,9 +149,9 @@ def _look(path: str) -> None:
     from mesa_memory.viz import explorer
     from mesa_memory.viz.data import agent as agents
     from mesa_memory.viz.data import compare, recall
-    from mesa_memory.viz.data.activity import activity, occupancy
+    from mesa_memory.viz.data.activity import activity
     from mesa_memory.viz.data.contents import evidence, impressions
-    from mesa_memory.viz.data.presence import steps
+    from mesa_memory.viz.data.presence import missing, steps
     from mesa_memory.viz.data.requests import cost
     from mesa_memory.viz.data.spread import corpus, spread
 
@@ -161,7 +161,7 @@ def _look(path: str) -> None:
         found = source.of(activity)
         for measure in ("events", "importance", "cost"):
             found.measure(measure)
-        source.of(occupancy)
+        source.of(missing)
         source.of(corpus.corpus)
         cost.spent(run).series("cost", True)
         cost.grouped(run, ("agent", "model"))

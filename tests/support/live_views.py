@@ -101,10 +101,10 @@ def ends(sections):
 # -- what the page says, and what the record of the twin says, as the same values ----------
 
 
-def population(_, sections):
-    names = ("agents", "events", "recalls", "calls", "tokens")
+def population(answer, sections):
     maps = [told.rsplit(" by ", 1)[-1] for one in sections for told in one["maps"]]
-    return facts(sections, *names), maps, ends(sections)
+    numbers = re.findall(r"[\d,]+(?= agents| events| times| calls| tokens)", answer)
+    return numbers, maps
 
 
 def population_known(run, step):
@@ -113,15 +113,9 @@ def population_known(run, step):
     events = [row for row in made if row["origin"] != "derived"]
     calls = run.calls(step=step, as_records=True)
     recalls = [recall.recalls(run, agent, step) for agent in range(1, 7)]
-    told = {
-        "agents": 6,
-        "events": len(events),
-        "recalls": sum(map(len, recalls)),
-        "calls": len(calls),
-        "tokens": sum(call["tokens_in"] + call["tokens_out"] for call in calls),
-    }
-    told = {name: f"{value:,}" for name, value in told.items()}
-    return told, [f"{step} steps"], {str(step)}
+    tokens = sum(call["tokens_in"] + call["tokens_out"] for call in calls)
+    counts = (6, len(events), sum(map(len, recalls)), len(calls), tokens)
+    return [f"{value:,}" for value in counts], [f"{step} steps"]
 
 
 def agent(answer, sections):

@@ -36,7 +36,7 @@ def test_a_view_that_fails_says_why_and_works_again_with_another_choice():
             raise StoreUnavailable("is gone. Bring it back.", location="run.sqlite")
         solara.Text("all is well")
 
-    view = View("fragile", "Fragile", "mdi-alert", Fragile)
+    view = View("fragile", "Fragile", Fragile)
     box, context = solara.render(
         Guarded(view, source, Selection(held)), handle_error=False
     )

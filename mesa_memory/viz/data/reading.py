@@ -108,22 +108,6 @@ def called(run: Run) -> list[tuple]:
     return run.rows(_per_agent_and_step(run, wanted, log))
 
 
-def by_kind(run: Run, column: str) -> list[tuple]:
-    """Layer, kind, step, and the number of records whose life began or ended then.
-
-    All kinds of events are ``"event"``.
-
-    Args:
-        column: ``"valid_from"`` or ``"valid_to"``.
-    """
-    step = records.c[column]
-    kind = case((was_not_derived(), "event"), else_=records.c.kind).label("kind")
-    # PostgreSQL does not see that an expression with parameters is the same one.
-    rows = select(records.c.layer, kind, step.label("step"))
-    own = rows.where(records.c.run == run.id, step.is_not(None)).subquery()
-    return run.rows(select(*own.c, func.count()).group_by(*own.c))
-
-
 def _per_agent_and_step(run: Run, wanted: Any, log: Any) -> Any:
     wanted = wanted.where(_of_agents(run, log))
     return wanted.group_by(log.c.agent, log.c.step)

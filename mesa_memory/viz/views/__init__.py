@@ -31,13 +31,11 @@ class View:
     Attributes:
         key: its name in the address.
         label: its name for people.
-        icon: of Material Design Icons.
         component: called with a ``Focus``.
     """
 
     key: str
     label: str
-    icon: str
     component: Callable[..., Any]
 
     @property
@@ -51,12 +49,11 @@ class Group:
     """Views under one tab; several have a row of tabs of their own.
 
     Attributes:
-        label, icon: as of a ``View``.
+        label: its name for people.
         views: at least one.
     """
 
     label: str
-    icon: str
     views: tuple[View, ...]
 
     @property
@@ -65,55 +62,30 @@ class Group:
         return f"group-{self.views[0].key}"
 
 
+AGENT = (
+    View("agent", "Memory", AgentView),
+    View("conversations", "Conversations", ConversationsView),
+    View("facts", "Facts", FactsView),
+    View("chapters", "Chapters", ChaptersView),
+    View("hand", "Ask, fork", ByHandView),
+)
+RECALL = (
+    View("recall", "Recall", RecallView),
+    View("evidence", "Evidence", EvidenceView),
+)
+SOCIETY = (
+    View("population", "Population", PopulationView),
+    View("impressions", "Impressions", ImpressionsView),
+    View("spread", "Spread", SpreadView),
+)
+COST = View("cost", "Cost", CostView), View("requests", "Requests", RequestsView)
 GROUPS = (
-    Group(
-        "Story",
-        "mdi-map-marker-path",
-        (View("story", "Story", "mdi-map-marker-path", StoryView),),
-    ),
-    Group(
-        "Agent",
-        "mdi-account",
-        (
-            View("agent", "Memory", "mdi-brain", AgentView),
-            View(
-                "conversations", "Conversations", "mdi-forum-outline", ConversationsView
-            ),
-            View("facts", "Facts", "mdi-book-outline", FactsView),
-            View("chapters", "Chapters", "mdi-book-open-outline", ChaptersView),
-            View("hand", "Ask, fork", "mdi-source-fork", ByHandView),
-        ),
-    ),
-    Group(
-        "Recall and Evidence",
-        "mdi-head-lightbulb-outline",
-        (
-            View("recall", "Recall", "mdi-head-lightbulb-outline", RecallView),
-            View("evidence", "Evidence", "mdi-file-tree", EvidenceView),
-        ),
-    ),
-    Group(
-        "Society",
-        "mdi-account-group",
-        (
-            View("population", "Population", "mdi-account-group", PopulationView),
-            View("impressions", "Impressions", "mdi-account-switch", ImpressionsView),
-            View("spread", "Spread", "mdi-share-variant", SpreadView),
-        ),
-    ),
-    Group(
-        "Cost and Requests",
-        "mdi-currency-usd",
-        (
-            View("cost", "Cost", "mdi-currency-usd", CostView),
-            View("requests", "Requests", "mdi-message-text-outline", RequestsView),
-        ),
-    ),
-    Group(
-        "Compare",
-        "mdi-compare",
-        (View("compare", "Compare", "mdi-compare", CompareView),),
-    ),
+    Group("Story", (View("story", "Story", StoryView),)),
+    Group("Agent", AGENT),
+    Group("Recall and Evidence", RECALL),
+    Group("Society", SOCIETY),
+    Group("Cost and Requests", COST),
+    Group("Compare", (View("compare", "Compare", CompareView),)),
 )
 VIEWS = [view for group in GROUPS for view in group.views]
 

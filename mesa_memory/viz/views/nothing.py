@@ -24,7 +24,7 @@ def NoMemories() -> Any:
 
 @solara.component
 def Nothing(selection: Selection, text: str) -> Any:
-    """A run without data for a view: the button makes a step, or shows the agent.
+    """A run without data: the button makes a step of a running model.
 
     Args:
         selection: of this session.
@@ -33,14 +33,11 @@ def Nothing(selection: Selection, text: str) -> Any:
     step = solara.use_context(ACTIONS).step
 
     def go() -> None:
-        if step is None:
-            selection.choose(view="agent")
-        else:
-            selection.choose(step=None)
+        selection.choose(step=None)
+        if step is not None:
             step()
 
-    button = "See the agent's memory" if step is None else "Make a step"
-    Empty(text, "mdi-tray", button, go)
+    Empty(text, button="Make a step", on_click=go if step else None)
 
 
 @solara.component

@@ -112,9 +112,16 @@ def Memories(left: Focus, right: Focus) -> Any:
     Apart(left, right, steps, counts)
     With(left, right.source)
     have, others = mine.at(step), theirs.at(step)
-    with solara.Div(classes=["mm-columns"]):
-        SideRecords(left, names[0], data.marked(have, others))
-        SideRecords(right, names[1], data.marked(others, have))
+    rows = data.marked(have, others)
+    with Section("Records of both", hint=" and ".join(names).lower()):
+        Records(
+            rows,
+            ["held by", "step", "kind", "text"],
+            f"compare-{left.file('records')}",
+            marked=lambda row: row["held by"] != data.BOTH,
+            mark="only on one side",
+            empty="Both memories were empty at the end of the step.",
+        )
     pairs = data.prompts(left.of(agents.shown), right.of(agents.shown))
     with Section(
         "Shown to the agents",
@@ -150,19 +157,4 @@ def Apart(
             label="Number of records that both memories have, and only one, by step",
             height=240,
             file="compare",
-        )
-
-
-@solara.component
-def SideRecords(side: Focus, name: str, rows: list[dict[str, Any]]) -> Any:
-    """All records of a side; those of it alone come first and are marked."""
-    alone = sum(row["held by"] == data.ONLY for row in rows)
-    with Section(name, hint=f"{len(rows)} records, {alone} of them only here"):
-        Records(
-            rows,
-            ["held by", "step", "kind", "text"],
-            f"run-{side.source.run.id}-{side.file('records')}",
-            marked=lambda row: row["held by"] == data.ONLY,
-            mark="only here",
-            empty="This memory was empty at the end of the step.",
         )

@@ -14,7 +14,7 @@ from mesa_memory.viz.data.requests import requests as asked
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_request
 from mesa_memory.viz.views.nothing import Elsewhere
-from mesa_memory.viz.widgets import Answer, Facts, Note, Section, Table, number
+from mesa_memory.viz.widgets import Answer, Note, Section, Table, number
 from mesa_memory.viz.widgets.passages import Tree
 
 #: characters of a conclusion in the list; the tree has more
@@ -81,10 +81,11 @@ def Because(focus: Focus, record: str) -> Any:
         line = found.lines[place]
         to_agent(source, focus.selection, line["agent"], line["step"])
 
-    events, now = len(found.events), found.record
+    kinds = [f"{n} {kind}{'s' * (n != 1)}" for kind, n in found.kinds.items()]
+    now = found.record
     Answer(
         f"{focus.title} concluded “{brief(now['text'] or now['id'], QUOTED_CHARS).rstrip('.')}” "
-        f"from {events} event{'s' * (events != 1)}."
+        f"from {' and '.join(kinds) or 'no recorded event'}."
     )
     with Section(f"Evidence of {record}"):
         Summary(focus, found)
@@ -102,11 +103,8 @@ def Because(focus: Focus, record: str) -> Any:
 
 @solara.component
 def Summary(focus: Focus, found: data.EvidenceTree) -> Any:
-    """The amount of evidence, and its faults."""
+    """The faults of the evidence, if there are any."""
     row = focus.past.by_id.get(found.record["id"])
-    kinds = {f"{kind}{'s' * (n != 1)}": n for kind, n in found.kinds.items()}
-    missing = {"missing": len(found.missing)} if found.missing else {}
-    Facts(kinds | {"levels": found.depth} | missing)
     step = focus.selection.choice.step
     if row and step is not None and row["valid_from"] > step:
         Note(

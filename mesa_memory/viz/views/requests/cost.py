@@ -180,7 +180,7 @@ def Groups(focus: Focus) -> Any:
 
 
 def written(name: str, value: float | None) -> str:
-    """A number with its unit; ``"unknown"`` for None."""
+    """A number with its unit; None is unknown, or not reported by the provider."""
     if value is None:
-        return "unknown"
+        return "not reported" if name.startswith("tokens") else "unknown"
     return f"${value:,.4f}" if name in ("cost", "known") else f"{value:,.0f}"

@@ -4,15 +4,11 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.data import agent as memories
-from mesa_memory.viz.data import interventions
 from mesa_memory.viz.data.decisions import decisions
-from mesa_memory.viz.data.requests import origins
 from mesa_memory.viz.data.requests import requests as data
 from mesa_memory.viz.views.agent import Words
 from mesa_memory.viz.views.decisions import Decision
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.views.nothing import Elsewhere
 from mesa_memory.viz.views.requests.cost import written
 from mesa_memory.viz.views.requests.parts import ContextWindow
@@ -54,7 +50,6 @@ def RequestsView(focus: Focus) -> Any:
             ContextWindow(focus, request)
             if not own:
                 Reply(request)
-                Made(focus, found, request)
 
 
 def _answer(focus: Focus, found: list[data.Row]) -> str:
@@ -70,7 +65,6 @@ def _answer(focus: Focus, found: list[data.Row]) -> str:
 @solara.component
 def Listed(focus: Focus, found: list[data.Row], chosen: str) -> Any:
     """All requests of the step; a click chooses one."""
-    Facts(_counts(found))
     Table(
         {
             "purpose": "purpose",
@@ -110,7 +104,7 @@ def Route(row: data.Row) -> Any:
     Facts(
         {name: row[name] for name in names if row[name]}
         | row["sent_with"]
-        | {name.replace("_", " "): written("", row[name]) for name in tokens}
+        | {name.replace("_", " "): written(name, row[name]) for name in tokens}
         | {"cost": written("cost", row["cost"])}
     )
 
@@ -147,47 +141,3 @@ def Reply(request: data.Row) -> Any:
             solara.v.Html(tag="h4", children=["Tool calls"])
             columns = {"tool": "name", "arguments": "arguments"}
             Table(columns, request["tools"], file=f"request-{request['id']}-tools")
-
-
-@solara.component
-def Made(focus: Focus, found: list[data.Row], request: data.Row) -> Any:
-    """The records made from a reply; a click shows their evidence."""
-    past = focus.past
-    changed = interventions.of_records(focus.source.of(interventions.interventions))
-    made = origins.made(request, past, found)
-    rows = [row for row in made if row["id"] not in changed]
-    rows += origins.graded(request, past)
-    with Section(
-        "Records made from it", hint="found by step, purpose and words of the reply"
-    ):
-        Table(
-            {
-                "record": "id",
-                "kind": "kind",
-                "grade": "importance",
-                "text": memories.text_of,
-            },
-            rows,
-            file=f"request-{request['id']}-records",
-            on_pick=lambda row: to_evidence(focus.selection, row["id"], focus.agent),
-            empty="No record has the words of this reply: it could not be used, or it "
-            "was for an action.",
-        )
-
-
-def _counts(found: list[data.Row]) -> dict[str, str]:
-    """Sums over all requests; rare ones only if there are any."""
-    names = ("tokens_in", "tokens_cached", "tokens_out")
-    sums = {
-        name.replace("_", " "): sum(row[name] or 0 for row in found) for name in names
-    }
-    rare = {
-        "repairs": sum(row["round"] == "repair" for row in found),
-        "doubtful": sum(bool(row["doubtful"]) for row in found),
-        "failed": sum(row["error"] is not None for row in found),
-        "not sent": sum(bool(row["replayed"] or row["cached"]) for row in found),
-    }
-    sums |= {name: count for name, count in rare.items() if count}
-    return {
-        name: f"{count:,}" for name, count in ({"requests": len(found)} | sums).items()
-    }

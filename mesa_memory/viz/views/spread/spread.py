@@ -126,7 +126,7 @@ def Holding(focus: Focus, found: data.Found) -> Any:
     )
     with solara.Div(classes=["mm-columns"]):
         Diffusion(focus, held, denied, criteria.least)
-        Counted(focus, [row for row in rows if row["counts"]], criteria)
+        Sentences(focus, rows, criteria)
     WhatCounts(selection, kinds, kind, criteria.least)
     with solara.Div(classes=["mm-columns"]):
         with Section("Holders by step", hint="first holders at the top"):
@@ -139,7 +139,6 @@ def Holding(focus: Focus, found: data.Found) -> Any:
                 file="spread-map",
             )
         Holders(focus, found, criteria)
-    Others(focus, [row for row in rows if not row["counts"]], criteria)
 
 
 @solara.component
@@ -229,11 +228,13 @@ def Holders(focus: Focus, found: data.Found, criteria: data.Criteria) -> Any:
 
 
 @solara.component
-def Counted(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria) -> Any:
-    """The different sentences that count, each with the number of its holders."""
+def Sentences(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria) -> Any:
+    """The different sentences, first those that count; the others have a reason."""
+    rows = sorted(rows, key=lambda row: not row["counts"])
+    counted = sum(row["counts"] for row in rows)
     with Section(
-        f"Sentences counted: {len(rows)}",
-        hint="# stands for any number; a click takes a sentence out",
+        f"Sentences counted: {counted} of {len(rows)}",
+        hint="# stands for any number; a click takes a sentence in or out",
     ):
         if criteria.marks:
             solara.Button(
@@ -244,44 +245,24 @@ def Counted(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria) -
             )
         Table(
             {
-                "counts": lambda _: "☑",
+                "counts": lambda row: "☑" if row["counts"] else "☐",
                 "sentence": "text",
+                "reason": lambda row: _reason(row, criteria),
                 f"agents at step {number(focus.step)}": "agents",
                 "agents ever": "ever",
                 "first step": "first",
                 "similarity": "similarity",
             },
             rows,
-            file="spread-counted",
-            page=5,
-            on_pick=lambda row: turn(focus.selection, criteria, row),
-            empty="No sentence counts.",
-        )
-
-
-@solara.component
-def Others(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria) -> Any:
-    """The nearest sentences that do not count, with the reason."""
-    with Section(
-        "Near sentences not counted",
-        hint="of all speakers and steps; a click lets one count",
-    ):
-        Table(
-            {
-                "counts": lambda _: "☐",
-                "similarity": "similarity",
-                "sentence": "text",
-                "reason": lambda row: _reason(row, criteria),
-                "agents ever": "ever",
-                "first step": "first",
-            },
-            rows,
             file="spread-texts",
+            page=5,
             on_pick=lambda row: turn(focus.selection, criteria, row),
         )
 
 
 def _reason(row: dict[str, Any], criteria: data.Criteria) -> str:
+    if row["counts"]:
+        return ""
     if row["key"] in criteria.ticks:
         return "taken out"
     return "less similar" if row["verdict"] == Verdict.STATES else row["verdict"]
