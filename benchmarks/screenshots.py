@@ -33,10 +33,9 @@ VIEWS: dict[str, tuple[int | tuple[int, ...], str]] = {
     "agent": (1, "view=agent&agent=12&step=16"),
     "recall": (2, "view=recall&agent=12&step=18"),
     "evidence": (MINDS, "view=evidence&agent=5&step=20"),
-    "conversations": (INN, "view=contents&agent=1&contents=conversations&thread=5"),
-    "facts": (INN, "view=contents&agent=2&contents=facts"),
-    "chapters": (INN, "view=contents&agent=3&contents=story"),
-    "budget": (INN, "view=contents&agent=4&contents=budget"),
+    "conversations": (INN, "view=conversations&agent=1&thread=5"),
+    "facts": (INN, "view=facts&agent=2"),
+    "chapters": (INN, "view=chapters&agent=3"),
     "requests": (INN, "view=requests&agent=5&step=5"),
     "hand": (FORK, "view=hand&agent=2"),
     "impressions": (3, "view=impressions&agent=3&step=25"),
@@ -80,9 +79,9 @@ def finish(town: Any) -> None:
 def shoot(base: str, folder: Path, name: str) -> None:
     """A picture of one view."""
     with browser() as chromium:
-        page = chromium.new_page(viewport={"width": 1280, "height": 900})
+        page = chromium.new_page(viewport={"width": 1440, "height": 900})
         page.goto(at(base, f"?{VIEWS[name][1]}"))
-        page.wait_for_selector(".mm-section", timeout=60_000)
+        page.wait_for_selector(".mm-answer", timeout=60_000)
         page.wait_for_timeout(2500)  # charts are drawn after the page
         path = folder / f"dashboard_{name}.png"
         page.screenshot(path=path)

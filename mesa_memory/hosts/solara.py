@@ -10,7 +10,7 @@ from mesa_memory.hosts import changed
 
 #: what Mesa's pages show, and how they treat a model's parameters
 _OF_MESAS_PAGES = (
-    "ComponentsView", "ShowSteps", "split_model_params", "_check_model_params",
+    "ComponentsView", "split_model_params", "_check_model_params",
     "_build_model_init_kwargs",
 )  # fmt: skip
 #: kinds of fields for parameters

@@ -123,7 +123,6 @@ class Run(RecordedRun):
             "seed": self.seed,
             "steps": f"{len(steps)}, to {steps[-1]:g}" if steps else "none finished",
             "parameters": ", ".join(f"{k}={v}" for k, v in self.parameters.items()),
-            "store": self.location,
         }
         told = pandas.Series(facts).to_frame().to_html(header=False, na_rep="")
         agents = self.agents().to_html(index=False, max_rows=LISTED_AGENTS, na_rep="")

@@ -21,10 +21,7 @@ from mesa_memory.viz.widgets.saying import HostPage
 from mesa_memory.viz.widgets.tabs import Panel, TabRow
 
 mesa_viz = mesa_pages()
-PARTS = [
-    {"key": "memory", "label": "Memory", "icon": "mdi-brain"},
-    {"key": "model", "label": "Model", "icon": "mdi-map"},
-]
+PARTS = [{"key": "memory", "label": "Memory"}, {"key": "model", "label": "Model"}]
 #: beside Mesa's own controls, which know nothing of other runs
 NOT_PLAYED = "Another run is shown than the one that the controls of this page play, which is {}."
 

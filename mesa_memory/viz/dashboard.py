@@ -9,22 +9,15 @@ import solara
 
 from mesa_memory.viz.actions import ACTIONS, NO_ACTIONS, Actions
 from mesa_memory.viz.address import Address
-from mesa_memory.viz.search import Search
+from mesa_memory.viz.data.presence import missing
+from mesa_memory.viz.search import Hits, Search
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.hooks import Told, use_chosen, use_newest
 from mesa_memory.viz.serving.run_feed import Feed, Source, labels
-from mesa_memory.viz.views import View
+from mesa_memory.viz.views import Group, View, groups_of
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.nothing import NoMemories
-from mesa_memory.viz.widgets import (
-    AgentPicker,
-    Choose,
-    Empty,
-    Fact,
-    Failure,
-    Note,
-    Timeline,
-)
+from mesa_memory.viz.views.nothing import NoMemories, Nothing
+from mesa_memory.viz.widgets import AgentPicker, Choose, Fact, Failure, Note, Timeline
 from mesa_memory.viz.widgets.saying import HostPage
 from mesa_memory.viz.widgets.tabs import PANEL, Panel, TabRow
 
@@ -32,6 +25,10 @@ NO_SUCH_RUN = (
     "The address asks for the run {wanted}, which this page does not have; another one "
     "is shown. Runs of a model that was kept in memory are gone when its program ends; "
     "recorded ones are opened with: mesa-memory dashboard FILE"
+)
+NO_STEP = (
+    "No step is finished yet. Steps that another program records, or the controls of the "
+    "page make, appear here by themselves."
 )
 STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 
@@ -80,9 +77,9 @@ def Dashboard(
             return
         Controls(feeds, feed, source, selection)
         if not source.steps:
-            Waiting()
+            Nothing(selection, NO_STEP)
             return
-        Search(shown, selection)
+        Hits(shown, selection)
         Tabs(shown, selection, views)
 
 
@@ -102,22 +99,10 @@ def use_run_in_address(
 
 
 @solara.component
-def Waiting() -> Any:
-    """A run without a finished step."""
-    Empty(
-        "No step is finished yet. Steps that another program records, or the controls "
-        "of the page make, appear here by themselves.",
-        "mdi-timer-sand",
-        button="Make a step",
-        on_click=solara.use_context(ACTIONS).step,
-    )
-
-
-@solara.component
 def Controls(
     feeds: Sequence[Feed], feed: Feed, source: Source, selection: Selection
 ) -> Any:
-    """Run, agent and step, for all views, with the class of the agents' memory.
+    """Run, agent, step and search, for all views, with the class of the memory.
 
     Args:
         feeds: all runs of the page.
@@ -137,24 +122,58 @@ def Controls(
         if feed.memory:
             Fact("memory", feed.memory)
         Timeline(source, selection)
+        if source.steps:
+            Search(selection)
 
 
 @solara.component
 def Tabs(source: Source, selection: Selection, views: Sequence[View]) -> Any:
-    """The tabs, and below them the view that is chosen."""
-    keys = [view.key for view in views]
-    place = keys.index(selection.choice.view) if selection.choice.view in keys else 0
+    """Groups of views, the views of one group, and the view that is chosen."""
+    groups, lacks = groups_of(views), dict(source.of(missing))
+    if len(source.all) > 1:
+        lacks.pop("compare", None)
+    chosen = (view for view in views if view.key == selection.choice.view)
+    view = next(chosen, views[0])
+    group = next(group for group in groups if view in group.views)
+    with solara.Div():
+        with solara.Div(classes=["mm-nav"]):
+            _Row("View", groups, group, lacks, selection)
+            _Row(group.label, group.views, view, lacks, selection)
+        with Panel(view.label, shows=selection.shown(source, view.key).query()):
+            if reason := lacks.get(view.key):
+                Nothing(selection, reason).key(view.key)
+            else:
+                Guarded(view, source, selection).key(view.key)
 
-    def choose(number: int) -> None:
-        if number != place and 0 <= number < len(keys):
-            selection.choose(view=keys[number])
 
-    if len(views) > 1:
-        tabs = [{"key": v.key, "label": v.label, "icon": v.icon} for v in views]
-        TabRow(tabs=tabs, place=place, label="View", panel=PANEL, event_choose=choose)
-    view = views[place]
-    with Panel(view.label, shows=selection.shown(source, view.key).query()):
-        Guarded(view, source, selection).key(view.key)
+@solara.component
+def _Row(
+    label: str,
+    items: Sequence[Group | View],
+    chosen: Group | View,
+    lacks: dict[str, str],
+    selection: Selection,
+) -> Any:
+    """A row of tabs, if there are several; those without content are grey."""
+
+    def choose(place: int) -> None:
+        views = items[place].views
+        with_content = (view for view in views if view.key not in lacks)
+        selection.choose(view=next(with_content, views[0]).key)
+
+    tabs = [
+        {"key": item.key, "label": item.label, "lacks": _reason(item, lacks)}
+        for item in items
+    ]
+    if len(items) > 1:
+        place = items.index(chosen)
+        TabRow(tabs=tabs, place=place, label=label, panel=PANEL, event_choose=choose)
+
+
+def _reason(item: Group | View, lacks: dict[str, str]) -> str:
+    """Why a tab has no content; empty if a view of it has some."""
+    reasons = [lacks.get(view.key, "") for view in item.views]
+    return reasons[0] if all(reasons) else ""
 
 
 @solara.component

@@ -16,21 +16,24 @@ OPTION = "find"
 
 
 @solara.component
-def Search(source: Source, selection: Selection) -> Any:
-    """The search of a page, and below it the hits.
+def Search(selection: Selection) -> Any:
+    """The search of a page."""
+    SearchBox(
+        "Agent, text, kind or step",
+        selection.option(OPTION, ""),
+        lambda value: selection.set_option(OPTION, value.strip() or None),
+    )
+
+
+@solara.component
+def Hits(source: Source, selection: Selection) -> Any:
+    """The hits of the search, if there is one.
 
     Args:
         source: state of the run that is shown.
         selection: of this session.
     """
-    text = selection.option(OPTION, "")
-    with solara.Div(classes=["mm-row", "mm-tools"]):
-        SearchBox(
-            "Agent, text, kind or step",
-            text,
-            lambda value: selection.set_option(OPTION, value.strip() or None),
-        )
-    if text.strip():
+    if selection.option(OPTION, "").strip():
         Found(source, selection)
 
 

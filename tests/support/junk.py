@@ -139,9 +139,9 @@ def _look(path: str) -> None:
     from mesa_memory.viz import explorer
     from mesa_memory.viz.data import agent as agents
     from mesa_memory.viz.data import compare, recall
-    from mesa_memory.viz.data.activity import activity, occupancy
+    from mesa_memory.viz.data.activity import activity
     from mesa_memory.viz.data.contents import evidence, impressions
-    from mesa_memory.viz.data.reading import steps_of
+    from mesa_memory.viz.data.presence import missing, steps
     from mesa_memory.viz.data.requests import cost
     from mesa_memory.viz.data.spread import corpus, spread
 
@@ -151,7 +151,7 @@ def _look(path: str) -> None:
         found = source.of(activity)
         for measure in ("events", "importance", "cost"):
             found.measure(measure)
-        source.of(occupancy)
+        source.of(missing)
         source.of(corpus.corpus)
         cost.spent(run).series("cost", True)
         cost.grouped(run, ("agent", "model"))
@@ -165,7 +165,7 @@ def _look(path: str) -> None:
             for name in agents.columns(rows):
                 [agents.cell(row, name) for row in rows]
             agents.shown(run, agent, step)
-            for when in steps_of(run, "recalls", agent)[-1:]:
+            for when in steps(run, "recall", agent)[-1:]:
                 for row in recall.recalls(run, agent, when):
                     recall.ranked(recall.understood(row, past), (1.0, 1.0, 1.0))
             for row in evidence.conclusions(past, step)[:2]:

@@ -61,7 +61,7 @@ def test_a_fork_is_a_run_of_the_page_that_is_shown_and_played_on(window):
     window.until(lambda: window.text(".mm-of") == "of 6")
     window.until(lambda: HOSTILE in window.text(".mm-table"))
     # The controls follow what is shown.
-    window.until(lambda: "Time: 6" in window.text())
+    window.until(lambda: "Model step: 6" in window.text())
     press(window, "Step")
     window.until(lambda: window.text(".mm-of") == "of 7")
     runs.select_option(before)

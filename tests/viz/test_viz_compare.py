@@ -67,7 +67,7 @@ def test_a_memory_differs_from_the_step_at_which_it_was_told_something(runs):
     alone = [
         row
         for row in compare.marked(other.at(3), one.at(3))
-        if row["held by"] == compare.ONLY
+        if row["held by"] == compare.LEFT
     ]
     assert [SECRET in row["text"] for row in alone] == [True]
 
@@ -75,7 +75,7 @@ def test_a_memory_differs_from_the_step_at_which_it_was_told_something(runs):
 def test_a_text_held_twice_is_alone_once_if_the_other_has_it_once():
     row = {"kind": "note", "origin": "derived", "content": None, "text": "same"}
     found = compare.marked([row, row], [row])
-    assert [one["held by"] for one in found] == [compare.ONLY, compare.BOTH]
+    assert [one["held by"] for one in found] == [compare.LEFT, compare.BOTH]
 
 
 def test_prompts_are_paired_by_what_they_are_for():

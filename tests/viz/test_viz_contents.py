@@ -1,14 +1,13 @@
-"""What memories made of an inn's talk: threads, facts, chapters and the budget."""
+"""What memories made of an inn's talk: threads, facts and chapters."""
 
 import pytest
 
 from mesa_memory import Services
 from mesa_memory.interventions import erase
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import conversations
+from mesa_memory.viz.data import conversations, presence
 from mesa_memory.viz.data.agent import Past, cell, columns, past
-from mesa_memory.viz.data.contents import chapters, contents, facts
-from mesa_memory.viz.data.requests import budget
+from mesa_memory.viz.data.contents import chapters, facts
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import SAID, Inn
 
@@ -33,21 +32,33 @@ def lines(run, agent, thread, step):
     return conversations.lines(thread, agent, step, pasts, recalls)
 
 
-def test_an_agent_has_the_pages_that_its_memory_fills(inn):
-    have = {
-        agent: contents.contents(past(inn, agent), contents.has(inn, agent, "budget"))
-        for agent in range(1, 8)
-    }
-    assert have == {
-        1: ["conversations"],
-        2: ["facts", "conversations"],
-        3: ["story", "conversations"],
-        4: ["conversations", "budget"],
-        5: ["conversations"],
-        6: ["conversations"],
-        7: ["conversations"],
-    }
-    assert [contents.who_has(inn, page) for page in ("story", "budget")] == [3, 4]
+def test_a_view_knows_the_agents_and_steps_that_have_its_data(inn):
+    assert presence.first(inn, "chapters")[0] == 3
+    assert presence.first(inn, "facts")[0] == 2
+    assert presence.first(inn, "recall")[0] == 4
+    for agent in range(1, 8):
+        steps = {
+            view: presence.steps(inn, view, agent) for view in ("facts", "chapters")
+        }
+        assert [view for view, some in steps.items() if some] == (
+            ["facts"] if agent == 2 else ["chapters"] if agent == 3 else []
+        )
+    first = presence.steps(inn, "chapters", 3)[0]
+    told = chapters.told(past(inn, 3), first)
+    assert told.chapters or told.stories
+    told = chapters.told(past(inn, 3), first - 1)
+    assert not (told.chapters or told.stories)
+
+
+def test_views_without_data_are_missing_with_the_reason_but_not_of_a_long_run(
+    inn, monkeypatch
+):
+    assert presence.missing(inn) == {}
+    rare = {"facts": (presence.records, ("never",), "No record is of this kind.")}
+    monkeypatch.setattr(presence, "NEEDS", rare)
+    assert presence.missing(inn) == {"facts": "No record is of this kind."}
+    monkeypatch.setattr(presence, "MAX_RECORDS", 10)
+    assert presence.missing(inn) == {}
 
 
 def test_messages_with_the_same_others_are_one_thread(inn):
@@ -162,32 +173,6 @@ def test_chapters_and_the_story_so_far_are_those_of_the_step(inn):
     assert told.stories[-1]["text"]
     assert [row["step"] for row in told.since] == sorted(r["step"] for r in told.since)
     assert chapters.told(known, 3).chapters == []
-
-
-def test_what_is_there_first_is_found_for_a_step_before_it(inn):
-    known, knowing = past(inn, 3), past(inn, 2)
-    for kind, has in ((chapters.CHAPTER, "chapters"), (chapters.STORY, "stories")):
-        first = chapters.first(known, kind)
-        assert getattr(chapters.told(known, first), has)
-        assert not getattr(chapters.told(known, first - 1), has)
-    assert chapters.first(knowing, chapters.CHAPTER) is None
-    assert facts.facts(knowing, facts.first(knowing))
-    assert facts.first(knowing) == 1
-    assert facts.first(known) is None
-
-
-def test_the_budget_of_a_prompt_is_recorded_with_what_it_left_out(inn):
-    found = budget.budgets(inn, 4)
-    assert [one["step"] for one in found] == inn.steps
-    for one in found:
-        assert one["tokens"] <= one["budget"] == 110
-        parts = [part["tokens"] for part in one["sections"]]
-        assert one["tokens"] >= sum(parts) - len(parts)  # each is rounded up
-    last = found[-1]["sections"]
-    named = [name for part in last for name in part["left_out"]]
-    assert named and set(named) <= set(past(inn, 4).by_id)
-    series = budget.series(found, inn.steps)
-    assert series["recent"][-1] == last[-1]["tokens"]
 
 
 def test_damaged_facts_and_chapters_break_nothing(inn):

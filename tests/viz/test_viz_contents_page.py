@@ -17,12 +17,11 @@ pytestmark = pytest.mark.slow
 STEPS = 9
 CHART = ".mm-chart canvas"
 HARM = "img[src=x], a[href^=javascript]"
-#: the pages of the view: agent, page, and a heading
+#: views of a memory: agent, view, and a heading
 PAGES = [
     (1, "conversations", "Threads of agent 1"),
     (2, "facts", "Facts known to agent 2"),
-    (3, "story", "Life of agent 3"),
-    (4, "budget", "Prompt of agent 4, step 9"),
+    (3, "chapters", "Life of agent 3"),
 ]
 
 
@@ -62,7 +61,7 @@ def downloaded(window, within):
         return given.value.suggested_filename, list(csv.DictReader(file))
 
 
-def test_a_request_is_read_by_keyboard_and_leads_to_its_records_and_back(window):
+def test_a_request_is_read_by_keyboard_with_its_parts(window):
     window.open("?view=requests&agent=5&step=5", see=".mm-prompt")
     rows = section(window, "Requests of agent 5, step 5").locator("tbody tr")
     assert rows.count() >= 1
@@ -74,30 +73,26 @@ def test_a_request_is_read_by_keyboard_and_leads_to_its_records_and_back(window)
     name, parts = downloaded(window, section(window, "Context window"))
     assert name.endswith("-parts.csv")
     assert sum(float(part["share"]) for part in parts) == pytest.approx(1, abs=0.01)
-    record = (
-        section(window, "Records made from it").locator("tbody button.mm-open").first
-    )
-    made = record.inner_text()
-    record.click()
-    window.shows(view="evidence", record=made)
-    assert f"Evidence of {made}" in window.text()
+
+
+def test_a_conclusion_leads_to_its_request(window):
+    window.open("?view=evidence&agent=5", see=".mm-tree")
     window.page.get_by_role("button", name="See the request that made it").click()
     window.shows(view="requests")
     assert "Context window" in window.text()
-    assert made in section(window, "Records made from it").inner_text()
 
 
 def test_a_step_without_a_request_leads_to_one_with_some(window):
     window.open("?view=requests&agent=1&step=9", see=".mm-empty")
-    window.page.get_by_role("button", name="where it did").click()
+    window.page.get_by_role("button", name="Go to step").click()
     window.until(lambda: "Context window" in window.text())
-    window.open("?view=contents&agent=1&contents=facts", see=".mm-empty")
+    window.open("?view=facts&agent=1", see=".mm-empty")
     window.page.get_by_role("button", name="Show agent 2").click()
     window.until(lambda: "Facts known to agent 2" in window.text())
 
 
 def test_a_thread_is_read_with_what_became_of_each_line(window):
-    window.open("?view=contents&agent=1&contents=conversations", see=".mm-passage")
+    window.open("?view=conversations&agent=1", see=".mm-passage")
     threads = section(window, "Threads of agent 1").locator("tbody tr")
     threads.nth(1).locator("button.mm-open").focus()
     window.page.keyboard.press("Enter")
@@ -114,7 +109,7 @@ def test_a_thread_is_read_with_what_became_of_each_line(window):
 
 
 def test_facts_show_their_history_and_dispute(window):
-    window.open("?view=contents&agent=2&contents=facts&step=5", see=".mm-table")
+    window.open("?view=facts&agent=2&step=5", see=".mm-table")
     known = section(window, "Facts known to agent 2")
     assert "the tower" in known.inner_text()
     assert "the memory keeps them all" in window.text()
@@ -127,7 +122,7 @@ def test_facts_show_their_history_and_dispute(window):
 
 
 def test_chapters_are_read_and_lead_to_where_they_begin(window):
-    window.open("?view=contents&agent=3", see=".mm-passage")
+    window.open("?view=chapters&agent=3", see=".mm-passage")
     assert "Chapter 2, steps 5 to 8" in window.text(".mm-passages")
     window.page.get_by_role("button", name="go to its first step").nth(1).click()
     window.shows(view="agent", step=5)
@@ -137,26 +132,18 @@ def test_chapters_are_read_and_lead_to_where_they_begin(window):
 @pytest.mark.parametrize(
     ("page", "agent", "button", "then"),
     [
-        ("facts", 2, "where the first fact is known", "Facts known to agent 2"),
-        ("story", 3, "where the first is complete", "Chapter 1, steps"),
-        ("story", 3, "where the story begins", "(?i)since step"),
+        ("facts", 2, "Go to step", "Facts known to agent 2"),
+        ("chapters", 3, "Go to step", "Chapter 1, steps"),
     ],
 )
 def test_a_step_before_anything_was_made_leads_to_where_something_was(
     window, page, agent, button, then
 ):
     quiet = quote(nth_run(window.open(see=".mm-section"), 1))
-    window.open(f"?run={quiet}&view=contents&agent={agent}&contents={page}&step=1")
+    window.open(f"?run={quiet}&view={page}&agent={agent}&step=1")
     window.page.get_by_role("button", name=button).click()
     window.until(lambda: window.page.get_by_role("button", name=button).count() == 0)
     assert re.search(then, window.text())
-
-
-def test_the_budget_is_shown_with_the_records_it_left_out(window):
-    window.open("?view=contents&agent=4&contents=budget", see=CHART)
-    assert "lines left out" in section(window, "Prompt of agent 4").inner_text()
-    _, rows = downloaded(window, section(window, "records beyond the budget"))
-    assert rows and {row["section"] for row in rows} <= {"stream", "recent"}
 
 
 def test_hostile_words_stay_inert(chromium, address):
@@ -164,8 +151,8 @@ def test_hostile_words_stay_inert(chromium, address):
         window.open(see=".mm-section")
         second = quote(nth_run(window, 2))
         for agent, page, title in PAGES:
-            window.open(f"?run={second}&view=contents&agent={agent}&contents={page}")
-            window.shows(view="contents", agent=agent, contents=page)
+            window.open(f"?run={second}&view={page}&agent={agent}")
+            window.shows(view=page, agent=agent)
             assert title in window.text()
             if page != "facts":
                 assert HOSTILE[:20] in window.text(".mm-page")

@@ -1,5 +1,6 @@
 """The dashboard's own parts, rendered without a browser; and its command."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import ipywidgets
@@ -12,7 +13,7 @@ from mesa_memory.errors import StoreUnavailable
 from mesa_memory.viz.dashboard import Guarded, Tabs
 from mesa_memory.viz.selection import Choice, Selection
 from mesa_memory.viz.serving.run_feed import Feed
-from mesa_memory.viz.views import View
+from mesa_memory.viz.views import VIEWS, View
 from tests.support.recorded_town import RecordedTown
 
 
@@ -35,7 +36,7 @@ def test_a_view_that_fails_says_why_and_works_again_with_another_choice():
             raise StoreUnavailable("is gone. Bring it back.", location="run.sqlite")
         solara.Text("all is well")
 
-    view = View("fragile", "Fragile", "mdi-alert", Fragile)
+    view = View("fragile", "Fragile", Fragile)
     box, context = solara.render(
         Guarded(view, source, Selection(held)), handle_error=False
     )
@@ -58,26 +59,31 @@ def panels(widget):
 
 def test_a_panel_says_which_view_run_step_and_agent_it_shows():
     source = SimpleNamespace(
-        stamp=(2, 2.0), steps=[1.0, 2.0], agent_ids=[7, "b"], key="town-1"
-    )
+        stamp=(2, 2.0), steps=[1.0, 2.0], agent_ids=[7, "b"], key="town-1",
+        of=lambda _: {}, all=[],
+    )  # fmt: skip
 
     @solara.component
     def Plain(focus):
         solara.Text("all is well")
 
-    views = [View(name, name.title(), "mdi-alert", Plain) for name in ("one", "two")]
+    views = [
+        replace(view, component=Plain)
+        for view in VIEWS
+        if view.key in ("facts", "cost")
+    ]
     held = solara.Reactive(Choice(options=(("thread", "5"),)))
     box, context = solara.render(
         Tabs(source, Selection(held), views), handle_error=False
     )
     try:
         (panel,) = panels(box)
-        shown = "view=one&run=town-1&step=2&agent=7&thread=5"
-        assert (panel["aria-label"], panel["data-shows"]) == ("View One", shown)
-        held.value = Choice(view="two", step=1.0, agent="b", text="a & b")
+        shown = "view=facts&run=town-1&step=2&agent=7&thread=5"
+        assert (panel["aria-label"], panel["data-shows"]) == ("View Facts", shown)
+        held.value = Choice(view="cost", step=1.0, agent="b", text="a & b")
         (panel,) = panels(box)
-        shown = "view=two&run=town-1&step=1&agent=b&text=a+%26+b"
-        assert (panel["aria-label"], panel["data-shows"]) == ("View Two", shown)
+        shown = "view=cost&run=town-1&step=1&agent=b&text=a+%26+b"
+        assert (panel["aria-label"], panel["data-shows"]) == ("View Cost", shown)
     finally:
         context.close()
 

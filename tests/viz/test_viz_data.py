@@ -5,7 +5,7 @@ import pytest
 
 from mesa_memory import Services, open_run
 from mesa_memory.viz.data import agent, wording
-from mesa_memory.viz.data.activity import activity, occupancy
+from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.serving.run_feed import Feed
 from tests.support.playing import play
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
@@ -49,15 +49,6 @@ def test_the_mean_grade_of_no_event_is_not_a_number(run):
     known = grades[~np.isnan(grades)]
     assert known.size
     assert ((known >= 1) & (known <= 5)).all()
-
-
-def test_layers_hold_as_many_records_as_all_memories_together(run):
-    held = occupancy(run)
-    assert held.steps == run.steps
-    for place in (0, 4, STEPS - 1):
-        step = run.steps[place]
-        kept = sum(len(run.state(a, step, as_records=True)) for a in range(1, 8))
-        assert sum(numbers[place] for numbers in held.held.values()) == kept > 0
 
 
 def test_a_past_is_what_the_run_says_at_every_step(run):

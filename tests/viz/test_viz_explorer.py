@@ -146,7 +146,7 @@ def test_a_click_into_the_heat_map_selects_agent_and_step(chromium, address):
 def test_the_back_button_takes_a_choice_back(chromium, address):
     with Window(chromium, address) as window:
         window.open()
-        window.page.get_by_role("tab", name="Agent").click()
+        window.page.get_by_role("tab", name="Agent", exact=True).click()
         window.shows(view="agent")
         assert "Agent 1, step 8" in window.text()
         assert chosen(window) == "view=agent"
@@ -187,7 +187,7 @@ HOSTILE_PLACES = {
     "agent": (".mm-section", {}),
     "recall": (".mm-section", {"step": 3}),
     "evidence": (".mm-tree", {}),
-    "contents": (".mm-section", {}),
+    "conversations": (".mm-section", {}),
     "requests": (".mm-prompt", {"step": 3}),
     "impressions": (".mm-section", {}),
     "spread": (".mm-section", {"text": ATTACK}),

@@ -58,7 +58,7 @@ def test_step_and_play_update_the_views_in_mesas_own_page(chromium, address):
         window.open("?view=population", see="text=No step is finished yet")
         press(window, "Step")
         window.shows(step=1)
-        assert "Layers over time" in window.text()
+        assert "Events by agent and step" in window.text()
         press(window, "▶")
         window.sometime(lambda: int(window.step()) >= 4)
         press(window, "❚❚")
@@ -132,9 +132,9 @@ def test_a_table_is_downloaded_without_formulas(chromium, address):
 
 def test_a_chart_is_downloaded_as_png_and_svg(chromium, address):
     with Window(chromium, address, color_scheme="dark") as window:
-        window.open("ours?view=population", see="text=No step is finished yet")
+        window.open("ours?view=cost", see="text=No step is finished yet")
         press(window, "Step")
-        window.until(lambda: "Layers over time" in window.text())
+        window.until(lambda: "by purpose" in window.text())
         window.page.wait_for_selector(".mm-chart canvas")
         chart = window.page.locator(".mm-chart")
         for kind, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):

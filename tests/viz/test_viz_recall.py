@@ -6,7 +6,7 @@ from mesa_memory import Scoring, Services
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import recall as data
 from mesa_memory.viz.data.agent import Past, past
-from mesa_memory.viz.data.reading import steps_of
+from mesa_memory.viz.data.presence import steps
 from mesa_memory.viz.views.recall.chart import bars
 from tests.support.recorded_town import RecordedTown
 
@@ -146,7 +146,7 @@ def test_a_damaged_recall_shows_what_is_left_of_it():
 
 
 def test_the_steps_with_recalls_are_known(run):
-    steps = steps_of(run, "recalls", 5)
-    assert steps == [step for step in run.steps if found(run, 5, step)]
-    assert steps
-    assert steps_of(run, "recalls", 4) == []  # a short-term memory
+    own = steps(run, "recall", 5)
+    assert own == [step for step in run.steps if found(run, 5, step)]
+    assert own
+    assert steps(run, "recall", 4) == []  # a short-term memory

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 DAYS = 14
 #: what one sees of the picture
 ARROWS = ".mm-stage-arrow"
-PLAY = "Play the story"
+PLAY = "Replay"
 #: notes each day that is drawn, and who tells whom in it
 WATCH = """() => {
   window.mmSeen = [];

@@ -83,7 +83,7 @@ def test_weights_rank_again_at_once_and_stand_in_the_address(window, asked):
     address = f"?view=recall&agent=5&step={step:g}&recall_number={number}"
     window.open(address, see=CHART)
     window.until(lambda: shown() == expected(None))
-    window.page.get_by_role("button", name="All the same").click()
+    window.page.get_by_role("button", name="Equal weights").click()
     window.until(lambda: "weights=1%2C1%2C1" in window.query())
     window.until(lambda: shown() == expected((1.0, 1.0, 1.0)))
     window.page.get_by_role("slider", name="Relevance").focus()
@@ -91,18 +91,18 @@ def test_weights_rank_again_at_once_and_stand_in_the_address(window, asked):
     window.until(lambda: "weights=0%2C1%2C1" in window.query())
     assert expected(WITHOUT_RELEVANCE) != expected(None)
     window.until(lambda: shown() == expected(WITHOUT_RELEVANCE))
-    assert "change their rank" in window.text()
+    assert "ranks change" in window.text()
     assert download(window, "SVG") == f"recall-agent-5-step-{step:g}.svg"
 
 
 def test_where_there_is_nothing_the_page_says_why_and_where_to_go(window):
-    window.open("?view=recall&agent=4", see="text=never recalled anything")
+    window.open("?view=recall&agent=4", see="text=recalled nothing in this step")
     window.open("?view=impressions&agent=4", see=CHART)
-    window.until(lambda: "Agent 4 is without impressions" in window.text())
+    window.until(lambda: "Agent 4 has no impressions" in window.text())
     window.open(
-        "?view=impressions&agent=4&step=1", see="text=had not formed an impression"
+        "?view=impressions&agent=4&step=1", see="text=No agent had an impression"
     )
-    window.page.get_by_role("button", name="where the first one is made").click()
+    window.page.get_by_role("button", name="Show agent").click()
     window.until(lambda: "One pair over time" in window.text())
     assert window.page.locator(CHART).count()
 

@@ -52,8 +52,10 @@ def parameters(
             "values": list(dict.fromkeys([*registry.names(OWN), memory])),
         },
         "n_agents": Slider("People", value=n_agents, min=3, max=most[0], step=1),
-        "degree": Slider("Neighbours", value=4, min=2, max=8, step=2),
-        "correction_step": Slider("Correction comes", value=10, min=1, max=40, step=1),
+        "degree": Slider("Neighbours per person", value=4, min=2, max=8, step=2),
+        "correction_step": Slider(
+            "Day of the correction", value=10, min=1, max=40, step=1
+        ),
         **fixed,
     }
 

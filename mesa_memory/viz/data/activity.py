@@ -1,7 +1,6 @@
-"""Counts of the actions of agents in every step, and of the records in layers."""
+"""Counts of the actions of agents in every step."""
 
 from bisect import bisect_left
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,29 +85,3 @@ def activity(run: Run) -> Activity:
             if agent in places and column < len(steps):
                 counts[start : start + len(numbers), places[agent], column] += numbers
     return Activity(list(known.values()), steps, counts)
-
-
-@dataclass(frozen=True)
-class Occupancy:
-    """Number of records in the layers of all memories.
-
-    Attributes:
-        steps: the finished steps.
-        held: by layer and kind, in order, the number at the end of each step.
-    """
-
-    steps: list[float]
-    held: dict[tuple[str, str], list[int]]
-
-
-def occupancy(run: Run) -> Occupancy:
-    """Number of records of each layer and kind; all kinds of events are ``"event"``."""
-    steps = run.steps
-    changes: dict[tuple[str, str], np.ndarray] = defaultdict(
-        lambda: np.zeros(len(steps) + 1, dtype=np.int64)
-    )
-    for sign, column in ((1, "valid_from"), (-1, "valid_to")):
-        for layer, kind, step, count in reading.by_kind(run, column):
-            changes[layer, kind][bisect_left(steps, step)] += sign * count
-    held = {key: numbers[:-1].cumsum() for key, numbers in sorted(changes.items())}
-    return Occupancy(steps, {key: numbers.tolist() for key, numbers in held.items()})

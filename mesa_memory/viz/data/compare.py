@@ -7,7 +7,7 @@ from mesa_memory.runs.compare import Difference
 from mesa_memory.viz.data.agent import Past, Row
 
 #: values of ``held by``
-BOTH, ONLY = "both", "one"
+BOTH, LEFT, RIGHT = "both", "left", "right"
 #: longest value of a difference, in characters
 VALUE_CHARS = 20_000
 #: columns that every row has, or that repeat another one
@@ -19,18 +19,23 @@ def key(row: Row) -> tuple[str, str]:
     return row["kind"], row["text"] or ""
 
 
-def marked(mine: list[Row], theirs: list[Row]) -> list[Row]:
-    """My records, each with ``held by``: first ``ONLY``, then ``BOTH``.
+def marked(left: list[Row], right: list[Row]) -> list[Row]:
+    """The records of two memories, each with ``held by``: those of one side first.
 
-    A text that I hold twice and they hold once is ``ONLY`` once.
+    A text that one side holds twice and the other once is once of one side alone.
     """
-    left = Counter(key(row) for row in theirs)
-    found = []
-    for row in mine:
-        same = key(row)
-        found.append(row | {"held by": BOTH if left[same] > 0 else ONLY})
-        left[same] -= 1
-    return sorted(found, key=lambda row: row["held by"] == BOTH)
+    both = Counter(map(key, left)) & Counter(map(key, right))
+    of_both: list[Row] = []
+    alone: list[Row] = []
+    for side, rows in ((LEFT, left), (RIGHT, right)):
+        shared = both.copy()
+        for row in rows:
+            same, shared[key(row)] = shared[key(row)] > 0, shared[key(row)] - 1
+            if not same:
+                alone.append(row | {"held by": side})
+            elif side == LEFT:
+                of_both.append(row | {"held by": BOTH})
+    return alone + of_both
 
 
 def course(left: Past, right: Past, steps: list[float]) -> dict[str, list[int]]:

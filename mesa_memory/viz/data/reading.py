@@ -44,13 +44,6 @@ def of_agent(run: Run, table: Table, agent: Any, *where: Any) -> list[dict[str, 
     return sorted(rows, key=lambda row: row["seq"])
 
 
-def steps_of(run: Run, table: str, agent: Any) -> list[float]:
-    """The steps of an agent's rows in the table of this name, in order."""
-    log = getattr(schema, table)
-    own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
-    return sorted(s for (s,) in run.rows(select(log.c.step).where(*own).distinct()))
-
-
 def records_of(run: Run, agent: Any) -> list[dict[str, Any]]:
     """All records that an agent ever had, in order of arrival."""
     own = records.c.agent == run.name_of(agent)
@@ -113,22 +106,6 @@ def called(run: Run) -> list[tuple]:
         func.count() - func.count(log.c.cost),
     )
     return run.rows(_per_agent_and_step(run, wanted, log))
-
-
-def by_kind(run: Run, column: str) -> list[tuple]:
-    """Layer, kind, step, and the number of records whose life began or ended then.
-
-    All kinds of events are ``"event"``.
-
-    Args:
-        column: ``"valid_from"`` or ``"valid_to"``.
-    """
-    step = records.c[column]
-    kind = case((was_not_derived(), "event"), else_=records.c.kind).label("kind")
-    # PostgreSQL does not see that an expression with parameters is the same one.
-    rows = select(records.c.layer, kind, step.label("step"))
-    own = rows.where(records.c.run == run.id, step.is_not(None)).subquery()
-    return run.rows(select(*own.c, func.count()).group_by(*own.c))
 
 
 def _per_agent_and_step(run: Run, wanted: Any, log: Any) -> Any:

@@ -5,15 +5,12 @@ from typing import Any
 
 import solara
 
-from mesa_memory.hosts.solara import mesa_pages
 from mesa_memory.viz.live.page_runs import Current, PageRuns
 from mesa_memory.viz.live.parameters import Parameters
 from mesa_memory.viz.live.player import Player
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.widgets import Slide
 from mesa_memory.viz.widgets.saying import Fold
-
-mesa_viz = mesa_pages()
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,6 @@ def Controls(
                 value=interval.value, min=1, max=500, step=1,
                 event_change=lambda new: interval.set(int(new)),
             )  # fmt: skip
-            mesa_viz.ShowSteps(current.value)
 
 
 @solara.component

@@ -91,6 +91,7 @@ def Player(
     solara.lab.use_task(go_on, dependencies=[play], prefer_threaded=True)
     guarded = partial(_try, fault)
     step = partial(guarded, lambda: _step(current.value))
+    solara.Text(f"Model step: {clock(model):g}")
     _buttons(plays, not model.running, partial(guarded, reset), toggle, step)
     if fault.value is not None:
         Failure(fault.value)

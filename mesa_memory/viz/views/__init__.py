@@ -1,19 +1,21 @@
-"""The views of the dashboard, in the order of their tabs.
+"""The views of the dashboard, by the groups of their tabs.
 
 A view is one Solara component ``View(focus)`` in a file of its own. To add one, add its
 file and its line below.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mesa_memory.viz.views.agent import AgentView
 from mesa_memory.viz.views.by_hand.by_hand import ByHandView
 from mesa_memory.viz.views.compare.compare import CompareView
-from mesa_memory.viz.views.contents.contents import ContentsView
+from mesa_memory.viz.views.contents.chapters import ChaptersView
 from mesa_memory.viz.views.contents.evidence import EvidenceView
+from mesa_memory.viz.views.contents.facts import FactsView
 from mesa_memory.viz.views.contents.impressions import ImpressionsView
+from mesa_memory.viz.views.conversations import ConversationsView
 from mesa_memory.viz.views.population import PopulationView
 from mesa_memory.viz.views.recall.recall import RecallView
 from mesa_memory.viz.views.requests.cost import CostView
@@ -29,27 +31,70 @@ class View:
     Attributes:
         key: its name in the address.
         label: its name for people.
-        icon: of Material Design Icons.
         component: called with a ``Focus``.
     """
 
     key: str
     label: str
-    icon: str
     component: Callable[..., Any]
 
+    @property
+    def views(self) -> tuple["View", ...]:
+        """Itself, as the views of a ``Group``."""
+        return (self,)
 
-VIEWS = [
-    View("story", "Story", "mdi-map-marker-path", StoryView),
-    View("population", "Population", "mdi-account-group", PopulationView),
-    View("agent", "Agent", "mdi-account", AgentView),
-    View("recall", "Recall", "mdi-head-lightbulb-outline", RecallView),
-    View("evidence", "Evidence", "mdi-file-tree", EvidenceView),
-    View("contents", "Contents", "mdi-bookshelf", ContentsView),
-    View("requests", "Requests", "mdi-message-text-outline", RequestsView),
-    View("impressions", "Impressions", "mdi-account-switch", ImpressionsView),
-    View("spread", "Spread", "mdi-share-variant", SpreadView),
-    View("cost", "Cost", "mdi-currency-usd", CostView),
-    View("hand", "Ask, fork", "mdi-source-fork", ByHandView),
-    View("compare", "Compare", "mdi-compare", CompareView),
-]
+
+@dataclass(frozen=True)
+class Group:
+    """Views under one tab; several have a row of tabs of their own.
+
+    Attributes:
+        label: its name for people.
+        views: at least one.
+    """
+
+    label: str
+    views: tuple[View, ...]
+
+    @property
+    def key(self) -> str:
+        """Stands for the group in its page."""
+        return f"group-{self.views[0].key}"
+
+
+AGENT = (
+    View("agent", "Memory", AgentView),
+    View("conversations", "Conversations", ConversationsView),
+    View("facts", "Facts", FactsView),
+    View("chapters", "Chapters", ChaptersView),
+    View("hand", "Ask, fork", ByHandView),
+)
+RECALL = (
+    View("recall", "Recall", RecallView),
+    View("evidence", "Evidence", EvidenceView),
+)
+SOCIETY = (
+    View("population", "Population", PopulationView),
+    View("impressions", "Impressions", ImpressionsView),
+    View("spread", "Spread", SpreadView),
+)
+COST = View("cost", "Cost", CostView), View("requests", "Requests", RequestsView)
+GROUPS = (
+    Group("Story", (View("story", "Story", StoryView),)),
+    Group("Agent", AGENT),
+    Group("Recall and Evidence", RECALL),
+    Group("Society", SOCIETY),
+    Group("Cost and Requests", COST),
+    Group("Compare", (View("compare", "Compare", CompareView),)),
+)
+VIEWS = [view for group in GROUPS for view in group.views]
+
+
+def groups_of(views: Iterable[View]) -> list[Group]:
+    """The groups that have some of these views, with these alone."""
+    given = {view.key: view for view in views}
+    found = [
+        replace(group, views=tuple(given[v.key] for v in group.views if v.key in given))
+        for group in GROUPS
+    ]
+    return [group for group in found if group.views]

@@ -9,7 +9,7 @@ from mesa_memory.viz.data import agent as data
 from mesa_memory.viz.data import wording
 from mesa_memory.viz.views.decisions import Decisions
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Empty, Facts, Plain, Section, Table, number
+from mesa_memory.viz.widgets import Answer, Empty, Plain, Section, Table, number
 
 #: headings of columns; other columns have the name of their key
 HEADS = {"importance": "grade", "subject": "about"}
@@ -34,14 +34,18 @@ def AgentView(focus: Focus) -> Any:
 def Changes(focus: Focus) -> Any:
     """The records that the step added to the memory or ended."""
     rows = data.changed(focus.past, focus.source.steps, focus.step)
+    counts = Counter(row["change"] for row in rows)
+    done = ", ".join(f"{count} {change}" for change, count in counts.items())
+    held = len(focus.past.at(focus.step))
+    Answer(
+        f"At the end of step {number(focus.step)}, {focus.title} remembered {held} "
+        f"record{'s' * (held != 1)}; in this step, {done or 'nothing changed'}."
+    )
+    if not rows:
+        return
     with Section(
         f"{focus.title}, step {number(focus.step)}", hint="changes in this step"
     ):
-        held = {"remembered": len(focus.past.at(focus.step))}
-        Facts(held | Counter(row["change"] for row in rows))
-        if not rows:
-            Empty("This step changed nothing in the memory.", "mdi-equal")
-            return
         names = ["change", "layer", "kind", "step", "text"]
         Records(rows, names, focus.file("changes"), page=5)
 

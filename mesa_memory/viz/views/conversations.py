@@ -10,8 +10,9 @@ from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import conversations as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
-from mesa_memory.viz.views.nothing import NotAtThisStep
+from mesa_memory.viz.views.nothing import Elsewhere
 from mesa_memory.viz.widgets import (
+    Answer,
     Note,
     Passage,
     PassageMark,
@@ -40,7 +41,7 @@ ICONS = dict(
 
 
 @solara.component
-def ConversationsPage(focus: Focus) -> Any:
+def ConversationsView(focus: Focus) -> Any:
     """The agent's threads by the step; one of them in full."""
     past = focus.past
     found = solara.use_memo(
@@ -48,20 +49,24 @@ def ConversationsPage(focus: Focus) -> Any:
     )
     with solara.Column(gap="0px"):
         if not found:
-            first = min(row["step"] for row in past.rows if row["kind"] == "message")
-            with Section(f"Threads of agent {focus.name}"):
-                NotAtThisStep(
-                    focus.selection,
-                    "Nothing was said until this step.",
-                    "mdi-message-text-outline",
-                    first,
-                    "the first with a message",
-                )
+            text = f"{focus.title} has not heard or said anything until this step."
+            Elsewhere(focus, "conversations", text)
             return
+        Answer(_answer(focus, found))
         keys = [thread.key for thread in found]
         chosen = focus.selection.option("thread", keys[0], keys)
         Threads(focus, found, chosen)
         ThreadLines(focus, found[keys.index(chosen)]).key(chosen)
+
+
+def _answer(focus: Focus, found: Sequence[data.Thread]) -> str:
+    count = sum(len(thread.rows) for thread in found)
+    longest = max(found, key=lambda thread: len(thread.rows))
+    whom = " and ".join(map(focus.source.title, longest.others)) or "nobody known"
+    return (
+        f"Until step {number(focus.step)}, {focus.title} heard and said {count} messages "
+        f"in {len(found)} threads, most of them with {whom}."
+    )
 
 
 @solara.component

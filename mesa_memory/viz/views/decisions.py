@@ -10,7 +10,16 @@ from mesa_memory.viz.data import decisions as data
 from mesa_memory.viz.data.agent import Row
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_request
-from mesa_memory.viz.widgets import Fold, LongText, Note, Plain, Section, Table, number
+from mesa_memory.viz.widgets import (
+    Fold,
+    Hint,
+    LongText,
+    Note,
+    Plain,
+    Section,
+    Table,
+    number,
+)
 
 NO_MEMORY = "The request does not contain memory that the agent read in this step."
 #: lines of memory that are all open at first
@@ -98,11 +107,6 @@ def Headed(title: str, content: Any) -> Any:
     """A part with a heading."""
     head = solara.v.Html(tag="h4", children=[title])
     return solara.v.Html(tag="div", children=[head, content])
-
-
-def Hint(text: str) -> Any:
-    """A sentence of less weight."""
-    return solara.v.Html(tag="p", class_="mm-hint", children=[text])
 
 
 def _text_of(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The whole population: activity by agent and step, and the size of memories."""
+"""The whole population: activity by agent and step."""
 
 from typing import Any
 
@@ -6,34 +6,30 @@ import solara
 
 import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.background import use_answer
-from mesa_memory.viz.data.activity import (
-    MEASURES,
-    Activity,
-    Occupancy,
-    activity,
-    occupancy,
-)
+from mesa_memory.viz.data.activity import MEASURES, Activity, activity
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Choose, Facts, Section, number
+from mesa_memory.viz.widgets import Answer, Choose, Section, number
 
 LABELS = {name: label for name, (label, _) in MEASURES.items()}
 
 
 @solara.component
 def PopulationView(focus: Focus) -> Any:
-    """Heat map of agents and steps, the step's sums, and layers over time."""
+    """Heat map of agents and steps, and the step's sums."""
     counted = use_answer(focus.source, activity, says="Counting all steps …")
     if counted is None:
         return
+    sums = {
+        name: _short(name, value) for name, value in counted.totals(focus.step).items()
+    }
     with solara.Column(gap="0px"):
-        sums = {
-            "mean " * (name == "importance") + LABELS[name].lower(): _short(name, value)
-            for name, value in counted.totals(focus.step).items()
-        }
-        with Section(f"Step {number(focus.step)}", hint="all agents together"):
-            Facts({"agents": len(focus.source.agent_ids)} | sums)
+        Answer(
+            f"In step {number(focus.step)}, {len(focus.source.agent_ids)} agents got "
+            f"{sums['events']} events (mean importance {sums['importance']}), recalled "
+            f"{sums['recalls']} times, made {sums['made']} conclusions and {sums['calls']} "
+            f"calls with {sums['tokens']} tokens, cost {sums['cost']}."
+        )
         ActivityMap(focus, counted)
-        LayerSizes(focus)
 
 
 @solara.component
@@ -44,7 +40,6 @@ def ActivityMap(focus: Focus, counted: Activity) -> Any:
     values = solara.use_memo(lambda: counted.measure(measure), [id(counted), measure])
     label, meaning = MEASURES[measure]
     with Section(f"{label} by agent and step", hint=meaning):
-        Choose("Colour shows", measure, LABELS, selection.setter("measure"))
         curves.StepMap(
             focus,
             values,
@@ -53,30 +48,7 @@ def ActivityMap(focus: Focus, counted: Activity) -> Any:
             meaning=meaning,
             file=f"population-{measure}",
         )
-
-
-@solara.component
-def LayerSizes(focus: Focus) -> Any:
-    """The number of records of each kind in the layers, step by step."""
-    held = focus.source.of(occupancy)
-    option = solara.use_memo(lambda: _areas(held), [id(held)])
-    with Section("Layers over time", hint="records held at the end of each step"):
-        curves.StepChart(
-            focus.selection,
-            option,
-            held.steps,
-            focus.step,
-            label="Number of records in each layer of all memories, by step",
-            file="layers",
-        )
-
-
-def _areas(held: Occupancy) -> dict[str, Any]:
-    areas = [
-        curves.line(n, f"{layer}: {kind}", numbers, shade=0.55) | {"stack": "all"}
-        for n, ((layer, kind), numbers) in enumerate(held.held.items())
-    ]
-    return curves.over_steps(held.steps, "records", areas)
+        Choose("Colour shows", measure, LABELS, selection.setter("measure"))
 
 
 def _short(name: str, value: float | None) -> str:

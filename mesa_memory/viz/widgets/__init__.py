@@ -4,11 +4,13 @@ from mesa_memory.viz.widgets.chart import Chart, Heatmap
 from mesa_memory.viz.widgets.choosing import AgentPicker, Choose, SearchBox, Slide
 from mesa_memory.viz.widgets.passages import Passage, PassageMark, Passages
 from mesa_memory.viz.widgets.saying import (
+    Answer,
     Empty,
     Fact,
     Facts,
     Failure,
     Fold,
+    Hint,
     LongText,
     Note,
     Plain,
@@ -19,6 +21,7 @@ from mesa_memory.viz.widgets.timeline import Timeline, number
 
 __all__ = [
     "AgentPicker",
+    "Answer",
     "Chart",
     "Choose",
     "Empty",
@@ -27,6 +30,7 @@ __all__ = [
     "Failure",
     "Fold",
     "Heatmap",
+    "Hint",
     "LongText",
     "Note",
     "Passage",

@@ -33,6 +33,16 @@ def Section(title: str, children: Sequence[Any] = (), hint: str = "") -> Any:
     )
 
 
+def Answer(text: str) -> Any:
+    """The answer of a view, in one sentence above all its parts."""
+    return solara.v.Html(tag="p", class_="mm-answer", children=[text])
+
+
+def Hint(text: str) -> Any:
+    """A sentence of less weight."""
+    return solara.v.Html(tag="p", class_="mm-hint", children=[text])
+
+
 @solara.component
 def Fact(label: str, value: str) -> Any:
     """A number with its label."""

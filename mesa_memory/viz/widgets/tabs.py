@@ -20,7 +20,8 @@ def TabRow(
     """Tabs; arrow keys, Home and End go through them, Enter chooses one.
 
     Args:
-        tabs: ``key``, ``label`` and ``icon`` of each.
+        tabs: ``key`` and ``label`` of each; ``lacks`` is the reason why one has no
+            content, or empty.
         place: of the chosen one.
         label: what one chooses.
         panel: id of the element that shows it.

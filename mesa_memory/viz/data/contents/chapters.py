@@ -1,7 +1,6 @@
 """An agent's life as its memory tells it: chapters, and the story so far."""
 
 from dataclasses import dataclass
-from math import inf
 
 from mesa_memory.core.records import DERIVED
 from mesa_memory.viz.data.agent import Past, Row
@@ -48,12 +47,6 @@ def told(past: Past, step: float) -> Told:
     events = [row for row in known if row["origin"] != DERIVED]
     chapters.sort(key=lambda one: (one.row["step"], one.row["seq"]))
     return Told(chapters, past.made(step, STORY), events)
-
-
-def first(past: Past, kind: str) -> float | None:
-    """The step from which on there was a ``CHAPTER`` or a ``STORY``; None if never."""
-    made = past.made(inf, kind)
-    return min((row["valid_from"] for row in made), default=None)
 
 
 def _chapter(row: Row) -> Chapter:

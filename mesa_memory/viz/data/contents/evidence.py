@@ -36,11 +36,6 @@ class EvidenceTree:
         return self.lines[0]
 
     @property
-    def depth(self) -> int:
-        """Number of levels below the record."""
-        return max(line["depth"] for line in self.lines)
-
-    @property
     def kinds(self) -> dict[str, int]:
         """Number of events of each kind."""
         return dict(sorted(Counter(row["kind"] for row in self.events).items()))

@@ -68,13 +68,6 @@ def facts(past: Past, step: float) -> list[Fact]:
     ]
 
 
-def first(past: Past) -> float | None:
-    """The step from which on something was known; None if nothing ever was."""
-    made = every(past, inf)
-    known = (one.row["valid_from"] for one in made if not one.refused)
-    return min(known, default=None)
-
-
 def every(past: Past, step: float) -> list[Fact]:
     """All claims that the memory ever wrote down by a step, refused ones too."""
     rows = [row for row in past.rows if row["valid_from"] <= step]

@@ -1,1 +1,1 @@
-"""Rows of the views of requests, budgets and cost."""
+"""Rows of the views of requests and cost."""

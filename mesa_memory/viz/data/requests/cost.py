@@ -49,6 +49,11 @@ class Spent:
         place = self.steps.index(step)
         return self._sums(slice(place, place + 1))
 
+    def most(self, step: float) -> str:
+        """The purpose with most tokens from the beginning to the end of a step."""
+        until = self.counts["tokens"][:, : self.steps.index(step) + 1].sum(axis=1)
+        return self.purposes[int(until.argmax())] or "an unknown purpose"
+
     def _sums(self, columns: slice) -> dict[str, float | None]:
         found: dict[str, float | None] = {}
         for name, values in self.counts.items():

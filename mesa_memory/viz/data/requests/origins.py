@@ -1,15 +1,15 @@
-"""The request that made a record, and the records that a request made.
+"""The request that made a record.
 
 The recording does not link them. Both are of one agent and one step, and the words of
 the record stand in the reply.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from mesa_memory.core.content import words
 from mesa_memory.core.records import DERIVED
-from mesa_memory.viz.data.agent import Past, Row
+from mesa_memory.viz.data.agent import Row
 
 #: kinds of records that requests of a purpose make; for other purposes words decide
 MAKES = {
@@ -49,29 +49,6 @@ def maker(row: Row, among: Iterable[Row]) -> tuple[Row, bool] | None:
         if _says(request, row):
             return request, True
     return (fitting[0], False) if len(fitting) == 1 else None
-
-
-def made(request: Row, past: Past, among: Sequence[Row]) -> list[Row]:
-    """The records that a request made, in order of arrival.
-
-    Args:
-        past: of the agent.
-        among: its requests of the same step.
-    """
-    rows = [row for row in past.rows if row["step"] == request["step"]]
-    makers = [(row, maker(row, among)) for row in rows]
-    return [row for row, by in makers if by and by[0]["id"] == request["id"]]
-
-
-def graded(request: Row, past: Past) -> list[Row]:
-    """The events that a request for grades names, with the grade they have now."""
-    if request["purpose"] != "grade":
-        return []
-    told = _bare("\n".join(text for _, text in request["messages"]))
-    step = request["step"]
-    events = [r for r in past.rows if r["origin"] != DERIVED and r["step"] <= step]
-    late = [r for r in events if r["graded_at"] is not None and r["graded_at"] >= step]
-    return [row for row in late if _bare(row["text"] or "") in told]
 
 
 def _says(request: Row, row: Row) -> bool:

@@ -14,6 +14,13 @@ from mesa_memory.viz.data.agent import Row
 
 #: longest value of a setting
 SETTING_CHARS = 80
+#: reasons of providers for the end of a reply, in plain words
+FINISHED = {
+    "stop": "finished normally",
+    "length": "cut at its limit",
+    "tool_calls": "called a tool",
+    "content_filter": "withheld by a filter",
+}
 
 
 def requests(run: Run, agent: Any, after: float, step: float) -> list[Row]:
@@ -59,7 +66,8 @@ def _outcome(row: Row) -> str:
     if row["replayed"]:
         end = "from a recorded run"
     else:
-        end = "from a cache" if row["cached"] else row["finish"] or "answered"
+        finish = str(row["finish"] or "stop")
+        end = "from a cache" if row["cached"] else FINISHED.get(finish, finish)
     return f"{end}, doubtful" if row["doubtful"] else end
 
 

@@ -59,6 +59,20 @@ class Colouring:
         mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
         return [(f"mean {self.label.lower()}", mean)]
 
+    def summary(self, place: int) -> str:
+        """The values at the place of a step, in words."""
+        total = len(self.agents)
+        if place >= self.values.shape[1]:
+            return f"the values of {total} agents are not read yet"
+        at = [(name, values[place]) for name, values in self.curves()]
+        if self.classes:
+            counts = ", ".join(f"{name} {count}" for name, count in at)
+            return f"{self.label} of {total} agents: {counts}"
+        mean = at[0][1]
+        return (
+            f"{at[0][0]} of {total} agents: {'none' if mean != mean else f'{mean:.3g}'}"
+        )
+
 
 def of_outcome(scene: Scene, name: str) -> Colouring:
     """By an outcome of the model; as numbers only if all values are numbers."""

@@ -12,20 +12,23 @@ from mesa_memory.viz.live.by_hand import ask
 from mesa_memory.viz.views.by_hand.forking import Fork
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
-from mesa_memory.viz.widgets import Failure, Note, Section, Table, number
+from mesa_memory.viz.widgets import Answer, Failure, Plain, Section, Table, number
 
-READ_ONLY = (
-    "This run is read-only: its model is not the one that this page plays, so its agents "
-    "cannot be asked. In Python, {fork} of mesa_memory continues it from this step as a "
-    "new run, and mesa_memory.interventions has probe() and implant()."
-)
+READ_ONLY = "This is a recording. To ask or fork, run this code where your model is:"
+CODE = """from mesa_memory import fork
+from mesa_memory.interventions import implant, probe
+
+model = {fork}
+probe(next(a for a in model.agents if a.unique_id == {agent!r}), "What do you know?")"""
 
 
 @solara.component
 def ByHandView(focus: Focus) -> Any:
     """Questions, forks, and the changes that were recorded."""
     model = focus.source.feed.model
+    count = len(focus.source.of(data.interventions))
     with solara.Column(gap="0px"):
+        Answer(f"This run was changed by hand {count} time{'s' * (count != 1)}.")
         if model is not None:
             with solara.Div(classes=["mm-columns"]):
                 Ask(focus, model).key(f"ask-{id(model)}")
@@ -33,7 +36,9 @@ def ByHandView(focus: Focus) -> Any:
         else:
             facts = focus.source.feed.facts
             given = f"{facts.model}, {facts.store!r}, {number(focus.step)}"
-            Note(READ_ONLY.format(fork=f"fork({given}, run={facts.number})"))
+            with Section(READ_ONLY), solara.Div(classes=["mm-prompt"]):
+                fork = f"fork({given}, run={facts.number})"
+                Plain(CODE.format(fork=fork, agent=focus.agent))
         Interventions(focus)
 
 

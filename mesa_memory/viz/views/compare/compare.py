@@ -14,7 +14,7 @@ from mesa_memory.viz.views.agent import Records
 from mesa_memory.viz.views.compare.divergence import Beside, Divergence
 from mesa_memory.viz.views.compare.together import Together
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import AgentPicker, Choose, Empty, Facts, Section, number
+from mesa_memory.viz.widgets import AgentPicker, Answer, Choose, Empty, Section, number
 
 
 @solara.component
@@ -26,8 +26,8 @@ def CompareView(focus: Focus) -> Any:
     with solara.Column(gap="0px"):
         if len(source.all) > 1:
             Together(focus)
-        With(focus, other)
         if right is None:
+            With(focus, other)
             another = next((a for a in source.agent_ids if a != focus.agent), None)
             Empty(
                 "Choose another agent above. To compare two runs, open both: "
@@ -39,9 +39,9 @@ def CompareView(focus: Focus) -> Any:
                 on_click=lambda: selection.choose(other_agent=str(another)),
             )
             return
+        Memories(focus, right)
         if other is not source:
             Divergence(focus, other)
-        Memories(focus, right)
 
 
 def _other_source(focus: Focus) -> Source:
@@ -69,7 +69,7 @@ def _right(focus: Focus, other: Source) -> Focus | None:
 def With(focus: Focus, other: Source) -> Any:
     """The run and the agent to compare with."""
     runs, selection = focus.source.all, focus.selection
-    hint = "agent and step of the left side are chosen above"
+    hint = "agent and step of the left side are chosen at the top"
     with Section("Compare with", hint=hint), solara.Div(classes=["mm-row"]):
         if len(runs) > 1:
             Choose(
@@ -93,6 +93,7 @@ def Memories(left: Focus, right: Focus) -> Any:
         lambda: data.course(mine, theirs, steps), [id(mine), id(theirs), len(steps)]
     )
     if step is None:
+        With(left, right.source)
         Empty(
             "The two runs share no finished step. Choose another run, or "
             "compare two agents of this one.",
@@ -108,11 +109,19 @@ def Memories(left: Focus, right: Focus) -> Any:
         f"{side}: agent {one.name}" + ("" if same_run else f", run {one.source.label}")
         for side, one in (("Left", left), ("Right", right))
     ]
-    Apart(left, steps, counts)
+    Apart(left, right, steps, counts)
+    With(left, right.source)
     have, others = mine.at(step), theirs.at(step)
-    with solara.Div(classes=["mm-columns"]):
-        SideRecords(left, names[0], data.marked(have, others))
-        SideRecords(right, names[1], data.marked(others, have))
+    rows = data.marked(have, others)
+    with Section("Records of both", hint=" and ".join(names).lower()):
+        Records(
+            rows,
+            ["held by", "step", "kind", "text"],
+            f"compare-{left.file('records')}",
+            marked=lambda row: row["held by"] != data.BOTH,
+            mark="only on one side",
+            empty="Both memories were empty at the end of the step.",
+        )
     pairs = data.prompts(left.of(agents.shown), right.of(agents.shown))
     with Section(
         "Shown to the agents",
@@ -125,20 +134,21 @@ def Memories(left: Focus, right: Focus) -> Any:
 
 
 @solara.component
-def Apart(focus: Focus, steps: list[float], counts: dict[str, list[int]]) -> Any:
+def Apart(
+    focus: Focus, other: Focus, steps: list[float], counts: dict[str, list[int]]
+) -> Any:
     """The number of records that both have, and only one, step by step."""
     lines = [curves.line(n, *one) for n, one in enumerate(counts.items())]
     apart = map(any, zip(counts["only left"], counts["only right"]))
     first = next((step for step, differs in zip(steps, apart) if differs), None)
-    with Section(
-        f"Step {number(focus.step)}",
-        hint="records with the same kind and text are the same",
-    ):
-        place = steps.index(focus.step)
-        Facts(
-            {f"records {name}": values[place] for name, values in counts.items()}
-            | {"first different step": "never" if first is None else number(first)}
-        )
+    both, left, right = (values[steps.index(focus.step)] for values in counts.values())
+    differ = "never" if first is None else f"from step {number(first)} on"
+    Answer(
+        f"At step {number(focus.step)}, {focus.title} (left) and {other.title} (right) "
+        f"share {both} records; {left} are only left, {right} only right. They differ "
+        f"{differ}."
+    )
+    with Section("Records by step", hint="the same kind and text is the same record"):
         curves.StepChart(
             focus.selection,
             curves.over_steps(steps, "records", lines),
@@ -147,19 +157,4 @@ def Apart(focus: Focus, steps: list[float], counts: dict[str, list[int]]) -> Any
             label="Number of records that both memories have, and only one, by step",
             height=240,
             file="compare",
-        )
-
-
-@solara.component
-def SideRecords(side: Focus, name: str, rows: list[dict[str, Any]]) -> Any:
-    """All records of a side; those of it alone come first and are marked."""
-    alone = sum(row["held by"] == data.ONLY for row in rows)
-    with Section(name, hint=f"{len(rows)} records, {alone} of them only here"):
-        Records(
-            rows,
-            ["held by", "step", "kind", "text"],
-            f"run-{side.source.run.id}-{side.file('records')}",
-            marked=lambda row: row["held by"] == data.ONLY,
-            mark="only here",
-            empty="This memory was empty at the end of the step.",
         )

@@ -10,10 +10,11 @@ from mesa_memory.runs.claims import has_words
 from mesa_memory.viz.background import use_work
 from mesa_memory.viz.data import together as data
 from mesa_memory.viz.data.story.frames import plain
+from mesa_memory.viz.selection import nearest
 from mesa_memory.viz.serving.run_feed import Source
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.spread.spread import AskForText, TextBox
-from mesa_memory.viz.widgets import Choose, Empty, Section
+from mesa_memory.viz.widgets import Answer, Choose, Empty, Section, number
 from mesa_memory.viz.widgets.chart import COLOURS
 
 TEXT = "text"
@@ -41,15 +42,15 @@ def Together(focus: Focus) -> Any:
         choices |= {name: label for name, (label, _) in data.SPENT.items()}
         choices[TEXT] = "holders of a text …"
         key = selection.option("together", next(iter(choices)), choices)
+        if key == TEXT and not has_words(selection.choice.text):
+            AskForText(focus)
+        else:
+            Drawn(focus, runs, key, choices[key], stamps)
         with solara.Div(classes=["mm-row"]):
             setter = selection.setter("together")
             Choose("Curves show", key, choices, setter, wide=True)
             if key == TEXT:
                 TextBox(selection)
-        if key == TEXT and not has_words(selection.choice.text):
-            AskForText(focus)
-            return
-        Drawn(focus, runs, key, choices[key], stamps)
 
 
 def _variables(runs: list[Source]) -> list[str]:
@@ -75,6 +76,9 @@ def Drawn(
         return
     unit = data.SPENT[key][1] if key in data.SPENT else "agents" * (key == TEXT)
     step = selection.choice.step if selection.choice.step in steps else None
+    last = nearest(steps, focus.step) or steps[0]
+    means = [f"{band.mean[last]:,.4g} with {band.label}" for band in found]
+    Answer(f"At step {number(last)}, {label}: {'; '.join(means)}.")
     curves.StepChart(
         selection,
         option(found, unit),

@@ -10,9 +10,10 @@ from mesa_memory.viz.data.contents import chapters as data
 from mesa_memory.viz.views.agent import Versioned
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
-from mesa_memory.viz.views.nothing import NotAtThisStep
+from mesa_memory.viz.views.nothing import Elsewhere
 from mesa_memory.viz.widgets import (
-    Facts,
+    Answer,
+    Empty,
     Passage,
     PassageMark,
     Passages,
@@ -23,11 +24,19 @@ from mesa_memory.viz.widgets import (
 
 
 @solara.component
-def StoryPage(focus: Focus) -> Any:
+def ChaptersView(focus: Focus) -> Any:
     """The narrative memory of an agent at the step."""
     past, step = focus.past, focus.step
     narrative = solara.use_memo(lambda: data.told(past, step), [id(past), step])
+    if not (narrative.chapters or narrative.stories):
+        text = f"The memory of {focus.title} tells no story at this step."
+        Elsewhere(focus, "chapters", text)
+        return
     with solara.Column(gap="0px"):
+        Answer(
+            f"{focus.title} remembers its life in {len(narrative.chapters)} chapters and "
+            f"a story, and {len(narrative.since)} events word for word."
+        )
         Chapters(focus, narrative)
         SoFar(focus, narrative)
         with Section("Since then", hint="still word for word"):
@@ -49,24 +58,11 @@ def Chapters(focus: Focus, narrative: data.Told) -> Any:
         f"Life of agent {focus.name}",
         hint=f"until step {number(focus.step)}; recaps are never written again",
     ):
-        Facts(
-            {
-                "chapters": len(chapters),
-                "story versions": len(narrative.stories),
-                "events word for word": len(narrative.since),
-            }
-        )
         if chapters:
             texts = [_passage(focus, chapter) for chapter in chapters]
             Passages(texts, label=f"{len(chapters)} chapters, oldest first")
         else:
-            NotAtThisStep(
-                focus.selection,
-                "No chapter is complete yet at this step.",
-                "mdi-book-open-outline",
-                data.first(focus.past, data.CHAPTER),
-                "where the first is complete",
-            )
+            Empty("No chapter is complete yet at this step.")
 
 
 def _passage(focus: Focus, chapter: data.Chapter) -> Passage:
@@ -86,13 +82,7 @@ def SoFar(focus: Focus, narrative: data.Told) -> Any:
         "The story so far", hint="merged from events that are no longer verbatim"
     ):
         if not narrative.stories:
-            NotAtThisStep(
-                focus.selection,
-                "The story has not begun: all events are still verbatim.",
-                "mdi-script-text-outline",
-                data.first(focus.past, data.STORY),
-                "where the story begins",
-            )
+            Empty("The story has not begun: all events are still verbatim.")
             return
         newest = narrative.stories[::-1]
         Versioned(newest[0], newest[1] if len(newest) > 1 else None)

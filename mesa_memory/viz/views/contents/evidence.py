@@ -4,36 +4,40 @@ from typing import Any
 
 import solara
 
-from mesa_memory.core.content import cut
+from mesa_memory.core.content import brief, cut
 from mesa_memory.runs.versions import source_ids
-from mesa_memory.viz.data import interventions, leads
+from mesa_memory.viz.data import interventions
 from mesa_memory.viz.data.agent import text_of
 from mesa_memory.viz.data.contents import evidence as data
 from mesa_memory.viz.data.requests import origins
 from mesa_memory.viz.data.requests import requests as asked
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_request
-from mesa_memory.viz.views.nothing import OtherAgent
-from mesa_memory.viz.widgets import Facts, Note, Section, Table, number
+from mesa_memory.viz.views.nothing import Elsewhere
+from mesa_memory.viz.widgets import Answer, Note, Section, Table, number
 from mesa_memory.viz.widgets.passages import Tree
 
 #: characters of a conclusion in the list; the tree has more
 LISTED_CHARS = 240
+#: characters of a conclusion in the answer
+QUOTED_CHARS = 120
 
 
 @solara.component
 def EvidenceView(focus: Focus) -> Any:
-    """The agent's conclusions until the step; one of them as a tree."""
+    """One of the agent's conclusions as a tree, and the list of all until the step."""
     past = focus.past
     made = data.conclusions(past, focus.step)
     wanted = focus.selection.option("record", "")
     chosen = wanted if wanted in past.by_id else made[0]["id"] if made else ""
+    if not chosen:
+        Elsewhere(focus, "evidence", f"{focus.title} had concluded nothing by then.")
+        return
     with solara.Column(gap="0px"):
         if wanted and wanted != chosen:
             Note(f"Agent {focus.name} has no record {wanted!r}; choose one below.")
+        Because(focus, chosen).key(chosen)
         Conclusions(focus, made, chosen)
-        if chosen:
-            Because(focus, chosen).key(chosen)
 
 
 @solara.component
@@ -43,9 +47,6 @@ def Conclusions(focus: Focus, made: list[data.Row], chosen: str) -> Any:
         f"Conclusions of agent {focus.name}",
         hint=f"until step {number(focus.step)}; click one to see its evidence",
     ):
-        if not made:
-            NoConclusions(focus)
-            return
         Table(
             {
                 "since step": "valid_from",
@@ -59,24 +60,10 @@ def Conclusions(focus: Focus, made: list[data.Row], chosen: str) -> Any:
             made,
             file=f"agent-{focus.agent}-conclusions",
             marked=lambda row: row["id"] == chosen,
-            mark="shown below",
+            mark="shown above",
             on_pick=lambda row: focus.selection.set_option("record", row["id"]),
             page=5,
         )
-
-
-@solara.component
-def NoConclusions(focus: Focus) -> Any:
-    """The agent has concluded nothing yet; the button leads to a conclusion."""
-    own = focus.source.of(leads.first_conclusion, focus.agent)
-    OtherAgent(
-        focus,
-        f"Agent {focus.name} had concluded nothing by then: no summary, reflection or "
-        "impression.",
-        "mdi-lightbulb-off-outline",
-        own or focus.source.of(leads.first_conclusion),
-        "No memory of this run makes any; STLTMemory and ImpressionMemory do.",
-    )
 
 
 @solara.component
@@ -94,6 +81,12 @@ def Because(focus: Focus, record: str) -> Any:
         line = found.lines[place]
         to_agent(source, focus.selection, line["agent"], line["step"])
 
+    kinds = [f"{n} {kind}{'s' * (n != 1)}" for kind, n in found.kinds.items()]
+    now = found.record
+    Answer(
+        f"{focus.title} concluded “{brief(now['text'] or now['id'], QUOTED_CHARS).rstrip('.')}” "
+        f"from {' and '.join(kinds) or 'no recorded event'}."
+    )
     with Section(f"Evidence of {record}"):
         Summary(focus, found)
         MadeBy(focus, past.by_id.get(record))
@@ -110,11 +103,8 @@ def Because(focus: Focus, record: str) -> Any:
 
 @solara.component
 def Summary(focus: Focus, found: data.EvidenceTree) -> Any:
-    """The amount of evidence, and its faults."""
+    """The faults of the evidence, if there are any."""
     row = focus.past.by_id.get(found.record["id"])
-    kinds = {f"{kind}{'s' * (n != 1)}": n for kind, n in found.kinds.items()}
-    missing = {"missing": len(found.missing)} if found.missing else {}
-    Facts(kinds | {"levels": found.depth} | missing)
     step = focus.selection.choice.step
     if row and step is not None and row["valid_from"] > step:
         Note(

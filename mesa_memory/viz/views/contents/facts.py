@@ -9,18 +9,28 @@ from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.contents import facts as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
-from mesa_memory.viz.views.nothing import NotAtThisStep
-from mesa_memory.viz.widgets import Facts, Note, Section, Table
+from mesa_memory.viz.views.nothing import Elsewhere
+from mesa_memory.viz.widgets import Answer, Note, Section, Table, number
 
 
 @solara.component
-def FactsPage(focus: Focus) -> Any:
+def FactsView(focus: Focus) -> Any:
     """The facts at the step, one attribute over time, and the write gate."""
     past, step = focus.past, focus.step
     known = solara.use_memo(lambda: data.facts(past, step), [id(past), step])
     wanted = focus.selection.option("fact", "")
     chosen = wanted if wanted in past.by_id else known[0].row["id"] if known else ""
+    if not data.every(past, step):
+        Elsewhere(
+            focus, "facts", f"{focus.title} has not written a fact until this step."
+        )
+        return
+    disputed = sum(bool(one.rivals) for one in known)
     with solara.Column(gap="0px"):
+        Answer(
+            f"At step {number(step)}, {focus.title} knows {len(known)} facts; "
+            f"{disputed or 'none'} of them {'is' if disputed == 1 else 'are'} disputed."
+        )
         Known(focus, known, chosen)
         if chosen:
             History(focus, chosen).key(chosen)
@@ -38,21 +48,8 @@ def Known(focus: Focus, known: Sequence[data.Fact], chosen: str) -> Any:
     with Section(
         f"Facts known to agent {focus.name}", hint="click a fact to see its history"
     ):
-        Facts(
-            {
-                "facts": len(known),
-                "disputed": sum(bool(one.rivals) for one in known),
-                "stale": sum(stale(one) is not None for one in known),
-            }
-        )
         if not known:
-            NotAtThisStep(
-                focus.selection,
-                "Nothing was known at the end of this step.",
-                "mdi-book-outline",
-                data.first(focus.past),
-                "where the first fact is known",
-            )
+            Elsewhere(focus, "facts", "Nothing was known at the end of this step.")
             return
         Table(
             {

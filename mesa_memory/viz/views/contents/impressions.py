@@ -1,5 +1,6 @@
 """The impressions that agents have of each other at a step, and their history."""
 
+from collections import Counter
 from typing import Any
 
 import solara
@@ -11,11 +12,11 @@ from mesa_memory.viz.data import wording
 from mesa_memory.viz.data.contents import impressions as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
-from mesa_memory.viz.views.nothing import NotAtThisStep, Nothing, OtherAgent
+from mesa_memory.viz.views.nothing import Elsewhere
 from mesa_memory.viz.widgets import (
+    Answer,
     Chart,
     Choose,
-    Facts,
     Note,
     Plain,
     Section,
@@ -25,7 +26,6 @@ from mesa_memory.viz.widgets import (
 
 #: meaning of the signs
 SIGNS = {"+": "friendly", "0": "neither", "−": "hostile", "?": "not stated"}
-ICON = "mdi-account-question-outline"
 #: pixels of a row of the matrix, and of all else in it
 ROW_PX, MATRIX_PX = 18, 130
 
@@ -38,23 +38,11 @@ def ImpressionsView(focus: Focus) -> Any:
     if found is None:
         return
     held = found.at(focus.step)
-    if not found.all:
-        Nothing(
-            focus.selection,
-            "No agent of this run has an impression of another one. Agents with an "
-            "ImpressionMemory make some; they need a few meetings for the first.",
-            ICON,
-        )
-        return
     if not held:
-        later = [one.since for one in found.all if one.since > focus.step]
-        NotAtThisStep(
-            focus.selection,
-            f"The agents had not formed an impression by the end of step {number(focus.step)}.",
-            ICON,
-            min(later, default=None),
-            "where the first one is made",
+        text = (
+            f"No agent had an impression of another one at step {number(focus.step)}."
         )
+        Elsewhere(focus, "impressions", text)
         return
     chosen = (focus.agent, _subject(focus, found))
 
@@ -62,8 +50,13 @@ def ImpressionsView(focus: Focus) -> Any:
         subject = str(one.subject)
         focus.selection.choose(agent=one.observer, other_agent=subject)
 
+    signs = Counter(SIGNS[one.sign] for one in held)
+    counts = ", ".join(f"{count} {sign}" for sign, count in signs.most_common())
     with solara.Column(gap="0px"):
-        Sums(focus, held)
+        Answer(
+            f"At step {number(focus.step)}, agents have {len(held)} impressions of each "
+            f"other: {counts}."
+        )
         with solara.Div(classes=["mm-columns"]):
             Matrix(focus, found, held, chosen, pick)
             Pair(focus, found, chosen)
@@ -96,16 +89,6 @@ def AllImpressions(
 
 
 @solara.component
-def Sums(focus: Focus, held: list[data.HeldOpinion]) -> Any:
-    """The number of impressions of each sign, which also explains the signs."""
-    signs = [one.sign for one in held]
-    shown = [sign for sign in SIGNS if sign != "?" or sign in signs]
-    counts = {f"{sign} {SIGNS[sign]}": signs.count(sign) for sign in shown}
-    with Section(f"Impressions at step {number(focus.step)}"):
-        Facts({"impressions": len(held)} | counts)
-
-
-@solara.component
 def Matrix(
     focus: Focus,
     found: data.Opinions,
@@ -120,7 +103,8 @@ def Matrix(
         if isinstance(place, int) and 0 <= place < len(held):
             on_pick(held[place])
 
-    with Section("Observer by subject", hint="colour and sign: sentiment"):
+    signs = ", ".join(f"{sign} {meaning}" for sign, meaning in SIGNS.items())
+    with Section("Observer by subject", hint=f"sentiment: {signs}"):
         Chart(
             charts.matrix(found, held, chosen, focus.source.called),
             label=f"Matrix of sentiments of {len(found.people)} agents; the table below "
@@ -151,14 +135,7 @@ def Pair(focus: Focus, found: data.Opinions, chosen: tuple[Any, Any]) -> Any:
     )
     with Section("One pair over time"):
         if not there:
-            OtherAgent(
-                focus,
-                f"Agent {who} is without impressions: its memory does not form any, or it "
-                "met no agent often enough.",
-                ICON,
-                (found.all[0].observer, focus.step),
-                "",
-            )
+            Elsewhere(focus, "impressions", f"Agent {who} has no impressions.")
             return
         subjects = {str(one): source.called(one) for one in found.of(observer)}
         Choose(

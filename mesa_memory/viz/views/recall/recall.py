@@ -7,18 +7,18 @@ import solara
 
 from mesa_memory.core.content import brief
 from mesa_memory.core.records import DERIVED
-from mesa_memory.viz.data import leads
 from mesa_memory.viz.data import recall as data
-from mesa_memory.viz.data.reading import steps_of
+from mesa_memory.viz.data.story.person import MAX_THOUGHTS, reason
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
-from mesa_memory.viz.views.nothing import NotAtThisStep, OtherAgent
+from mesa_memory.viz.views.nothing import Elsewhere
 from mesa_memory.viz.views.recall.chart import bars, change
 from mesa_memory.viz.widgets import (
+    Answer,
     Chart,
     Choose,
-    Empty,
     Facts,
+    Hint,
     Note,
     Plain,
     Section,
@@ -29,13 +29,15 @@ from mesa_memory.viz.widgets import (
 
 #: number of candidates that have a bar
 BARS = 25
+#: characters of the best candidate in the answer
+ANSWER_CHARS = 120
 #: highest weight of a slider
 MAX_WEIGHT = 2.0
 WEIGHTS = ("Relevance", "Importance", "Recency")
 PRESETS = {
-    "As it was": None,
+    "Reset": None,
+    "Equal weights": (1.0, 1.0, 1.0),
     "Relevance only": (1.0, 0.0, 0.0),
-    "All the same": (1.0, 1.0, 1.0),
 }
 #: by the use of a record in a reply, the end of its cell in the table
 USED = {True: ", used", False: ", not used", None: ""}
@@ -45,65 +47,50 @@ USED = {True: ", used", False: ", not used", None: ""}
 def RecallView(focus: Focus) -> Any:
     """The recalls of the agent in the step; one of them in full."""
     rows = focus.of(data.recalls)
-    title = f"Agent {focus.name} recalled, step {number(focus.step)}"
     if not rows:
-        with Section(title):
-            NoRecall(focus)
+        Elsewhere(focus, "recall", f"{focus.title} recalled nothing in this step.")
         return
     places = [str(n) for n in range(1, len(rows) + 1)]
     place = focus.selection.option("recall_number", _usual(rows), places)
     recall = data.understood(rows[int(place) - 1], focus.past)
     with solara.Column(gap="0px"):
-        with Section(title):
-            if len(rows) > 1:
-                names = {
-                    str(n): f"{n}: {row['purpose']}, "
-                    f"{brief(row['query'] or 'no query', 80)}"
-                    for n, row in enumerate(rows, 1)
-                }
-                choose = focus.selection.setter("recall_number")
-                Choose(f"One of {len(rows)} recalls", place, names, choose, wide=True)
-            Asked(recall)
+        Answer(_answer(focus, recall))
+        with solara.Div(classes=["mm-columns"]):
+            with Section(f"Agent {focus.name} recalled, step {number(focus.step)}"):
+                for candidate in recall.candidates[:MAX_THOUGHTS]:
+                    Plain(f"{candidate.rank}. {candidate.text}")
+                    Hint(reason(recall, candidate))
+                Asked(recall)
+                if len(rows) > 1:
+                    names = {
+                        str(n): f"{n}: {row['purpose']}, "
+                        f"{brief(row['query'] or 'no query', 80)}"
+                        for n, row in enumerate(rows, 1)
+                    }
+                    choose = focus.selection.setter("recall_number")
+                    label = f"One of {len(rows)} recalls"
+                    Choose(label, place, names, choose, wide=True)
+            if recall.candidates:
+                Candidates(focus, recall)
         if recall.candidates:
-            Candidates(focus, recall)
+            with Section("All candidates", hint="a click leads to the record"):
+                Ranking(focus, recall)
 
 
-@solara.component
-def NoRecall(focus: Focus) -> Any:
-    """The reason for no recall, and the way to one."""
-    source, selection = focus.source, focus.selection
-    steps = source.of(steps_of, "recalls", focus.agent)
-    icon = "mdi-head-remove-outline"
-    if steps:
-        to = max((s for s in steps if s < focus.step), default=steps[0])
-        text = f"Agent {focus.name} recalled nothing in this step."
-        NotAtThisStep(selection, text, icon, to, "where it did")
-        return
-    OtherAgent(
-        focus,
-        f"Agent {focus.name} never recalled anything by score. Memories that rank "
-        "their records do, such as EpisodicMemory.",
-        icon,
-        source.of(leads.first_recall),
-        "No agent of this run has one.",
-    )
+def _answer(focus: Focus, recall: data.RecordedRecall) -> str:
+    count = len(recall.candidates)
+    if not count:
+        return f"Nothing came to the mind of {focus.title}: no record could be ranked."
+    said = f"Of {count} records, {min(count, MAX_THOUGHTS)} came first to {focus.title}"
+    left_out = f"; {recall.dropped} had no room in the prompt" if recall.dropped else ""
+    return f"{said}: “{brief(recall.candidates[0].text, ANSWER_CHARS).rstrip('.')}”{left_out}."
 
 
 @solara.component
 def Asked(recall: data.RecordedRecall) -> Any:
     """The query of the recall, and the rules of its score."""
-    count = len(recall.candidates)
     rules = ("decay", "lexical_share", "refresh")
     known = {name.replace("_", " "): name for name in rules if name in recall.scoring}
-    Facts(
-        {
-            "purpose": recall.purpose or "–",
-            "layer": recall.layer or "–",
-            "candidates": count,
-            "dropped by budget": recall.dropped,
-            **{label: recall.scoring[name] for label, name in known.items()},
-        }
-    )
     solara.v.Html(tag="h4", children=["Query"])
     if recall.query is None:
         Note("Recalled without a query, so relevance is the same for all records.")
@@ -113,26 +100,31 @@ def Asked(recall: data.RecordedRecall) -> Any:
             Note(f"Ranked {recall.scoring['note']}.")
         if recall.weights[0] == 0:
             Note("Relevance had no weight, so it was not computed and counts as 0.")
-    if not count:
-        Empty("Nothing was recalled: the memory held no record that could be ranked.")
+    Facts(
+        {
+            "purpose": recall.purpose or "–",
+            "layer": recall.layer or "–",
+            "candidates": len(recall.candidates),
+            "dropped by budget": recall.dropped,
+            **{label: recall.scoring[name] for label, name in known.items()},
+        }
+    )
 
 
 @solara.component
 def Candidates(focus: Focus, recall: data.RecordedRecall) -> Any:
-    """Weights to try, and the candidates ranked by them."""
+    """The candidates ranked by the weights to try."""
     tried = focus.selection.choice.weights
     ranked = data.ranked(recall, tried)
     moved = sum(one.moved != 0 for one in ranked)
-    changed = f"{moved} of {len(ranked)} change their rank" if tried else "as it was"
+    changed = f"{moved} of {len(ranked)} ranks change" if tried else "Original ranking"
+    shown = min(len(ranked), BARS)
     with Section(
-        "Recall with other weights",
-        hint="ranks the same candidates; the score is the sum of the weighted parts",
+        "What would it have recalled if …",
+        hint="other weights rank the same candidates; the score is the sum of the parts",
     ):
         Weights(focus, recall, tried)
-        solara.v.Html(tag="p", children=[f"Ranking: {changed}."])
-        shown = min(len(ranked), BARS)
-        if len(ranked) > BARS:
-            Note(f"The first {BARS} have bars; the table has all {len(ranked)}.")
+        solara.v.Html(tag="p", children=[f"{changed}."])
         Chart(
             bars(ranked[:BARS], recall.names),
             label=f"Scores of {shown} candidates, as bars of their weighted parts; the "
@@ -140,7 +132,8 @@ def Candidates(focus: Focus, recall: data.RecordedRecall) -> Any:
             height=90 + 26 * shown,
             file=f"recall-agent-{focus.agent}-step-{number(recall.step)}",
         )
-        Ranking(focus, recall, ranked)
+        if len(ranked) > BARS:
+            Hint(f"The first {BARS} have bars; the table has all {len(ranked)}.")
 
 
 @solara.component
@@ -176,10 +169,9 @@ def Weights(
 
 
 @solara.component
-def Ranking(
-    focus: Focus, recall: data.RecordedRecall, ranked: list[data.Ranked]
-) -> Any:
+def Ranking(focus: Focus, recall: data.RecordedRecall) -> Any:
     """The candidates as a table; a click goes to the record."""
+    ranked = data.ranked(recall, focus.selection.choice.weights)
 
     def go(one: data.Ranked) -> None:
         row = one.candidate.row

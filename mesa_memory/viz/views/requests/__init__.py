@@ -1,1 +1,1 @@
-"""The views of requests, budgets and cost."""
+"""The views of requests and cost."""

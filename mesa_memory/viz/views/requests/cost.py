@@ -8,8 +8,7 @@ import mesa_memory.viz.views.curves as curves
 from mesa_memory.runtime.services import Services
 from mesa_memory.viz.data.requests import cost as data
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.nothing import Nothing
-from mesa_memory.viz.widgets import Choose, Facts, Note, Section, Table, number
+from mesa_memory.viz.widgets import Answer, Choose, Facts, Note, Section, Table, number
 
 LABELS = {name: label for name, (label, _) in data.MEASURES.items()}
 #: shown if they are not 0
@@ -47,17 +46,19 @@ def CostView(focus: Focus) -> Any:
     """The calls, tokens and money spent, by purpose, step and agent."""
     spent = focus.source.of(data.spent)
     with solara.Column(gap="0px"):
-        if not spent.purposes:
-            Nothing(
-                focus.selection,
-                "No language model was asked until now. Memories such as STLTMemory and "
-                "EpisodicMemory ask one as soon as enough has happened.",
-                "mdi-currency-usd-off",
-            )
-            return
-        Sums(focus, spent)
+        Answer(_answer(focus, spent))
         Course(focus, spent)
+        Sums(focus, spent)
         Groups(focus)
+
+
+def _answer(focus: Focus, spent: data.Spent) -> str:
+    until = spent.until(focus.step)
+    return (
+        f"Until step {number(focus.step)}, {written('calls', until['calls'])} calls had "
+        f"{written('tokens', until['tokens'])} tokens and cost "
+        f"{written('cost', until['cost'])}, most tokens for {spent.most(focus.step)}."
+    )
 
 
 @solara.component
@@ -118,9 +119,6 @@ def Course(focus: Focus, spent: data.Spent) -> Any:
     )
     label, meaning = data.MEASURES[measure]
     with Section(f"{label} by purpose", hint=f"{meaning}, {WAYS[way]}"):
-        with solara.Div(classes=["mm-row"]):
-            Choose("Shown", measure, LABELS, selection.setter("cost_measure"))
-            Choose("Counted", way, WAYS, selection.setter("cost_way"))
         if measure == "cost" and spent.counts["unpriced"].any():
             Note(
                 "Where the price of a call is unknown, the chart has a gap. Choose "
@@ -134,6 +132,9 @@ def Course(focus: Focus, spent: data.Spent) -> Any:
             label=f"{label} of all agents by purpose, {WAYS[way]}",
             file=f"cost-{measure}-{way}",
         )
+        with solara.Div(classes=["mm-row"]):
+            Choose("Shown", measure, LABELS, selection.setter("cost_measure"))
+            Choose("Counted", way, WAYS, selection.setter("cost_way"))
 
 
 def _course(
@@ -179,7 +180,7 @@ def Groups(focus: Focus) -> Any:
 
 
 def written(name: str, value: float | None) -> str:
-    """A number with its unit; ``"unknown"`` for None."""
+    """A number with its unit; None is unknown, or not reported by the provider."""
     if value is None:
-        return "unknown"
+        return "not reported" if name.startswith("tokens") else "unknown"
     return f"${value:,.4f}" if name in ("cost", "known") else f"{value:,.0f}"

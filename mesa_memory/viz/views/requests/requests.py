@@ -4,25 +4,23 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.data import agent as memories
-from mesa_memory.viz.data import interventions
 from mesa_memory.viz.data.decisions import decisions
-from mesa_memory.viz.data.reading import steps_of
-from mesa_memory.viz.data.requests import origins
 from mesa_memory.viz.data.requests import requests as data
 from mesa_memory.viz.views.agent import Words
 from mesa_memory.viz.views.decisions import Decision
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.navigation import to_evidence
-from mesa_memory.viz.views.nothing import NotAtThisStep
+from mesa_memory.viz.views.nothing import Elsewhere
 from mesa_memory.viz.views.requests.cost import written
 from mesa_memory.viz.views.requests.parts import ContextWindow
-from mesa_memory.viz.widgets import Empty, Facts, Note, Plain, Section, Table, number
-
-NEVER = (
-    "never asked a language model. Memories such as STLTMemory, FactMemory and "
-    "EpisodicMemory do, and so does the reasoning of an agent of Mesa-LLM, unless the "
-    "model was configured with agents=False."
+from mesa_memory.viz.widgets import (
+    Answer,
+    Empty,
+    Facts,
+    Note,
+    Plain,
+    Section,
+    Table,
+    number,
 )
 
 
@@ -32,13 +30,13 @@ def RequestsView(focus: Focus) -> Any:
     found = focus.source.of(data.requests, focus.agent, focus.previous, focus.step)
     title = f"Requests of agent {focus.name}, step {number(focus.step)}"
     if not found:
-        with Section(title):
-            NoRequests(focus)
+        Elsewhere(focus, "requests", f"{focus.title} asked nothing in this step.")
         return
     places = [request["id"] for request in found]
     chosen = focus.selection.option("request", places[0], places)
     request = found[places.index(chosen)]
     with solara.Column(gap="0px"):
+        Answer(_answer(focus, found))
         with Section(
             title, hint="in the order of their purposes; click one to read it"
         ):
@@ -52,32 +50,21 @@ def RequestsView(focus: Focus) -> Any:
             ContextWindow(focus, request)
             if not own:
                 Reply(request)
-                Made(focus, found, request)
 
 
-@solara.component
-def NoRequests(focus: Focus) -> Any:
-    """The reason for no request, and the way to one."""
-    source, step = focus.source, focus.step
-    steps = [s for s in source.of(steps_of, "calls", focus.agent) if s in source.steps]
-    if not steps:
-        Empty(
-            f"Agent {focus.name} {NEVER}",
-            "mdi-comment-remove-outline",
-            "See the cost by agent",
-            lambda: focus.selection.choose(view="cost"),
-        )
-        return
-    to = max((s for s in steps if s < step), default=steps[0])
-    text = f"Agent {focus.name} asked nothing in this step."
-    icon = "mdi-message-minus-outline"
-    NotAtThisStep(focus.selection, text, icon, to, "where it did")
+def _answer(focus: Focus, found: list[data.Row]) -> str:
+    tokens = sum((one["tokens_in"] or 0) + (one["tokens_out"] or 0) for one in found)
+    failed = sum(one["error"] is not None for one in found)
+    return (
+        f"In step {number(focus.step)}, {focus.title} asked a language model "
+        f"{len(found)} time{'s' * (len(found) != 1)}, with {tokens:,} tokens; "
+        f"{failed or 'none'} of the requests failed."
+    )
 
 
 @solara.component
 def Listed(focus: Focus, found: list[data.Row], chosen: str) -> Any:
     """All requests of the step; a click chooses one."""
-    Facts(_counts(found))
     Table(
         {
             "purpose": "purpose",
@@ -117,7 +104,7 @@ def Route(row: data.Row) -> Any:
     Facts(
         {name: row[name] for name in names if row[name]}
         | row["sent_with"]
-        | {name.replace("_", " "): written("", row[name]) for name in tokens}
+        | {name.replace("_", " "): written(name, row[name]) for name in tokens}
         | {"cost": written("cost", row["cost"])}
     )
 
@@ -154,47 +141,3 @@ def Reply(request: data.Row) -> Any:
             solara.v.Html(tag="h4", children=["Tool calls"])
             columns = {"tool": "name", "arguments": "arguments"}
             Table(columns, request["tools"], file=f"request-{request['id']}-tools")
-
-
-@solara.component
-def Made(focus: Focus, found: list[data.Row], request: data.Row) -> Any:
-    """The records made from a reply; a click shows their evidence."""
-    past = focus.past
-    changed = interventions.of_records(focus.source.of(interventions.interventions))
-    made = origins.made(request, past, found)
-    rows = [row for row in made if row["id"] not in changed]
-    rows += origins.graded(request, past)
-    with Section(
-        "Records made from it", hint="found by step, purpose and words of the reply"
-    ):
-        Table(
-            {
-                "record": "id",
-                "kind": "kind",
-                "grade": "importance",
-                "text": memories.text_of,
-            },
-            rows,
-            file=f"request-{request['id']}-records",
-            on_pick=lambda row: to_evidence(focus.selection, row["id"], focus.agent),
-            empty="No record has the words of this reply: it could not be used, or it "
-            "was for an action.",
-        )
-
-
-def _counts(found: list[data.Row]) -> dict[str, str]:
-    """Sums over all requests; rare ones only if there are any."""
-    names = ("tokens_in", "tokens_cached", "tokens_out")
-    sums = {
-        name.replace("_", " "): sum(row[name] or 0 for row in found) for name in names
-    }
-    rare = {
-        "repairs": sum(row["round"] == "repair" for row in found),
-        "doubtful": sum(bool(row["doubtful"]) for row in found),
-        "failed": sum(row["error"] is not None for row in found),
-        "not sent": sum(bool(row["replayed"] or row["cached"]) for row in found),
-    }
-    sums |= {name: count for name, count in rare.items() if count}
-    return {
-        name: f"{count:,}" for name, count in ({"requests": len(found)} | sums).items()
-    }

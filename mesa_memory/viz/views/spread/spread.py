@@ -16,9 +16,11 @@ from mesa_memory.viz.selection import Selection, nearest
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import NoMemories
 from mesa_memory.viz.widgets import (
+    Answer,
     Choose,
     Empty,
     Facts,
+    Hint,
     SearchBox,
     Section,
     Slide,
@@ -44,16 +46,16 @@ def SpreadView(focus: Focus) -> Any:
     """A text, and the agents that remember a sentence that states it."""
     text = focus.selection.choice.text.strip()
     with solara.Column(gap="0px"):
+        if has_words(text):
+            Spread(focus, text)
         with Section(
             "Text to follow", hint="a sentence, as an agent might remember it"
         ):
             TextBox(focus.selection)
             if has_words(text):
-                solara.v.Html(tag="span", class_="mm-hint", children=[RULE])
+                Hint(RULE)
             else:
                 AskForText(focus)
-        if has_words(text):
-            Spread(focus, text)
 
 
 @solara.component
@@ -116,22 +118,16 @@ def Holding(focus: Focus, found: data.Found) -> Any:
     values = solara.use_memo(
         lambda: held.counts[held.order].astype(np.float32), [id(held)]
     )
-    with (
-        Section(
-            "What counts",
-            hint="the similarity is the share of the words, and of their meaning",
-        ),
-        solara.Div(classes=["mm-row"]),
-    ):
-        Slide(
-            label="Least similarity", value=criteria.least, min=0.0, max=1.0, step=0.01,
-            event_change=lambda value: selection.set_option(LEAST, f"{round(value, 2):g}"),
-        )  # fmt: skip
-        choices = {name: name for name in kinds} | {ALL: "all kinds"}
-        Choose("Kind of record", kind, choices, selection.setter("spread_kind"))
+    place = held.steps.index(focus.step)
+    now, ever = held.holders[place], held.reached[place]
+    Answer(
+        f"At step {number(focus.step)}, {now} of {len(held.agents)} agents remember it; "
+        f"{ever - now} have forgotten it."
+    )
     with solara.Div(classes=["mm-columns"]):
         Diffusion(focus, held, denied, criteria.least)
-        Counted(focus, [row for row in rows if row["counts"]], criteria)
+        Sentences(focus, rows, criteria)
+    WhatCounts(selection, kinds, kind, criteria.least)
     with solara.Div(classes=["mm-columns"]):
         with Section("Holders by step", hint="first holders at the top"):
             curves.StepMap(
@@ -143,7 +139,19 @@ def Holding(focus: Focus, found: data.Found) -> Any:
                 file="spread-map",
             )
         Holders(focus, found, criteria)
-    Others(focus, [row for row in rows if not row["counts"]], criteria)
+
+
+@solara.component
+def WhatCounts(selection: Selection, kinds: list[str], kind: str, least: float) -> Any:
+    """The rules of counting: least similarity and kind of record."""
+    hint = "the similarity is the share of the words, and of their meaning"
+    choices = {name: name for name in kinds} | {ALL: "all kinds"}
+    with Section("What counts", hint=hint), solara.Div(classes=["mm-row"]):
+        Slide(
+            label="Least similarity", value=least, min=0.0, max=1.0, step=0.01,
+            event_change=lambda value: selection.set_option(LEAST, f"{round(value, 2):g}"),
+        )  # fmt: skip
+        Choose("Kind of record", kind, choices, selection.setter("spread_kind"))
 
 
 @solara.component
@@ -220,11 +228,13 @@ def Holders(focus: Focus, found: data.Found, criteria: data.Criteria) -> Any:
 
 
 @solara.component
-def Counted(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria) -> Any:
-    """The different sentences that count, each with the number of its holders."""
+def Sentences(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria) -> Any:
+    """The different sentences, first those that count; the others have a reason."""
+    rows = sorted(rows, key=lambda row: not row["counts"])
+    counted = sum(row["counts"] for row in rows)
     with Section(
-        f"Sentences counted: {len(rows)}",
-        hint="# stands for any number; a click takes a sentence out",
+        f"Sentences counted: {counted} of {len(rows)}",
+        hint="# stands for any number; a click takes a sentence in or out",
     ):
         if criteria.marks:
             solara.Button(
@@ -235,44 +245,24 @@ def Counted(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria) -
             )
         Table(
             {
-                "counts": lambda _: "☑",
+                "counts": lambda row: "☑" if row["counts"] else "☐",
                 "sentence": "text",
+                "reason": lambda row: _reason(row, criteria),
                 f"agents at step {number(focus.step)}": "agents",
                 "agents ever": "ever",
                 "first step": "first",
                 "similarity": "similarity",
             },
             rows,
-            file="spread-counted",
-            page=5,
-            on_pick=lambda row: turn(focus.selection, criteria, row),
-            empty="No sentence counts.",
-        )
-
-
-@solara.component
-def Others(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria) -> Any:
-    """The nearest sentences that do not count, with the reason."""
-    with Section(
-        "Near sentences not counted",
-        hint="of all speakers and steps; a click lets one count",
-    ):
-        Table(
-            {
-                "counts": lambda _: "☐",
-                "similarity": "similarity",
-                "sentence": "text",
-                "reason": lambda row: _reason(row, criteria),
-                "agents ever": "ever",
-                "first step": "first",
-            },
-            rows,
             file="spread-texts",
+            page=5,
             on_pick=lambda row: turn(focus.selection, criteria, row),
         )
 
 
 def _reason(row: dict[str, Any], criteria: data.Criteria) -> str:
+    if row["counts"]:
+        return ""
     if row["key"] in criteria.ticks:
         return "taken out"
     return "less similar" if row["verdict"] == Verdict.STATES else row["verdict"]

@@ -22,7 +22,7 @@ from mesa_memory.viz.views.navigation import to_spread
 from mesa_memory.viz.views.spread.spread import TextBox
 from mesa_memory.viz.views.story.curves import Curves
 from mesa_memory.viz.views.story.person import Person
-from mesa_memory.viz.widgets import Choose, Section, number
+from mesa_memory.viz.widgets import Answer, Choose, Section, number
 from mesa_memory.viz.widgets.chart import COLOURS
 from mesa_memory.viz.widgets.stage import NEUTRAL, Stage
 from mesa_memory.viz.widgets.stage import STYLE as STAGE
@@ -75,10 +75,13 @@ def _colour(selection: Selection, shown: Scene) -> str:
 def Scenery(focus: Focus, shown: Scene, found: Colouring) -> Any:
     """Picture, person and curves."""
     solara.Style(STYLE + STAGE)
+    Answer(
+        f"At step {number(focus.step)}, {found.summary(focus.source.steps.index(focus.step))}."
+    )
     with solara.Div(classes=["mm-story"]):
         with Section("Story", hint="messages are arrows; click an agent, or words"):
-            Colours(focus.selection, shown)
             Picture(focus, shown, found)
+            Colours(focus.selection, shown)
         Person(focus)
     Curves(focus, shown, found)
 
@@ -90,8 +93,7 @@ def Colours(selection: Selection, shown: Scene) -> Any:
     choices = {f"outcome:{name}": f"Outcome: {name}" for name in shown.outcomes}
     choices |= {name: f"Memory: {label.lower()}" for name, label in MEASURES.items()}
     choices[TEXT] = "Memory: like a text …"
-    corner = [] if key == TEXT else ["mm-story-corner"]
-    with solara.Div(classes=["mm-row", *corner]):
+    with solara.Div(classes=["mm-row"]):
         Choose("Colour shows", key, choices, selection.setter("colour"))
         if key == TEXT:
             TextBox(selection)
@@ -190,10 +192,5 @@ def _ground(shown: Scene, place: int) -> str:
 
 STYLE = """
 .mm-story { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 0 16px; align-items: start; }
-.mm-story > .mm-section { position: relative; }
-.mm-story-corner { position: absolute; right: 16px; top: 10px; }
-@media (max-width: 1000px) {
-  .mm-story { grid-template-columns: minmax(0, 1fr); }
-  .mm-story-corner { position: static; }
-}
+@media (max-width: 1000px) { .mm-story { grid-template-columns: minmax(0, 1fr); } }
 """

@@ -1,0 +1,98 @@
+"""The views that have data in a run, and the agents and steps with the data of a view."""
+
+from typing import Any
+
+from sqlalchemy import Table, func, select
+
+from mesa_memory.core.records import DERIVED
+from mesa_memory.layers.facts.statement import KIND as FACT
+from mesa_memory.runs import Run
+from mesa_memory.stores import schema
+from mesa_memory.viz.data.contents.chapters import CHAPTER, STORY
+
+records, recalls, calls = schema.records, schema.recalls, schema.calls
+#: records of a run that are looked at; in a longer run every kind counts as present
+MAX_RECORDS = 10_000
+_NO_CALLS = (
+    "No language model was asked in this run. Memories such as STLTMemory and "
+    "EpisodicMemory ask one as soon as enough has happened, and agents of Mesa-LLM do."
+)
+#: view -> table of its data, kinds of its records (none: all that a memory made), and the
+#: reason why a run lacks them
+NEEDS: dict[str, tuple[Table, tuple[str, ...], str]] = {
+    "conversations": (
+        records,
+        ("message",),
+        "No agent of this run has heard or sent a message.",
+    ),
+    "facts": (records, (FACT,), "No memory of this run writes facts; FactMemory does."),
+    "chapters": (
+        records,
+        (CHAPTER, STORY),
+        "No memory of this run tells a story; NarrativeMemory does.",
+    ),
+    "recall": (
+        recalls,
+        (),
+        "No memory of this run ranks its records; EpisodicMemory does.",
+    ),
+    "evidence": (
+        records,
+        (),
+        "No memory of this run draws conclusions; STLTMemory and ImpressionMemory do.",
+    ),
+    "impressions": (
+        records,
+        ("impression",),
+        "No agent of this run has an impression of another one; ImpressionMemory makes them.",
+    ),
+    "cost": (calls, (), _NO_CALLS),
+    "requests": (calls, (), _NO_CALLS),
+}
+
+
+def missing(run: Run) -> dict[str, str]:
+    """The views without data in a run, each with the reason."""
+    columns = (records.c.kind, records.c.origin)
+    some = select(*columns).where(records.c.run == run.id).limit(MAX_RECORDS).subquery()
+    rows = run.rows(select(*some.c, func.count()).group_by(*some.c))
+    many = sum(count for *_, count in rows) >= MAX_RECORDS
+
+    def lacks(view: str) -> bool:
+        table, kinds, _ = NEEDS[view]
+        if table is not records:
+            return first(run, view) is None
+        of_view = (
+            kind in kinds if kinds else origin == DERIVED for kind, origin, _ in rows
+        )
+        return not many and not any(of_view)
+
+    found = {view: why for view, (*_, why) in NEEDS.items() if lacks(view)}
+    if len(run.unique_ids) < 2:
+        found["compare"] = "There is one agent in one run: nothing to compare it with."
+    return found
+
+
+def first(run: Run, view: str) -> tuple[Any, float] | None:
+    """The first agent with data of a view, and the step; None without one."""
+    table, step, where = _data(view)
+    wanted = select(table.c.agent, step).where(table.c.run == run.id, *where)
+    for agent, at in run.rows(wanted.order_by(table.c.seq).limit(1)):
+        return run.unique_ids.get(agent), at
+    return None
+
+
+def steps(run: Run, view: str, agent: Any) -> list[float]:
+    """The steps in which an agent got data of a view, in order."""
+    table, step, where = _data(view)
+    own = (table.c.run == run.id, table.c.agent == run.name_of(agent))
+    return sorted(s for (s,) in run.rows(select(step).where(*own, *where).distinct()))
+
+
+def _data(view: str) -> tuple[Table, Any, list[Any]]:
+    """The table of a view, its column of steps, and the conditions of a row."""
+    table, kinds, _ = NEEDS[view]
+    if table is not records:
+        return table, table.c.step, []
+    made = records.c.kind.in_(kinds) if kinds else records.c.origin == DERIVED
+    return table, records.c.valid_from, [made]
