@@ -109,8 +109,9 @@ def test_a_search_explain_and_the_record_say_so(tmp_path):
     agent = villager(MEMORIES[0], tmp_path / "run.db")
     told = search_memories(agent, "zebras"), search_memories(agent, "silk ship")
     assert told[0].startswith(f"({MARK}") and MARK not in told[1]
-    assert agent.memory.explain("zebras").caption == WEAK_MATCH
-    assert agent.memory.explain("silk ship").caption is None
+    score = "score = 1 relevance + 0.2 importance + 0.15 recency"
+    assert agent.memory.explain("zebras").caption == f"{score}\n{WEAK_MATCH}"
+    assert agent.memory.explain("silk ship").caption == score
     asked_about(agent, "Zebras gallop overhead")
     agent.model.step()
     Services.of(agent.model).recorder.close()

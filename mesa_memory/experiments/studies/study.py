@@ -93,8 +93,7 @@ class Study:
     ) -> None:
         if not callable(model):
             raise TypeError(
-                f"model must be a class of Mesa model, or a function that makes one, "
-                f"got {model!r:.80}"
+                f"model must be a class of model or a function, got {model!r:.80}"
             )
         self.model = model
         self.steps = checked_int("steps", steps)
@@ -374,8 +373,6 @@ class Study:
     def fingerprint(self) -> Fingerprint:
         """Hashes of code, prompts, configuration and versions; see ``fingerprint``."""
         return fingerprint_of(self)
-
-    # -- what is behind it ------------------------------------------------------------
 
     def _status(self, studies: Studies, row: StudyRow) -> Status:
         cases, forecast = tuple(studies.cases(row.id)), row.design.get("forecast")

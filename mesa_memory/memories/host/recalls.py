@@ -29,9 +29,9 @@ WAITED = (
     "agents waited for the embedder. Await arecall. This warning appears once per run."
 )
 #: the parts of every score; a scoring's own terms follow
-SCORE_COLUMNS = ("relevance", "dense", "lexical", "importance", "recency", "time_match")
-#: parts that count only now and then; ``explain`` has them if one is not 0
-RARE_COLUMNS = ("session", "superseded", "question")
+USUAL_PARTS = ("relevance", "importance", "recency")
+#: and parts that count now and then; ``explain`` has them if one is not 0
+SCORE_PARTS = (*USUAL_PARTS, "time_match", "superseded", "question")
 #: records given if a search by words does not say
 FOUND_RECORDS = 30
 
@@ -244,15 +244,18 @@ prepare_reads(RecallMixin)
 
 
 def as_table(found: RecallResult, title: str, voice: Voice) -> Table:
-    """The recalled records, with the parts of each score, as a table for rich."""
-    parts = (
-        *SCORE_COLUMNS,
-        *(n for n in RARE_COLUMNS if any(each.parts[n] for each in found.records)),
-        *(term.name for term in getattr(found.scoring, "terms", ())),
-    )
-    table = Table(title=title, caption=found.note or None)
+    """The recalled records, with the parts that their scores add up, as a table for rich."""
+    scoring = found.scoring
+    parts = {
+        name: getattr(scoring, name, 0.0)
+        for name in SCORE_PARTS
+        if name in USUAL_PARTS or any(each.parts[name] for each in found.records)
+    } | {term.name: term.weight for term in getattr(scoring, "terms", ())}
+    added = " + ".join(f"{weight:g} {name}" for name, weight in parts.items())
+    caption = "\n".join(filter(None, (f"score = {added}", found.note)))
+    table = Table(title=title, caption=caption)
     for heading in ("rank", "score", *parts, "step"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("event")
     for recalled in found.records:
         numbers = [recalled.score, *(recalled.parts[part] for part in parts)]
