@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 from mesa_memory.core.content import (  # noqa: F401 - modules use them as render.…
@@ -54,52 +55,39 @@ def record_text(kind: str, origin: str, content: Any) -> str:
     return event_text(kind, content, RECORD_CHARS)
 
 
-def folded(
-    steps: Iterable[tuple[Any, Sequence[tuple[str, str]]]], wording: Wording = ENGLISH
-) -> list[tuple[Any, list[str]]]:
-    """Steps and their lines, with each repetition that says nothing new as a number.
-
-    What stays is the last time it happened, so that it is not the first to be cut.
+def repetitions(events: Iterable[tuple[str, str]]) -> list[list[int]]:
+    """The places of events, with repetitions that say nothing new together.
 
     Args:
-        steps: step, and (kind, line) of its events, oldest first.
+        events: kind and line of each, oldest first.
+
+    Returns:
+        In the order of the last place: that is where a repeated line stays, so that it is
+        not the first to be cut.
     """
-    shown: dict[Any, list[str]] = {}
-    for step, events in _once(list(steps), wording):
-        if events:
-            shown.setdefault(step, []).extend([line for _, line in events])
-    return list(shown.items())
+    places: dict[Any, list[int]] = {}
+    for place, (kind, line) in enumerate(events):
+        key = (kind, line) if kind in ROUTINE_KINDS else place
+        places.setdefault(key, []).append(place)
+    return sorted(places.values(), key=itemgetter(-1))
 
 
 def folded_lines(
     steps: Iterable[tuple[Any, Sequence[tuple[str, str]]]], wording: Wording = ENGLISH
 ) -> list[tuple[Any, str]]:
-    """``folded``, with a (step, line) for each line."""
-    return [(step, line) for step, lines in folded(steps, wording) for line in lines]
+    """Step and line of events, with each repetition that says nothing new as a number.
 
-
-def _once(
-    steps: Sequence[tuple[Any, Sequence[tuple[str, str]]]], wording: Wording
-) -> list[tuple[Any, Sequence[tuple[str, str]]]]:
-    """The steps with each repetition told in its last place alone, and how often."""
-    when: dict[tuple[str, str], list[Any]] = {}
-    for step, events in steps:
-        for event in events:
-            when.setdefault(event, []).append(step)
-    left = {event: len(found) for event, found in when.items()}
-    kept: list[tuple[Any, Sequence[tuple[str, str]]]] = []
-    for step, events in steps:
-        lines = []
-        for event in events:
-            kind, line = event
-            left[event] -= 1
-            if kind not in ROUTINE_KINDS or len(when[event]) == 1:
-                lines.append(event)
-            elif not left[event]:
-                again = repeated(line, len(when[event]), when[event][0], wording)
-                lines.append((kind, again))
-        kept.append((step, lines))
-    return kept
+    Args:
+        steps: step, and (kind, line) of its events, oldest first.
+    """
+    events = [(step, *event) for step, told in steps for event in told]
+    found = []
+    for places in repetitions((kind, line) for _, kind, line in events):
+        step, _, line = events[places[-1]]
+        if len(places) > 1:
+            line = repeated(line, len(places), events[places[0]][0], wording)
+        found.append((step, line))
+    return found
 
 
 def repeated(line: str, count: int, first: Any, wording: Wording = ENGLISH) -> str:

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.events import ROUTINE_KINDS
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.layers.context import LayerContext
@@ -82,32 +81,25 @@ def pending(context: LayerContext) -> list[Line]:
 
 
 def folded(lines: Sequence[Line]) -> list[Line]:
-    """Lines without repetitions that say nothing new; see ``render.folded``.
+    """Lines without repetitions that say nothing new; see ``render.repetitions``.
 
     What stays is the last of them, with how often it was, and the records of all.
     """
-    found: dict[tuple[str, str], list[int]] = {}
-    for place, line in enumerate(lines):
-        if line.kind in ROUTINE_KINDS:
-            found.setdefault((line.kind, line.text), []).append(place)
-    last = {p: places for places in found.values() if len(places) > 1 for p in places}
-    kept: list[Line] = []
-    for place, line in enumerate(lines):
-        places = last.get(place)
-        if places is None:  # it comes once
-            kept.append(line)
-        elif place == places[-1]:
+    kept = []
+    for places in render.repetitions((line.kind, line.text) for line in lines):
+        line = lines[places[-1]]
+        if len(places) > 1:
             records = tuple(r for p in places for r in lines[p].records)
             first = lines[places[0]].step
             told = render.repeated(line.text, len(places), first, line.wording)
-            kept.append(replace(line, text=told, records=records))
+            line = replace(line, text=told, records=records)
+        kept.append(line)
     return kept
 
 
-def in_steps(lines: Iterable[Line], wording: Wording = ENGLISH) -> list[str]:
+def in_steps(lines: Sequence[Line], wording: Wording = ENGLISH) -> list[str]:
     """Lines as text, one block for each step, in the order given."""
-    steps: dict[Any, list[tuple[str, str]]] = {}
-    for line in lines:
-        steps.setdefault(line.step, []).append((line.kind, line.text))
-    folded = render.folded(steps.items(), wording)
-    return [render.step_text(step, told, wording) for step, told in folded]
+    steps: dict[Any, list[str]] = {}
+    for line in folded(lines):
+        steps.setdefault(line.step, []).append(line.text)
+    return [render.step_text(step, told, wording) for step, told in steps.items()]
