@@ -37,9 +37,9 @@ from mesa_memory.runtime.loop import MAX_TASKS
 
 FEW, MANY = 100, 10_000
 #: steps until all windows are full and a summary has been made again, and steps measured
-WARM_STEPS, TURNS = 4, 3
+WARM_STEPS, TURNS = 4, 2
 #: of the few, for one of the many
-SMALL_STEPS = 20
+SMALL_STEPS = 10
 #: most times the time of an agent-step among few
 MOST_TIMES = 1.5
 #: with windows that are full in the steps before those measured
@@ -152,7 +152,10 @@ def main() -> None:
     parser.add_argument("--memory", nargs="+", choices=MEMORIES, default=[])
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    rows = [measure(name, given.agents) for name in given.memory or MEMORIES]
+    rows = []
+    for name in given.memory or MEMORIES:
+        rows.append(measure(name, given.agents))
+        print(rows[-1], file=sys.stderr, flush=True)  # the next ones take long
     most, asked = begun_at_once(given.agents)
     if given.json:
         print(json.dumps({"rows": rows, "begun at once": most, "requests": asked}))

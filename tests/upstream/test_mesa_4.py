@@ -1,5 +1,7 @@
 """The pre-release of Mesa 4, in an environment of its own."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,15 @@ def test_all_holds_with_the_pre_release_of_mesa_4(python):
     file = HERE / "upstream" / "with_mesa_4.py"
     path = (coming, environments.ROOT)
     assert environments.run_pytest(python, file, path=path) == ""
+
+
+def test_all_holds_with_a_checkout_of_mesa(tmp_path):
+    if "MESA_NEXT" not in os.environ:
+        pytest.skip("MESA_NEXT names no checkout of Mesa's main branch")
+    (tmp_path / "mesa").symlink_to(Path(os.environ["MESA_NEXT"], "mesa").resolve())
+    path = (tmp_path, HERE / "support" / "coming", environments.ROOT)
+    file = HERE / "upstream" / "with_mesa_4.py"
+    assert environments.run_pytest(sys.executable, file, path=path) == ""
 
 
 def test_all_holds_with_the_coming_mesa_llm_on_mesa_4(python):
