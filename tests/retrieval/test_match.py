@@ -120,3 +120,22 @@ def test_a_search_explain_and_the_record_say_so(tmp_path):
     notes = {query: json.loads(scoring).get("note") for query, scoring in rows}
     assert notes.pop("silk ship") is None
     assert set(notes.values()) == {WEAK_MATCH} and len(notes) == 2
+
+
+def test_in_a_village_with_empty_memories_no_prompt_shows_an_unmarked_line():
+    model = mesa.Model(rng=1)
+    configure(model, llm="offline")
+    villagers = LLMAgent.create_agents(
+        model, 3, CoTReasoning, "openai/test", step_prompt="Live."
+    )
+    recalled = []
+    for agent in villagers:
+        agent.memory = EpisodicMemory(agent, importance="offline")
+    for news in SAID:
+        for agent in villagers:
+            agent.memory.add_to_memory("observation", {"news": news})
+            recalled.append(agent.memory.format_long_term())
+            agent.memory.process_step()
+        model.step()
+    assert not any(recalled[:3]), "nothing is remembered in the first step"
+    assert all(text.startswith(f"({MARK}") for text in recalled[3:])
