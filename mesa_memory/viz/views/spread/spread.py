@@ -125,9 +125,6 @@ def Holding(focus: Focus, found: data.Found) -> Any:
     )
     with solara.Div(classes=["mm-columns"]):
         Diffusion(focus, held, denied, criteria.least)
-        Sentences(focus, rows, criteria)
-    WhatCounts(selection, kinds, kind, criteria.least)
-    with solara.Div(classes=["mm-columns"]):
         with Section("Holders by step", hint="first holders at the top"):
             curves.StepMap(
                 focus,
@@ -137,7 +134,9 @@ def Holding(focus: Focus, found: data.Found) -> Any:
                 meaning="such records held",
                 file="spread-map",
             )
-        Holders(focus, found, criteria)
+    WhatCounts(selection, kinds, kind, criteria.least)
+    Sentences(focus, rows, criteria)
+    Holders(focus, found, criteria)
 
 
 @solara.component
