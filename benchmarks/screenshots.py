@@ -82,7 +82,7 @@ def shoot(base: str, folder: Path, name: str) -> None:
         page = chromium.new_page(viewport={"width": 1440, "height": 900})
         page.goto(at(base, f"?{VIEWS[name][1]}"))
         page.wait_for_selector(".mm-answer", timeout=60_000)
-        page.wait_for_timeout(2500)  # charts are drawn after the page
+        page.wait_for_timeout(5000)  # charts and the person are drawn after the page
         path = folder / f"dashboard_{name}.png"
         page.screenshot(path=path)
         print(path)

@@ -177,11 +177,11 @@ def impressions_known(run, step):
     return str(len(held)), sorted(held), {str(step)}
 
 
-def spreading(_, sections):
-    step = facts(sections, "holders so far")
+def spreading(answer, sections):
+    ever = re.search(r"(\d+) ever did", answer)[1]
     held = [[row[0], row[5]] for row in rows(sections, "Holders at step")]
     maps = [told.rsplit(" by ", 1)[-1] for one in sections for told in one["maps"]]
-    return step, held, maps, ends(sections)
+    return ever, held, maps, ends(sections)
 
 
 def spreading_known(run, step):
@@ -190,12 +190,7 @@ def spreading_known(run, step):
     told = [[str(row["agent"]), str(row["records"])] for row in held]
     until = (n for n in run.steps if n <= step)
     ever = {row["agent"] for n in until for row in spread.holders(found, n)}
-    return (
-        {"holders so far": str(len(ever))},
-        told[:5],
-        [f"{step} steps"],
-        {f"{step}"},
-    )
+    return (str(len(ever)), told[:5], [f"{step} steps"], {f"{step}"})
 
 
 def cost(_, sections):

@@ -155,7 +155,10 @@ def test_the_view_shows_who_holds_a_text_and_follows_step_and_slider(file):
         box.fill(TEXT)
         box.press("Enter")
         window.until(
-            lambda: "of 7 (" in window.text() and "Holders at step 3" in window.text()
+            lambda: (
+                "of 7 agents remember" in window.text()
+                and "Holders at step 3" in window.text()
+            )
         )
         assert "text=On+day+3" in window.query()
         window.page.keyboard.press("Tab")
@@ -172,5 +175,5 @@ def test_the_view_shows_who_holds_a_text_and_follows_step_and_slider(file):
         window.until(lambda: "taken out" in window.text())
         assert "other names or numbers" in window.text()
         with window.page.expect_download() as download:
-            window.page.get_by_text("CSV").last.click()
+            window.page.get_by_text("CSV").first.click()
         assert download.value.suggested_filename == "spread-texts.csv"

@@ -25,7 +25,7 @@ def PopulationView(focus: Focus) -> Any:
     with solara.Column(gap="0px"):
         Answer(
             f"In step {number(focus.step)}, {len(focus.source.agent_ids)} agents got "
-            f"{sums['events']} events (mean importance {sums['importance']}), recalled "
+            f"{sums['events']} events, recalled "
             f"{sums['recalls']} times, made {sums['made']} conclusions and {sums['calls']} "
             f"calls with {sums['tokens']} tokens, cost {sums['cost']}."
         )

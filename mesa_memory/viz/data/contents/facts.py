@@ -7,7 +7,6 @@ from typing import Any
 
 from mesa_memory.core.records import REFUSED
 from mesa_memory.layers.facts.statement import KIND, FactStatement, is_statement
-from mesa_memory.runs import Run
 from mesa_memory.viz.data.agent import Past, Row
 
 #: what the agent saw with its own eyes has no speaker
@@ -94,11 +93,6 @@ def history(past: Past, record: str, step: float) -> list[Fact]:
     same = [one for one in made if one.statement.topic == topic and not one.refused]
     found = [one for one in same if not _renewed(one, by_id)]
     return sorted(found, key=lambda one: (one.statement.since, one.row["seq"]))
-
-
-def judged(run: Run, agent: Any) -> set[str]:
-    """Ids of the claims whose statements a write gate has judged."""
-    return {row["id"] for row in run.verdicts(agent, as_records=True)}
 
 
 def ending(fact: Fact, past: Past) -> str:

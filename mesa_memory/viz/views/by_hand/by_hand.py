@@ -16,7 +16,7 @@ from mesa_memory.viz.widgets import Answer, Failure, Plain, Section, Table, numb
 
 READ_ONLY = "This is a recording. To ask or fork, run this code where your model is:"
 CODE = """from mesa_memory import fork
-from mesa_memory.interventions import implant, probe
+from mesa_memory.interventions import probe
 
 model = {fork}
 probe(next(a for a in model.agents if a.unique_id == {agent!r}), "What do you know?")"""

@@ -5,7 +5,6 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.contents import facts as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
@@ -15,7 +14,7 @@ from mesa_memory.viz.widgets import Answer, Note, Section, Table, number
 
 @solara.component
 def FactsView(focus: Focus) -> Any:
-    """The facts at the step, one attribute over time, and the write gate."""
+    """The facts at the step, and one attribute over time."""
     past, step = focus.past, focus.step
     known = solara.use_memo(lambda: data.facts(past, step), [id(past), step])
     wanted = focus.selection.option("fact", "")
@@ -34,7 +33,6 @@ def FactsView(focus: Focus) -> Any:
         Known(focus, known, chosen)
         if chosen:
             History(focus, chosen).key(chosen)
-        Gate(focus)
 
 
 @solara.component
@@ -102,47 +100,6 @@ def History(focus: Focus, record: str) -> Any:
             on_pick=lambda one: to_evidence(
                 focus.selection, one.row["id"], focus.agent
             ),
-        )
-
-
-@solara.component
-def Gate(focus: Focus) -> Any:
-    """The verdict of the write gate on each statement."""
-    ids = focus.source.of(data.judged, focus.agent)
-    made = reversed(data.every(focus.past, focus.step))
-    judged = [one for one in made if one.row["id"] in ids]
-    refused = sum(one.refused for one in judged)
-
-    def answers(one: data.Fact, passed: bool) -> str:
-        return ", ".join(
-            str(name) for name, answer in one.statement.gate.items() if answer == passed
-        )
-
-    def result(one: data.Fact) -> str:
-        return "" if one.refused else data.ending(one, focus.past) or "known"
-
-    with Section(
-        "Write gate",
-        hint=f"{len(judged):,} statements judged, {refused:,} refused; newest first",
-    ):
-        Table(
-            {
-                "step": lambda one: one.row["step"],
-                "statement": lambda one: memories.text_of(one.row),
-                "verdict": lambda one: "refused" if one.refused else "let in",
-                "yes to": lambda one: answers(one, True),
-                "no to": lambda one: answers(one, False),
-                "result": result,
-            },
-            judged,
-            file=f"agent-{focus.agent}-write-gate",
-            marked=lambda one: one.refused,
-            mark="refused",
-            on_pick=lambda one: to_evidence(
-                focus.selection, one.row["id"], focus.agent
-            ),
-            page=5,
-            empty="No verdict was recorded: no statement has come to the gate yet.",
         )
 
 

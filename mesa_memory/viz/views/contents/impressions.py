@@ -25,7 +25,7 @@ from mesa_memory.viz.widgets import (
 )
 
 #: meaning of the signs
-SIGNS = {"+": "friendly", "0": "neither", "−": "hostile", "?": "not stated"}
+SIGNS = {"+": "friendly", "0": "neutral", "−": "hostile", "?": "not stated"}
 #: pixels of a row of the matrix, and of all else in it
 ROW_PX, MATRIX_PX = 18, 130
 

@@ -19,7 +19,6 @@ from mesa_memory.viz.widgets import (
     Answer,
     Choose,
     Empty,
-    Facts,
     Hint,
     SearchBox,
     Section,
@@ -122,13 +121,10 @@ def Holding(focus: Focus, found: data.Found) -> Any:
     now, ever = held.holders[place], held.reached[place]
     Answer(
         f"At step {number(focus.step)}, {now} of {len(held.agents)} agents remember it; "
-        f"{ever - now} have forgotten it."
+        f"{ever} ever did, {ever - now} have forgotten it."
     )
     with solara.Div(classes=["mm-columns"]):
         Diffusion(focus, held, denied, criteria.least)
-        Sentences(focus, rows, criteria)
-    WhatCounts(selection, kinds, kind, criteria.least)
-    with solara.Div(classes=["mm-columns"]):
         with Section("Holders by step", hint="first holders at the top"):
             curves.StepMap(
                 focus,
@@ -138,7 +134,9 @@ def Holding(focus: Focus, found: data.Found) -> Any:
                 meaning="such records held",
                 file="spread-map",
             )
-        Holders(focus, found, criteria)
+    WhatCounts(selection, kinds, kind, criteria.least)
+    Sentences(focus, rows, criteria)
+    Holders(focus, found, criteria)
 
 
 @solara.component
@@ -161,16 +159,7 @@ def Diffusion(
     """The number of holders, and of those of a denial, step by step."""
     selection = focus.selection
     option = solara.use_memo(lambda: _lines(held, denied), [id(held), id(denied)])
-    total, place = len(held.agents), held.steps.index(focus.step)
-    now, ever = held.holders[place], held.reached[place]
     with Section("Diffusion", hint="agents that hold such a memory, by step"):
-        Facts(
-            {
-                "holders at this step": f"{now} of {total} ({now / total:.0%})",
-                "holders so far": ever,
-                "agents that forgot it": ever - now,
-            }
-        )
         if not held.counts.any():
             half = f"{round(least / 2, 2):g}"
             Empty(
