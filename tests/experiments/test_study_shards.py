@@ -1,13 +1,14 @@
 """Shards: a study in files that jobs of a cluster write apart from each other."""
 
-import os
+import multiprocessing
 import signal
-import subprocess
-import sys
 import time
+from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from click.testing import CliRunner
 
 from mesa_memory import open_run
@@ -15,10 +16,13 @@ from mesa_memory.cli import main
 from mesa_memory.errors import StudyChanged
 from mesa_memory.experiments import Study
 from mesa_memory.experiments.studies.shards import shard_files
-from tests.support.studied import Street, remembered
+from mesa_memory.stores import open_store, schema
+from tests.support.sqlite_faults import DOTFILE, broken, environment
+from tests.support.studied import PaidStreet, Street, remembered
 from tests.support.study_results import csv, run
+from tests.support.waiting import until
 
-SHARDS = 3
+SHARDS, JOBS, RUNS = 3, 8, 200
 
 
 def street(folder, name="study.sqlite", seeds=4, **given):
@@ -120,35 +124,85 @@ def test_the_command_line_runs_a_shard_and_gathers(tmp_path):
     assert done.exit_code == 2 and "--shard takes K/N, such as 3/40" in done.output
 
 
+def told(model):
+    """How much all people remember at the end, in characters."""
+    return sum(len(agent.memory.get_prompt_ready()) for agent in model.agents)
+
+
+def paid(folder, base, name="study.sqlite", seeds=RUNS // 2):
+    """A study whose requests all differ within an arm; half of its runs have one person."""
+    return Study(
+        PaidStreet, {"base": base, "n": [2, 1]}, seeds=range(seeds), steps=2,
+        store=Path(folder) / name, outcomes={"told": told},
+    )  # fmt: skip
+
+
+PAID = """
+from tests.experiments.test_study_shards import paid
+study = paid({folder!r}, {base!r})
+"""
+
+
+def job(folder, base, number):
+    """A job of a cluster."""
+    run(paid(folder, base).shard(number, JOBS))
+
+
+def steps_written(file):
+    with closing(open_store(file, read_only=True)) as store, store.reading() as on:
+        return on.scalar(sa.select(sa.func.count()).select_from(schema.steps))
+
+
 @pytest.mark.slow
-def test_two_hundred_runs_in_eight_processes_of_which_two_are_killed(tmp_path):
-    file = written(tmp_path, "many_streets", 100)
-    command = [sys.executable, "-m", "mesa_memory.cli", "study", "run", file, "--shard"]
+def test_two_hundred_paid_runs_in_eight_processes_of_which_two_are_killed(
+    tmp_path, server, monkeypatch
+):
+    # The third run of shards 2 and 5, of two people each, is kept waiting on its second
+    # day, with five days written.
+    kept = {2: 17, 5: 20}
+    server.holds = lambda received: (
+        "day 2" in received.prompt
+        and any(f"of street {seed}" in received.prompt for seed in kept.values())
+    )
+    monkeypatch.setenv(
+        "PYTHONPATH", environment(DOTFILE, tmp_path / "start")["PYTHONPATH"]
+    )
+    cluster = multiprocessing.get_context("forkserver")
+    cluster.set_forkserver_preload([__name__])  # else each job would load all anew
 
     def begin(number):
-        return subprocess.Popen(
-            [*command, f"{number}/8"], cwd=Path(__file__).parents[2],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        process = cluster.Process(target=job, args=(tmp_path, server.base, number))
+        process.start()
+        return process
 
-    jobs = {number: begin(number) for number in range(1, 9)}
-    killed = 0
-    for number in (2, 5):
-        place = tmp_path / f"study.{number}-of-8.sqlite"
-        while not place.exists() and jobs[number].poll() is None:
-            time.sleep(0.05)
-        time.sleep(1)
-        if jobs[number].poll() is None:
-            os.kill(jobs[number].pid, signal.SIGKILL)
-            killed += 1
-        jobs[number].wait()
-        jobs[number] = begin(number)
-    assert killed == 2
-    assert [job.wait() for job in jobs.values()] == [0] * 8
-    study, whole = (
-        street(tmp_path, seeds=100),
-        street(tmp_path, "whole.sqlite", seeds=100),
-    )
-    assert study.gather() == 200
+    jobs = {number: begin(number) for number in range(1, JOBS + 1)}
+    with broken(DOTFILE):
+        until(lambda: sum(map(server.holds, server.log)) == 2 * len(kept))
+        for number in kept:
+            while steps_written(tmp_path / f"study.{number}-of-{JOBS}.sqlite") < 5:
+                time.sleep(0.2)  # a reader locks the file
+        unanswered = Counter(r.prompt for r in server.log if server.holds(r))
+        for number in kept:
+            jobs[number].kill()
+            jobs[number].join()
+            assert jobs[number].exitcode == -signal.SIGKILL
+            jobs[number] = begin(number)
+        server.holds = lambda received: False
+        for each in jobs.values():
+            each.join()
+            assert each.exitcode == 0
+        study = paid(tmp_path, server.base)
+        assert study.gather() == RUNS and study.status().counts["finished"] == RUNS
+    asked = Counter(received.prompt for received in server.log)
+    server.clear()
+    whole = paid(tmp_path, server.base, "whole.sqlite")
     run(whole)
-    assert csv(study) == csv(whole)
+    assert csv(study) == csv(whole) and len(study.results().runs) == RUNS
+    assert asked - Counter(received.prompt for received in server.log) == unanswered
+
+    file, page = tmp_path / "paid_streets.py", tmp_path / "study.html"
+    file.write_text(PAID.format(folder=str(tmp_path), base=server.base))
+    done = CliRunner().invoke(main, ["study", "report", str(file), "-o", str(page)])
+    assert done.exit_code == 0 and "told" in page.read_text(), done.output
+    with open_run(study.location, RUNS) as last:
+        assert list(last.steps) == [1, 2]
