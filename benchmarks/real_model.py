@@ -3,9 +3,9 @@
     python -m benchmarks.real_model [--model gemma-3-270m] [--agents 4] [--steps 10]
     python -m benchmarks.real_model --api-base http://localhost:11434/v1 --model llama3.1:8b
 
-By default SmolLM2-135M-Instruct behind llama.cpp's server (dependency group ``local``,
-which also has Gemma 3 270M); with an address any other server that speaks the OpenAI protocol. Each memory lives in a
-town of its own. What is asked about is an event for grades, else one thought:
+By default SmolLM2-135M-Instruct behind llama.cpp's server (``benchmarks/real_models.txt``,
+which also has Gemma 3 270M); with an address any other server that speaks the OpenAI
+protocol. Each memory lives in a town of its own. What is asked about is an event for grades, else one thought:
 
 * at once: the first reply could be used;
 * repaired: the reply after the repair round;
@@ -224,7 +224,9 @@ def main() -> None:
     parser.add_argument("--agents", type=int, default=4)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--memory", choices=MEMORIES, action="append")
-    parser.add_argument("--python", default=sys.executable, help="has the group local")
+    parser.add_argument(
+        "--python", default=sys.executable, help="has what real_models.txt lists"
+    )
     parser.add_argument("--api-base", help="a server that runs already")
     parser.add_argument("--model", default=NAME, help="the model's name")
     parser.add_argument("--json", action="store_true")

