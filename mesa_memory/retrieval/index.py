@@ -204,7 +204,7 @@ class RecordIndex(RecordTable):
         said: Sequence[Sequence[str]],
         dense: np.ndarray,
     ) -> float:
-        """How well the best of these candidates fits what is ``said``, line by line."""
+        """The match of the best of these candidates with the lines of ``said``."""
         numbers = judged if isinstance(slots, slice) else slots[judged]
         shares = [self.lexical.shares(line, numbers.tolist()) for line in said]
         talks = self.dialogue(slots)

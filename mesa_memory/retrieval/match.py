@@ -1,4 +1,4 @@
-"""How well the best of the recalled records fits the query, on an absolute scale.
+"""The match of the best recalled record with the query, on an absolute scale.
 
 A score ranks: its parts are relative to the candidates, so the best record of a memory
 that knows nothing of the matter has a high score, too. The match of a record is
@@ -7,9 +7,9 @@ that knows nothing of the matter has a high score, too. The match of a record is
 
 ``z`` is its cosine in standard deviations above the mean of all candidates, 0 if the
 query was not embedded. ``words`` is the share of the query's terms, weighted by rarity,
-that the record has; of a query of several lines, such as the messages of a step, that of
-the line it has most of. The ten best are judged; if the query names agents, only those by
-or about them.
+that the record has; in a query of several lines, such as the messages of a step, the
+line with the largest share counts. The ten best are judged; if the query names agents,
+only records by or about them.
 
 A recall is weak if no record reaches ``MIN_MATCH``, or ``MIN_MATCH_IN_TALK`` if it is part
 of a talk. A talk keeps to a few subjects, so chance matches are closer there. With the

@@ -97,7 +97,7 @@ def give_tools(
     tools = getattr(agent, "_tool_manager", None)
     tools = getattr(agent, "tool_manager", None) if tools is None else tools
     if tools is None:
-        raise changed("mesa-llm", "its agents have no manager of tools", UPGRADE_ADVICE)
+        raise changed("mesa-llm", "its agents lack a manager of tools", UPGRADE_ADVICE)
     from mesa_llm.tools.tool_decorator import tool
 
     actions = getattr(agent, "_action_manager", None)

@@ -60,7 +60,7 @@ class RecallResult(NamedTuple):
     def of(
         cls, query: str | None, scoring: Scoring, found: SearchResult, *notes: str
     ) -> "RecallResult":
-        """From what was found, with a note if it is weak."""
+        """The result of a search, with a note if it is weak."""
         weak = found.match < 0
         note = "; ".join([*notes, *[WEAK_MATCH] * weak])
         return cls(query, scoring, found.records, note, weak=weak)

@@ -270,7 +270,7 @@ class MemoryModule(MemoryReads):
     async def aprepare(self, kind: str, once: bool = False) -> None:
         """Gets ready for reads in an event loop; by default there is nothing to do.
 
-        ``kind`` is that of the new event; ``once`` does not wait for later ones.
+        ``kind`` is the kind of the new event; ``once`` does not wait for later ones.
         """
 
     def steps_awaited(self) -> bool:

@@ -218,7 +218,7 @@ def Holders(focus: Focus, found: data.Found, criteria: data.Criteria) -> Any:
 
 @solara.component
 def Sentences(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria) -> Any:
-    """The different sentences, first those that count; the others have a reason."""
+    """The different sentences: first the counted ones, then the others with a reason."""
     rows = sorted(rows, key=lambda row: not row["counts"])
     counted = sum(row["counts"] for row in rows)
     with Section(
