@@ -11,6 +11,7 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.metadata import distributions
 from typing import Any
 
 import solara
@@ -144,5 +145,11 @@ def _announce(server: Any, place: Place, open_page: bool) -> None:
             return
         time.sleep(0.05)
     print(f"Open {place.address} in a browser; Ctrl+C ends.", flush=True)
+    if not list(distributions(name="solara-assets")):
+        print(
+            "Solara downloads the page's front end once. If it cannot, the page stays "
+            'white: pip install "mesa-memory[dashboard]"',
+            flush=True,
+        )
     if open_page:
         webbrowser.open(place.address)
