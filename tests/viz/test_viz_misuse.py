@@ -58,9 +58,7 @@ def test_views_that_are_no_keys_are_refused(call):
         call("agent")
     with pytest.raises(TypeError, match="the model is given by SolaraViz"):
         call(Town(rng=1))
-    with pytest.raises(
-        ValueError, match=r"views are story, population, .*got 'dreams'"
-    ):
+    with pytest.raises(ValueError, match=r"views are story, agent, .*got 'dreams'"):
         call(["dreams"])
 
 

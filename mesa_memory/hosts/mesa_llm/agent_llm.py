@@ -82,7 +82,8 @@ class LLMPlace:
         are the provider's own, such as ``temperature``.
         """
         sent = dict(given)
-        thinker = self.inner.llm_model.partition("/")[0] in _THINKERS
+        name = getattr(self.inner, "llm_model", "")  # not of a user's own
+        thinker = name.partition("/")[0] in _THINKERS
         if sent.pop(QUIET, False) and thinker:
             sent |= {"think": False, "drop_params": True}
         return sent

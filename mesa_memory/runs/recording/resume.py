@@ -251,7 +251,7 @@ def copy_at(
     Raises:
         ParameterError, ReplayMismatch, StoreError, ValueError: see ``resume``.
     """
-    with _opened(location, run) as (store, chosen, recorded):
+    with _opened(location, run, read_only=True) as (store, chosen, recorded):
         make = _maker(model_class, store, recorded, parameters, trust)
         again = partial(_recorded, model_class, store, recorded, parameters, trust)
         at, states = states_at(again, store, chosen, step)
@@ -264,10 +264,10 @@ def copy_at(
 
 @contextmanager
 def _opened(
-    location: Any, run: int | None
+    location: Any, run: int | None, read_only: bool = False
 ) -> Iterator[tuple[Any, int, dict[str, Any]]]:
     """A store, a run in it and its model's parameters; closed again after a failure."""
-    store = open_store(location)
+    store = open_store(location, read_only=read_only)
     try:
         yield (store, *_run(store, run))
     except BaseException:
