@@ -174,7 +174,12 @@ def of_length(text: str, tokens: int, count: Callable[[str], int]) -> str:
     fits = bisect_right(
         range(first, len(pieces) + 1), tokens, key=lambda n: count("".join(pieces[:n]))
     )
-    return "".join(pieces[: max(first, first + fits - 1)])
+    told = "".join(pieces[: max(first, first + fits - 1)])
+    # The next word may have several tokens too many; short ones of the filler fit.
+    for piece in _WORD.findall(f" {FILLER}"):
+        if count(told) < tokens and count(told + piece) <= tokens:
+            told += piece
+    return told
 
 
 def _fixed(line: str) -> bool:
