@@ -1,5 +1,6 @@
 """Every test has a provider's key; the package is imported before any other."""
 
+import gc
 import os
 import sys
 
@@ -32,6 +33,11 @@ def pytest_xdist_make_scheduler(config, log):
             return VIEWS[0] if file.startswith(VIEWS) else file
 
     return Files(config, log) if config.option.dist == "loadfile" else None
+
+
+def pytest_collection_finish():
+    """What is loaded by now stays; a collection need not go through a million objects."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
