@@ -140,7 +140,7 @@ class Output:
     ) -> None:
         """A table on a narrow screen: each row a block."""
         self._console.print(title)
-        headings = {name: HEADINGS.get(name, name) for name in columns}
+        headings = {name: _heading(name) for name in columns}
         width = max(map(len, headings.values()))
         for row in rows:
             self._console.print()
@@ -155,13 +155,17 @@ def dollars(amount: float | None) -> str:
     return "unknown" if amount is None or amount != amount else f"{amount:.4f}"
 
 
+def _heading(name: str) -> str:
+    return HEADINGS.get(name, name.replace("_", " "))
+
+
 def _table(title: str, columns: Sequence[str], rows: Sequence[Any]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=title, title_justify="left")
     for name in columns:
-        table.add_column(HEADINGS.get(name, name), overflow="fold")
+        table.add_column(_heading(name), overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell(row[name])) for name in columns))
     return table

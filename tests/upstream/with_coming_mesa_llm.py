@@ -88,7 +88,7 @@ def test_this_is_the_coming_version():
     assert "act" in vars(LLMAgent)
     agent, _ = person()
     assert {"_tool_manager", "_action_manager"} <= vars(agent).keys()
-    with pytest.raises(DeprecationWarning, match="tool_manager"):
+    with pytest.warns(DeprecationWarning, match="tool_manager"):
         _ = agent.tool_manager
 
 
@@ -388,7 +388,7 @@ def test_an_agent_without_tools_cannot_be_offered_any():
     class Bare:
         memory = keeper(ShortTermMemory, CoTReasoning)[0].memory
 
-    with pytest.raises(HostChanged, match=r"no manager of tools.*pip install"):
+    with pytest.raises(HostChanged, match=r"lack a manager of tools.*pip install"):
         add_memory_tools(Bare())
 
 

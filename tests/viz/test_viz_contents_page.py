@@ -137,8 +137,8 @@ def test_chapters_are_read_and_lead_to_where_they_begin(window):
 def test_a_step_before_anything_was_made_leads_to_where_something_was(
     window, page, agent, button, then
 ):
-    quiet = quote(nth_run(window.open(see=".mm-section"), 1))
-    window.open(f"?run={quiet}&view={page}&agent={agent}&step=1")
+    quiet = quote(nth_run(window.open(see=".mm-bar"), 1))
+    window.open(f"?run={quiet}&view={page}&agent={agent}&step=1", see=f"text={button}")
     window.page.get_by_role("button", name=button).click()
     window.until(lambda: window.page.get_by_role("button", name=button).count() == 0)
     assert re.search(then, window.text())
@@ -146,7 +146,7 @@ def test_a_step_before_anything_was_made_leads_to_where_something_was(
 
 def test_hostile_words_stay_inert(chromium, address):
     with Window(chromium, address) as window:
-        window.open(see=".mm-section")
+        window.open(see=".mm-bar")
         second = quote(nth_run(window, 2))
         for agent, page, title in PAGES:
             window.open(f"?run={second}&view={page}&agent={agent}")

@@ -183,7 +183,7 @@ SAME = object()
 #: view -> the rest of its address, where something hostile has to be read
 HOSTILE_PLACES = {
     "story": (".mm-section", {}),
-    "population": (".mm-chart", {}),
+    "population": (".mm-page", {}),
     "agent": (".mm-section", {}),
     "recall": (".mm-section", {"step": 3}),
     "evidence": (".mm-tree", {}),
