@@ -187,7 +187,7 @@ HOSTILE_PLACES = {
     "agent": (".mm-section", {}),
     "recall": (".mm-section", {"step": 3}),
     "evidence": (".mm-tree", {}),
-    "conversations": (".mm-section", {}),
+    "conversations": (".mm-page", {}),  # says that there are none
     "requests": (".mm-prompt", {"step": 3}),
     "impressions": (".mm-section", {}),
     "spread": (".mm-section", {"text": ATTACK}),
@@ -211,7 +211,7 @@ def test_a_hostile_file_stays_inert(window, hostile, view):
         for name, value in rest.items()
     }
     chosen = {"run": run_key(hostile), "view": view, "agent": ATTACK, **rest}
-    window.open("?" + urlencode(chosen))
+    window.open("?" + urlencode(chosen), see=where)
     window.shows(run=chosen["run"], view=view)
     if view == "population":
         runs = window.page.get_by_label("Run", exact=True)
