@@ -267,7 +267,7 @@ def test_a_run_without_places_or_outcomes_is_a_circle_coloured_by_its_memory(
         window.open(f"?run={run_key(unplaced)}", see=".mm-stage-svg")
         window.until(lambda: window.page.locator(".mm-stage-dot").count() == 8)
         assert "Events" in window.text(".mm-stage-legend")
-        colours = window.page.locator(".mm-story-corner select").first
+        colours = window.page.get_by_label("Colour shows", exact=True)
         colours.select_option(label="Memory: recalls")
         window.until(lambda: "Recalls" in window.text(".mm-stage-legend"))
         assert "colour=memory" in window.query()
