@@ -138,7 +138,7 @@ def Tabs(source: Source, selection: Selection, views: Sequence[View]) -> Any:
     with solara.Div():
         with solara.Div(classes=["mm-nav"]):
             _Row("View", groups, group, lacks, selection)
-            _Row(group.label, group.views, view, lacks, selection)
+            _Row(f"{group.label}: views", group.views, view, lacks, selection)
         with Panel(view.label, shows=selection.shown(source, view.key).query()):
             if reason := lacks.get(view.key):
                 Nothing(selection, reason).key(view.key)

@@ -215,7 +215,7 @@ def test_agents_with_other_memories_break_no_page(
         window.open(place, see=".mm-note")
         assert told in window.text()
         press(window, "Step")
-        window.until(lambda: "Time: 1.0" in window.text())
+        window.until(lambda: "Model step: 1" in window.text())
         if shown:
             window.shows(step=1)
             for tab in VIEWS:
