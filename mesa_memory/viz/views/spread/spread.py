@@ -244,7 +244,7 @@ def Sentences(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria)
             },
             rows,
             file="spread-texts",
-            page=5,
+            page=10,  # so that some of those that do not count are seen, too
             on_pick=lambda row: turn(focus.selection, criteria, row),
         )
 
