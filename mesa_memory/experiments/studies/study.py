@@ -93,7 +93,7 @@ class Study:
     ) -> None:
         if not callable(model):
             raise TypeError(
-                f"model must be a class of model or a function, got {model!r:.80}"
+                f"model must be a model class or a function, got {model!r:.80}"
             )
         self.model = model
         self.steps = checked_int("steps", steps)

@@ -92,7 +92,7 @@ def give_tools(
         writes: actions, where agents have any; else tools, too.
 
     Raises:
-        HostChanged: if the agent has no manager of tools.
+        HostChanged: if the agent lacks a manager of tools.
     """
     tools = getattr(agent, "_tool_manager", None)
     tools = getattr(agent, "tool_manager", None) if tools is None else tools

@@ -30,7 +30,7 @@ logger = logger_of(__name__)
 #: before the first step of any run
 BEFORE_STEPS = -1.0
 NO_MEMORIES = (
-    "no agent of this run had a memory of mesa_memory, so the file has none: write "
+    "no agent of this run had a memory of mesa_memory, so the file lacks memories: write "
     "agent.memory = STLTMemory(agent), or another class"
 )
 
