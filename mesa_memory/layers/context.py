@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core import render
@@ -36,23 +35,8 @@ SHOWING = ContextFlag("showing")
 EMBEDDED = ContextFlag("embedded")
 #: reads that leave no trace; on a memory's context
 UNNOTICED = ContextFlag("unnoticed")
-#: reads for a request that is laid out for providers' caches; on a memory's context
-LAID_OUT = ContextFlag("laid out")
 #: what begins with the biography: each request of Mesa-LLM's reasoning shows one of them
 PINNED_SECTIONS = ("memory", "long term")
-
-
-@dataclass
-class Layout:
-    """The layout of a memory in requests with a cached prefix.
-
-    Attributes:
-        block: how many steps leave the recent steps at a time.
-        texts: what was read, by section; see ``reads.SHOWN_SECTIONS``.
-    """
-
-    block: int
-    texts: dict[str, str] = field(default_factory=dict)
 
 
 def settle(context: "LayerContext", commit: Commit) -> None:
@@ -62,9 +46,8 @@ def settle(context: "LayerContext", commit: Commit) -> None:
     Its waiter may be reading; the flow is not.
     """
     SETTLING.put(context, commit)
-    for mark in (UNNOTICED, LAID_OUT):
-        if mark.of(context) is not None:
-            mark.put(context, None)
+    if UNNOTICED.of(context) is not None:
+        UNNOTICED.put(context, None)
 
 
 class LayerContext:
@@ -114,12 +97,6 @@ class LayerContext:
         self.inbox = inbox or Inbox()
         self.history = MessageHistory()
         self.additive_event_types: set[str] = {"message", "action"}
-
-    @property
-    def block(self) -> int:
-        """The number of steps that leave a laid-out request together; 1 without one."""
-        block = getattr(getattr(self.agent, "llm", None), "block", 1)
-        return block if isinstance(block, int) else 1
 
     @property
     def layer(self) -> str:

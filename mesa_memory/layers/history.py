@@ -1,13 +1,12 @@
 """The messages that a memory has heard and sent, also those it remembers no more."""
 
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.layers.entry import Message, foreign
-from mesa_memory.layers.evicted_block import beyond, block_of
 
 
 class MessageHistory:
@@ -35,30 +34,9 @@ class MessageHistory:
             found = [m for m in found if other == m.sender or other in m.recipients]
         return found if last is None else found[len(found) - min(last, len(found)) :]
 
-    def earlier(self, shown: Collection[str], block: int) -> list[Message]:
-        """The messages without those shown elsewhere, oldest first.
 
-        The oldest of a full history leave in blocks, not one after the other.
-
-        Args:
-            shown: ids of their records.
-            block: how many steps there are in a block.
-        """
-        records = list(self.log)
-        if records and len(records) == self.log.maxlen:
-            first = block_of(records[0].step, block)
-            later = [r for r in records if block_of(r.step, block) != first]
-            records = later or records
-        return [Message.of(r.step, r.content) for r in records if r.id not in shown]
-
-
-def as_text(messages: Iterable[Message], context: Any, block: int = 1) -> str:
-    """Messages as text, one line each; empty without any.
-
-    Args:
-        block: number of steps that leave together when room is lacking.
-    """
-    messages = list(messages)
+def as_text(messages: Iterable[Message], context: Any) -> str:
+    """Messages as text, one line each; empty without any."""
     lines = [
         render.at_step(
             m.step,
@@ -67,9 +45,6 @@ def as_text(messages: Iterable[Message], context: Any, block: int = 1) -> str:
         )
         for m in messages
     ]
-    limit, told = context.section_chars, [m.step for m in messages]
-    left_out = beyond(list(zip(told, lines, strict=True)), limit, block)
-    shown = render.section(lines[left_out:], limit, "messages", context.wording)
-    if left_out:
-        shown = f"{context.told('left out messages', count=left_out)}\n{shown}"
+    limit, wording = context.section_chars, context.wording
+    shown = render.section(lines, limit, "messages", wording)
     return shown + "\n\n" * bool(lines)

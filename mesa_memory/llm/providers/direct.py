@@ -31,7 +31,6 @@ from mesa_memory.hosts.proxies import proxy_of
 from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.providers.completion import answer_of, reply_of
 from mesa_memory.llm.providers.connections import connections
-from mesa_memory.llm.providers.prompt_caching import messages_for
 from mesa_memory.llm.schemas import response_format
 
 #: HTTP states with which a server passes a request on, and with its body
@@ -170,7 +169,7 @@ def _of_the_owner(provider: str, organization: str | None) -> dict[str, str]:
 
 def _body(attempt: Attempt) -> dict[str, Any]:
     """The body of a request, as a dict."""
-    messages = messages_for(attempt.model, attempt.request)
+    messages = attempt.request.messages()
     if not attempt.options and _NOT_SENT.isdisjoint(attempt.arguments):
         return {"messages": messages, **attempt.arguments}
     given = {**attempt.arguments, **attempt.options}
