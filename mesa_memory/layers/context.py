@@ -25,7 +25,6 @@ from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.names import Names, role_of
 from mesa_memory.layers.context_flag import ContextFlag
 from mesa_memory.layers.declared_state import held_by
-from mesa_memory.layers.history import MessageHistory
 
 #: the batch of steps that is being settled; on a memory's context
 SETTLING = ContextFlag("settling")
@@ -60,7 +59,7 @@ class LayerContext:
         event_chars: longest text of one event in a prompt.
         section_chars: longest text of one section of a prompt.
         additive_event_types: kinds of events that accumulate within a step.
-        history: the messages heard and sent.
+        history: records of the newest messages heard and sent, oldest first.
         display: whether new entries are printed.
         shared: several layers hold the same events, and think at the same time.
         leaving: why and when a layer has evicted a record that another one holds,
@@ -95,7 +94,7 @@ class LayerContext:
         self.met: float | None = None  # here: a copy may be made while this changes
         self._log = RecordLog(layer)
         self.inbox = inbox or Inbox()
-        self.history = MessageHistory()
+        self.history: deque[MemoryRecord] = deque(maxlen=50)
         self.additive_event_types: set[str] = {"message", "action"}
 
     @property
@@ -117,11 +116,11 @@ class LayerContext:
     @property
     def history_capacity(self) -> int:
         """The number of messages that the history keeps."""
-        return self.history.log.maxlen or 0
+        return self.history.maxlen or 0
 
     @history_capacity.setter
     def history_capacity(self, capacity: int) -> None:
-        self.history.log = deque(self.history.log, capacity)
+        self.history = deque(self.history, capacity)
 
     # -- time -----------------------------------------------------------------------
 
@@ -181,7 +180,7 @@ class LayerContext:
         about = counterpart(kind, content, me)
         record = self.log.open(me, kind, step, content, subject=about, origin=origin)
         if kind == "message":
-            self.history.log.append(record)
+            self.history.append(record)
         return record
 
     def grade(self, record: MemoryRecord, importance: float) -> None:

@@ -103,11 +103,9 @@ class LLMSettings:
         backoff: seconds before the second attempt; doubled each time, with jitter.
         concurrency: the most requests at once (and connections open); how many there
             are up to it follows from what the server takes.
-        requests_per_minute, tokens_per_minute: None is unlimited.
         temperature, seed, max_tokens: sent if given.
         options: further arguments of ``litellm.acompletion``, for the provider.
         fallbacks: models to ask, in order, when the first cannot answer.
-        max_chars: longest accepted text of a reply's field.
     """
 
     client: str = "auto"
@@ -116,14 +114,11 @@ class LLMSettings:
     deadline: float = 180.0
     backoff: float = 1.0
     concurrency: int = 256
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
     temperature: float | None = None
     seed: int | None = None
     max_tokens: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     fallbacks: tuple[str, ...] = ()
-    max_chars: int = 4000
 
     @cached_property
     def sent(self) -> Mapping[str, Any]:
@@ -140,11 +135,8 @@ class LLMSettings:
         one_of("client", CLIENTS, self.client)
         for name in ("timeout", "deadline"):
             checked_number(name, getattr(self, name), above=True)
-        for name in ("attempts", "concurrency", "max_chars"):
+        for name in ("attempts", "concurrency"):
             checked_int(name, getattr(self, name))
-        for name in ("requests_per_minute", "tokens_per_minute"):
-            if getattr(self, name) is not None:
-                checked_number(name, getattr(self, name), above=True)
         checked_number("backoff", self.backoff)
         if not isinstance(self.options, Mapping):
             raise ValueError(f"options must be a dict, got {self.options!r}")

@@ -11,7 +11,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import (
     EpisodicMemory,
     LLMUnavailable,
-    MemoryStalled,
     ScriptedLLM,
     configure,
     register_policy,
@@ -214,13 +213,6 @@ def test_agents_that_share_grades_each_keep_what_came():
     assert [right(grades_of(agent.memory)) for agent in agents] == [27] * 5
     asked = [event for request in llm.history for event in weights(request)]
     assert len(asked) < 27 * 5, "each event was graded once for all"
-
-
-def test_who_wants_a_run_to_stop_at_the_first_failure_gets_that():
-    memory, _ = memory_of(lambda r: "no idea", execution="blocking", on_failure="raise")
-    with pytest.raises(MemoryStalled, match="grade has failed"):
-        live(memory, 1, 3)
-    assert len(memory.memory_entries) == 3
 
 
 def test_an_event_asked_about_alone_says_why_it_has_no_grade():

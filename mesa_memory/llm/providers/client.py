@@ -11,10 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from aiolimiter import AsyncLimiter
-
 from mesa_memory.core.fault_table import BAD_OUTPUT, BUSY, FailedAttempt
-from mesa_memory.core.render import count_tokens
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text import redaction, replies
@@ -65,8 +62,6 @@ class ProviderClient:
         self.settings = settings or LLMSettings()
         self._jitter = random.Random(f"{seed}")
         self._limiter = limiter or ConcurrencyLimiter(self.settings.concurrency)
-        self._requests = _rate_limiter(self.settings.requests_per_minute)
-        self._tokens = _rate_limiter(self.settings.tokens_per_minute)
         self._answered_at: dict[Place, float] = {}  # time of the last answer
         self._paused_until: dict[Place, float] = {}  # as the provider asked
         self._formats: dict[Place, OutputFormat] = {}
@@ -74,13 +69,9 @@ class ProviderClient:
         self._senders: dict[str, Sender] = dict(senders or {})
 
     def adopt(self, settings: LLMSettings) -> None:
-        """Uses other settings for the next requests; unchanged limits go on."""
-        before, self.settings = self.settings, settings
+        """Uses other settings for the next requests."""
+        self.settings = settings
         self._limiter.set_ceiling(settings.concurrency)
-        if settings.requests_per_minute != before.requests_per_minute:
-            self._requests = _rate_limiter(settings.requests_per_minute)
-        if settings.tokens_per_minute != before.tokens_per_minute:
-            self._tokens = _rate_limiter(settings.tokens_per_minute)
 
     async def acomplete(self, request: LLMRequest) -> Reply:
         """The reply of the first model that gives one: the request's, then fallbacks.
@@ -195,13 +186,8 @@ class ProviderClient:
     # -- waiting for a turn ------------------------------------------------------------
 
     async def _turn(self, attempts: RequestAttempts) -> Slot:
-        """Waits until the provider, rates and concurrency allow one more attempt."""
+        """Waits until the provider and concurrency allow one more attempt."""
         await self._until_unpaused(attempts)
-        if self._requests:
-            await self._requests.acquire()
-        if tokens := self._tokens:
-            texts = [str(m.get("content") or "") for m in attempts.request.messages()]
-            await tokens.acquire(min(sum(map(count_tokens, texts)), tokens.max_rate))
         while True:
             slot = await self._slot(attempts)
             if self._pause_left(attempts) <= 0:
@@ -371,10 +357,3 @@ def _make_sender(name: str) -> Sender:
 def _order(request: LLMRequest) -> tuple:
     """Waiting requests go by step, then those with the same beginning together."""
     return (request.step, [str(m.get("content") or "") for m in request.messages()])
-
-
-def _rate_limiter(per_minute: float | None) -> AsyncLimiter | None:
-    """Allows a burst of one minute's number (at least 1), then an even rate."""
-    if per_minute is None:
-        return None
-    return AsyncLimiter(max(1.0, per_minute), 60 * max(1.0, 1 / per_minute))

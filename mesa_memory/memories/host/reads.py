@@ -17,8 +17,7 @@ from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.context import SHOWING, UNNOTICED
 from mesa_memory.layers.declared_state import records_of
-from mesa_memory.layers.entry import Message
-from mesa_memory.layers.history import as_text
+from mesa_memory.layers.entry import Message, foreign
 from mesa_memory.layers.lines import Line, in_steps, pending
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.dialogue import DialogueEntries
@@ -257,14 +256,26 @@ class MemoryReads(DialogueEntries, Memory):
         """
         if last is not None and last < 0:
             raise ValueError(f"last must be 0 or more, got {last}")
-        history, names = self.layer_context.history, self.layer_context.names
-        other = None if with_agent is None else names.unique_id(with_agent)
-        entries = [entry for layer in self.layers for entry in layer.entries()]
-        return history.messages(entries, last, other)
+        own = [Message.of(r.step, r.content) for r in list(self.layer_context.history)]
+        by_hand = foreign(entry for layer in self.layers for entry in layer.entries())
+        found = sorted([*own, *by_hand], key=lambda message: message.step)
+        if with_agent is not None:
+            other = self.layer_context.names.unique_id(with_agent)
+            found = [m for m in found if other == m.sender or other in m.recipients]
+        return found if last is None else found[len(found) - min(last, len(found)) :]
 
     def get_communication_history(self) -> str:
         """The messages as text, oldest first; empty without any."""
-        return as_text(self.messages(), self.layer_context)
+        context = self.layer_context
+        lines = [
+            render.at_step(
+                message.step,
+                render.shorten(message.line(context.own_voice), self.event_chars),
+                context.wording,
+            )
+            for message in self.messages()
+        ]
+        return f"{self.section(lines, 'messages')}\n\n" if lines else ""
 
     def records(self) -> Iterable[MemoryRecord]:
         """The records that it holds besides its layers: those in its ``state``.

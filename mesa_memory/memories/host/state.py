@@ -75,8 +75,8 @@ def restore_memory(
     context.before = dict(snapshot.get("before", {}))
     shelf = records_after(shelf, context.before)
     newest = shelf.of_kind("message", last=context.history_capacity)
-    context.history.log.clear()
-    context.history.log.extend(newest)
+    context.history.clear()
+    context.history.extend(newest)
     log.adopt(shelf.current(), partial(look_up, shelf))
     parts = snapshot.get("parts", {})
     for layer in memory.layers:
@@ -102,7 +102,7 @@ def held_records(memory: Any) -> list[MemoryRecord]:
     found = [
         *held(memory.snapshot()),
         *memory.records(),
-        *memory.layer_context.history.log,
+        *memory.layer_context.history,
         *(record for layer in layers for record in held_by(layer)),
         *(record for layer in layers for record in layer.history()),
     ]
