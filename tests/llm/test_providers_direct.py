@@ -246,24 +246,6 @@ def test_reasoning_gets_litellms_own_response(server):
     assert [type(raw) for raw in raws] == [litellm.ModelResponse] * 2
 
 
-@pytest.mark.parametrize("code", [307, 308])
-def test_a_redirect_within_the_server_is_followed(code):
-    with OpenAIServer() as server:
-        where = (("Location", "/chat/completions"),)
-        behaviours = iter([Behaviour("reply", code=code, headers=where)])
-        server.behave = lambda received: next(behaviours, None)
-        assert ask(client(), question(server)).attempts == 1
-        assert server.requests == 2
-
-
-def test_redirects_without_end_are_refused():
-    where = (("Location", "/v1/chat/completions"),)
-    with OpenAIServer(behave=always(Behaviour("reply", code=307, headers=where))) as on:
-        with pytest.raises(LLMRejected, match="more than 20 times"):
-            ask(client(), question(on))
-        assert on.requests == 21
-
-
 def test_an_error_in_a_good_reply_is_one():
     body = b'{"error": {"message": "no model is loaded", "code": 503}}'
     told = pytest.raises(LLMUnavailable, match="no model is loaded")
