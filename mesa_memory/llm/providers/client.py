@@ -26,7 +26,6 @@ from mesa_memory.llm.cost.price import Price
 from mesa_memory.llm.providers import errors as provider_errors
 from mesa_memory.llm.providers.attempts import RequestAttempts
 from mesa_memory.llm.providers.concurrency import OVERLOADED, ConcurrencyLimiter, Slot
-from mesa_memory.llm.providers.prompt_caching import key_for
 from mesa_memory.llm.providers.routing import destination, obstacle, speaks_openai
 from mesa_memory.llm.providers.structured_output import FORMS, PLAIN, OutputFormat
 from mesa_memory.llm.schemas import sent_schema
@@ -257,12 +256,11 @@ class ProviderClient:
         (model, base), request = attempts.place, attempts.request
         sender, address = self._route(model, base, request.arguments)
         output, settings = self._format(attempts.place), self.settings.sent
-        key = key_for(model, (address and address.base) or base, request)
         while True:
             plan = output.plan(sender.name, sent_schema(request.schema))
             attempt = Attempt(
                 *(model, base, address, request),
-                {**key, **plan.arguments(settings), **request.arguments},
+                {**plan.arguments(settings), **request.arguments},
                 self.settings.options,
                 self.settings.timeout,
             )

@@ -51,9 +51,6 @@ def _finished(sent: Mapping[str, Any]) -> dict[str, Any]:
     given = {key: value for key, value in sent.items() if value is not None}
     if form := given.get("response_format"):
         given["response_format"] = response_format(form)
-    if key := given.pop("prompt_cache_key", None):
-        # As a part of the body: older versions of litellm leave out what they do not know.
-        given["extra_body"] = {"prompt_cache_key": key, **given.get("extra_body", {})}
     return given
 
 
