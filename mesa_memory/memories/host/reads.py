@@ -12,16 +12,16 @@ from mesa_memory.core import render
 from mesa_memory.core.inbox import by_kind
 from mesa_memory.core.records import SUPERSEDED, MemoryRecord, Observer, RecordLog
 from mesa_memory.core.requests import Flow
+from mesa_memory.core.snapshot import held
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.context import SHOWING, UNNOTICED
-from mesa_memory.layers.declared_state import records_of
+from mesa_memory.layers.declared_state import held_by, records_of
 from mesa_memory.layers.entry import Message, foreign
 from mesa_memory.layers.lines import Line, in_steps, pending
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.dialogue import DialogueEntries
-from mesa_memory.memories.host.state import current_records, held_records
 from mesa_memory.memories.prompt.sections import Section, compose
 
 logger = logger_of(__name__)
@@ -291,11 +291,24 @@ class MemoryReads(DialogueEntries, Memory):
         In ``remember``, also what its step brought. Entries that were made elsewhere
         lack a record.
         """
-        return current_records(self)
+        context = self.layer_context
+        dropped = context.dropped()
+        for _, events in context.commit.groups if context.commit else ():
+            for event in events:
+                dropped.pop(event.id, None)
+        found = [r for r in context.log.current() if r.id not in dropped]
+        return sorted(found, key=lambda record: record.order)
 
     def held_records(self) -> list[MemoryRecord]:
         """All records that this memory uses, oldest first, closed ones too."""
-        return held_records(self)
+        found = [
+            *held(self.snapshot()),
+            *self.records(),
+            *self.layer_context.history,
+            *(record for layer in self.layers for record in held_by(layer)),
+            *(record for layer in self.layers for record in layer.history()),
+        ]
+        return sorted({r.id: r for r in found}.values(), key=lambda r: r.order)
 
     @property
     def journal(self) -> RecordLog:
