@@ -165,11 +165,7 @@ def random_run(seed: int) -> tuple[int, float]:
             text = news(dice, dice.choice([1, 30, 300]))
             said = {"message": text, "sender": dice.randrange(7, 10)}
             agent.memory.add_to_memory("message", said)
-        if dice.random() < 0.5:
-            shown = agent.memory.get_prompt_ready()
-        else:  # as requests show it whose beginning providers cache
-            with agent.memory.cache_layout(dice.randrange(1, 7)):
-                shown = agent.memory.get_prompt_ready()
+        shown = agent.memory.get_prompt_ready()
         tokens = count_tokens(shown, MODEL)
         worst, reads = max(worst, tokens / agent.memory.budget), reads + 1
         agent.memory.process_step()

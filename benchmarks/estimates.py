@@ -25,7 +25,7 @@ from typing import Any
 
 import litellm
 
-from benchmarks.prefixes import Planner, PlanningTown, planned
+from benchmarks.planning_town import PlanningTown, planned
 from benchmarks.tables import show
 from mesa_memory import Services, configure, register_policy
 from mesa_memory.core.reply import Reply
@@ -117,7 +117,6 @@ def village(n_agents: int, memory: str, rng: Any = None) -> Any:
 
 def planning(n_agents: int, memory: str, rng: Any = None, llm: str = "offline") -> Any:
     """The town with rules, tools and CoT."""
-    Planner.block = 5
     town = PlanningTown(n_agents, memory, llm=llm, rng=rng)
     model = register_policy("planner", planned)
     for person in town.agents:

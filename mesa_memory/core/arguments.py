@@ -20,10 +20,8 @@ OBJECT, SECRET, STORE = "$object", "$secret", "$store"
 UNKNOWN = "unknown"
 #: markers of values that are, in another form
 TUPLE, NUMBER, PATH, DICT = "$tuple", "$number", "$path", "$dict"
-GENERATOR, BITS, SEEDS = "$generator", "$bits", "$seeds"
-MARKS = frozenset(
-    {OBJECT, SECRET, STORE, TUPLE, NUMBER, PATH, DICT, GENERATOR, BITS, SEEDS}
-)
+GENERATOR = "$generator"
+MARKS = frozenset({OBJECT, SECRET, STORE, TUPLE, NUMBER, PATH, DICT, GENERATOR})
 #: what any JSON reader takes as a whole number
 _EXACT = 2**53
 #: deeper values are not written down
@@ -54,7 +52,9 @@ def encode(value: Any, depth: int = 0) -> Any:
         named = {key: encode(item, depth + 1) for key, item in value.items()}
         marked = len(named) == 1 and next(iter(named)) in MARKS
         return {DICT: named} if marked else named
-    return _random(value, depth) or missing(value)
+    if isinstance(value, np.random.Generator):
+        return {GENERATOR: encode(state_of(value.bit_generator), depth + 1)}
+    return missing(value)
 
 
 def full_name(thing: Any) -> str:
@@ -66,17 +66,6 @@ def full_name(thing: Any) -> str:
 def missing(value: Any) -> dict[str, str]:
     """The placeholder of an object that cannot be written down."""
     return {OBJECT: (value if isinstance(value, type) else type(value)).__qualname__}
-
-
-def _random(value: Any, depth: int) -> dict[str, Any] | None:
-    """A source of random numbers as it is now; None for anything else."""
-    if isinstance(value, np.random.Generator):
-        return {GENERATOR: encode(state_of(value.bit_generator), depth + 1)}
-    if isinstance(value, np.random.BitGenerator):
-        return {BITS: encode(state_of(value), depth + 1)}
-    if isinstance(value, np.random.SeedSequence):
-        return {SEEDS: encode(dict(value.state), depth + 1)}
-    return None
 
 
 def state_of(source: Any) -> dict[str, Any]:
@@ -131,8 +120,6 @@ def lost(value: Any) -> str | None:
             )
         if mark == OBJECT:
             return f"an object ({part[OBJECT]}) cannot be recorded"
-        if mark in (BITS, SEEDS):
-            return f"an object ({_kind(part[mark])}) cannot be recorded"
         if mark == SECRET:
             return "it is a secret, and secrets are not recorded"
     return None
@@ -151,8 +138,8 @@ def _readable(value: Any) -> Any:
         return f"[not recorded: {value[OBJECT]}]"
     if mark == STORE:
         return "[this store]"
-    if mark in (GENERATOR, BITS, SEEDS):
-        return f"[recorded state of {_kind(value[mark])}]"
+    if mark == GENERATOR:
+        return f"[recorded state of {value[mark].get('bit_generator')}]"
     if mark is not None:
         return _readable(value[mark])
     if isinstance(value, dict):
@@ -160,8 +147,3 @@ def _readable(value: Any) -> Any:
     if isinstance(value, list):
         return [_readable(item) for item in value]
     return value
-
-
-def _kind(state: Any) -> str:
-    known = state.get("bit_generator") if isinstance(state, dict) else None
-    return str(known or "SeedSequence")

@@ -17,8 +17,6 @@ from mesa_memory.core.events import ROUTINE_KINDS, event_text, message_text  # n
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.wording import ENGLISH, Wording
 
-#: how many steps leave the recent steps of a laid-out request at a time
-BLOCK_STEPS = 5
 #: longest text of an event in a record, for readers; the content is kept whole
 RECORD_CHARS = 2000
 

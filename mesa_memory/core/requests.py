@@ -75,15 +75,6 @@ class LLMRequest:
         """The arguments that are sent besides the messages."""
         return {}
 
-    @property
-    def edges(self) -> tuple[tuple[int, int], ...]:
-        """Positions at which a cache may cut, as (message, characters), in order.
-
-        Up to the first one, the agent's requests of this purpose are all the same; up to
-        the last one, they only grow.
-        """
-        return ((0, len(self.system)),) if self.system else ()
-
     @cached_property
     def tokens(self) -> int:
         """Tokens of the request, at four characters to a token."""
@@ -117,17 +108,10 @@ class ChatRequest(LLMRequest):
     Attributes:
         chat: the messages, oldest first.
         given: ``tools``, ``tool_choice`` and ``response_format``, where given.
-        cut: see ``edges``; empty where nothing is known of it.
     """
 
     chat: tuple[dict[str, str], ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
-    cut: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def edges(self) -> tuple[tuple[int, int], ...]:
-        """See ``LLMRequest``."""
-        return self.cut
 
     @property
     def arguments(self) -> dict[str, Any]:

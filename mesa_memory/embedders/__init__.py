@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 __all__ = ["embedder"]
 
 _POSSIBLE = (
-    "'static', 'static:<folder or name>', 'minilm', 'multilingual', 'fastembed', "
+    "'static', 'minilm', 'multilingual', 'fastembed', "
     "'fastembed:<model>', 'litellm:<provider/model>', or an object with embed(), name and dim"
 )
 
@@ -32,10 +32,10 @@ def _named(spec: str) -> "Embedder":
     kind, colon, model = spec.partition(":")
     if colon and not model:
         kind = ""  # a name was announced and none given
-    if kind == "static":
+    if spec == "static":
         from mesa_memory.embedders.static import StaticEmbedder
 
-        return StaticEmbedder(model or None)
+        return StaticEmbedder()
     if spec == "minilm":
         from mesa_memory.embedders.minilm import MiniLMEmbedder
 

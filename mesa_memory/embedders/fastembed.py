@@ -26,7 +26,6 @@ class FastEmbedder:
             folder for temporary files.
         download: fetch the model if it is not here. Off, because without a network
             this takes a minute to fail.
-        threads: cores for one text.
 
     Raises:
         MissingExtra: on first use, if fastembed is not installed.
@@ -41,11 +40,8 @@ class FastEmbedder:
         folder: str | Path | None = None,
         cache_dir: str | Path | None = None,
         download: bool = False,
-        threads: int = 1,
     ) -> None:
-        if threads < 1:
-            raise ValueError(f"threads must be 1 or more, got {threads}")
-        self.model, self.download, self.threads = model, download, threads
+        self.model, self.download = model, download
         self.folder = Path(folder).expanduser().resolve() if folder else None
         self.cache_dir = str(cache_dir) if cache_dir else None
         # Files of one's own may be another version of the model, such as a quantised.
@@ -100,7 +96,7 @@ class FastEmbedder:
                 return library(
                     self.model,
                     cache_dir=self.cache_dir,
-                    threads=self.threads,
+                    threads=1,
                     specific_model_path=str(self.folder) if self.folder else None,
                     local_files_only=local,
                 )

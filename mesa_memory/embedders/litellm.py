@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from tenacity import RetryCallState, Retrying, retry_if_exception
 
 from mesa_memory.core.render import one_line, shorten
 from mesa_memory.core.text import redaction
@@ -118,17 +117,19 @@ class LiteLLMEmbedder:
         return normalised(check_vectors(rows, len(texts), self._dim, self.name))
 
     def _send(self, texts: list[str]) -> Any:
-        attempts = Retrying(
-            stop=self._enough,
-            wait=self._wait,
-            retry=retry_if_exception(passing),
-            reraise=True,
-        )
         self._wait_until_open()
-        try:
-            return attempts(self._attempt, texts)
-        except Exception as error:  # providers' code raises whatever it likes
-            raise self._failure(error, len(texts)) from redaction.cause(error)
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return self._attempt(texts)
+            except Exception as error:  # providers' code raises whatever it likes
+                asked = wait_of(error)
+                is_last = attempt >= self.attempts or asked > self.timeout
+                if is_last or not passing(error):
+                    raise self._failure(error, len(texts)) from redaction.cause(error)
+            backoff = self.backoff * 2 ** (attempt - 1)
+            time.sleep(max(backoff * (0.5 + self._jitter.random()), asked))
 
     def _wait_until_open(self) -> None:
         """Waits until a provider that named a time may be asked again.
@@ -171,17 +172,6 @@ class LiteLLMEmbedder:
         rows = [row for _, row in sorted(zip(numbers, data), key=lambda pair: pair[0])]
         return [row.get("embedding") or [] for row in rows]
 
-    def _wait(self, state: RetryCallState) -> float:
-        """Seconds to the next attempt: exponential with jitter, or as told."""
-        backoff = self.backoff * 2 ** (state.attempt_number - 1)
-        jittered = backoff * (0.5 + self._jitter.random())
-        return max(jittered, wait_of(_error_of(state)))
-
-    def _enough(self, state: RetryCallState) -> bool:
-        """True after the last attempt, or if the provider asks for a long wait."""
-        last = state.attempt_number >= self.attempts
-        return last or wait_of(_error_of(state)) > self.timeout
-
     def _failure(self, error: Exception, n: int) -> EmbedderError:
         redaction.learn_keys(litellm)
         said = redaction.scrub(fault_of(error).said.partition("\nTraceback")[0])
@@ -203,10 +193,6 @@ class LiteLLMEmbedder:
             f"{detail}. Check the API key, the model's name ('provider/model', a model "
             "for embeddings), api_base and the length of the texts."
         )
-
-
-def _error_of(state: RetryCallState) -> BaseException | None:
-    return state.outcome.exception() if state.outcome else None
 
 
 def _place(address: str) -> str:

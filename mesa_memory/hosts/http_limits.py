@@ -1,7 +1,8 @@
 """Limits that a server must keep when it answers a request.
 
-A request is not passed on to another host, and a reply ends in time and within a size.
-The limits hold for every HTTP client that litellm makes, for texts and for embeddings.
+A request is not redirected, and a reply ends in time and within a size. The limits hold
+for the requests of this package with any HTTP client that litellm makes, for texts and
+for embeddings.
 """
 
 import json
@@ -21,10 +22,6 @@ from mesa_memory.core.validate import token_count
 
 #: a longer body is no reply of a language model; bytes, unpacked
 BODY_BYTES = 10_000_000
-#: most redirects of a request, all within its own server
-MAX_REDIRECTS = 20
-#: said of a server that redirects without end
-ENDLESS_REDIRECTS = f"it redirects more than {MAX_REDIRECTS} times"
 #: the only packing that servers are told of; zlib's own is read, too
 CONTENT_ENCODINGS = ("gzip", "x-gzip", "deflate")
 #: zlib's ``wbits``: either header, found by looking
@@ -41,7 +38,6 @@ type Refused = tuple[int, bytes, Mapping[str, str]]
 class _Bounds:
     size: int
     until: float
-    redirects: int = 0
     refused: list[Refused] = field(default_factory=list)
 
 
@@ -90,55 +86,41 @@ async def _async_asked(request: httpx.Request) -> None:
 
 
 def _answered(response: httpx.Response) -> None:
-    bounds, stream = _bounds.get(), response.stream
+    if not (bounds := _bounds.get()):
+        return
+    body, stream = _body_of(response, bounds), response.stream
     assert isinstance(stream, httpx.SyncByteStream)
-    if response.has_redirect_location:
-        stream.close()
-        _end(response, _redirected(response, bounds), bounds)
-    elif bounds:
-        body = _body_of(response, bounds)
-        for part in stream:
-            if not _goes_on(response, body, part, bounds):
-                break
-        stream.close()
-        _end(response, body, bounds)
+    for part in stream:
+        if not _goes_on(response, body, part, bounds):
+            break
+    stream.close()
+    _end(response, body, bounds)
 
 
 async def _async_answered(response: httpx.Response) -> None:
-    bounds, stream = _bounds.get(), response.stream
+    if not (bounds := _bounds.get()):
+        return
+    body, stream = _body_of(response, bounds), response.stream
     assert isinstance(stream, httpx.AsyncByteStream)
-    if response.has_redirect_location:
-        await stream.aclose()
-        _end(response, _redirected(response, bounds), bounds)
-    elif bounds:
-        body = _body_of(response, bounds)
-        async for part in stream:
-            if not _goes_on(response, body, part, bounds):
-                break
-        await stream.aclose()
-        _end(response, body, bounds)
-
-
-def _redirected(response: httpx.Response, bounds: _Bounds | None) -> "Body":
-    """A redirect's body, with a refusal unless it stays within its own server.
-
-    Headers of a request may hold a key, its body what agents remember.
-    """
-    body = Body(response.status_code, "", "")
-    target = response.url.join(response.headers["location"])
-    if _origin(target) != _origin(response.url):
-        body.refusal, body.status = elsewhere(target.host), 400
-    elif bounds:
-        bounds.redirects += 1
-        if bounds.redirects > MAX_REDIRECTS:
-            body.refusal, body.status = ENDLESS_REDIRECTS, 400
-    return body
+    async for part in stream:
+        if not _goes_on(response, body, part, bounds):
+            break
+    await stream.aclose()
+    _end(response, body, bounds)
 
 
 def _body_of(response: httpx.Response, bounds: _Bounds) -> "Body":
+    """The body of a response; a redirect's has a refusal.
+
+    Headers of a request may hold a key, its body what agents remember.
+    """
     named = response.headers.get
     packing, kind = named("content-encoding", ""), named("content-type", "")
-    return Body(response.status_code, packing, kind, bounds.size)
+    body = Body(response.status_code, packing, kind, bounds.size)
+    if response.has_redirect_location:
+        target = response.url.join(response.headers["location"])
+        body.refusal, body.status = redirected(f"{target}"), 400
+    return body
 
 
 def _goes_on(
@@ -258,13 +240,10 @@ def _true_counts(usage: Any) -> Any:
     }
 
 
-def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port
-
-
-def elsewhere(host: str | None) -> str:
-    """The reason for refusing a redirect to another host."""
-    return f"it redirects to another host, {host}"
+def redirected(target: str) -> str:
+    """The reason for refusing a redirect."""
+    place = target.partition("?")[0]
+    return f"it redirects to {place}; give that address as api_base if it is right"
 
 
 def refusal(reason: str) -> str:

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -24,16 +23,14 @@ from mesa_memory.tasks.base import REQUEST_CHARS
 
 #: of the records
 KIND = "chapter"
-#: what says that the model is to judge
-MODEL_RULE = "model"
 #: the first sentence of a recap, with at least as many characters that "Dr." is none
 FIRST_SENTENCE = re.compile(r".{30,}?[.!?…](?=\s)|.{12,}?[。！？]")
 #: longest beginning of a recap that stands for the whole
 BEGINNING_CHARS = 120
 
-#: says when a chapter is complete: a number of steps, a function of the chapter's
-#: events, or ``"model"``
-type Rule = int | Callable[[list[MemoryRecord]], Any] | str
+#: says when a chapter is complete: a number of steps, or a function of the chapter's
+#: events
+type Rule = int | Callable[[list[MemoryRecord]], Any]
 
 
 class Complete(NamedTuple):
@@ -59,10 +56,9 @@ class Chapters(Layer):
     Args:
         rule: when a chapter is complete. With a number, each has that number of steps;
             a function is given the chapter's events after each step, oldest first, and
-            says whether it is; ``"model"`` asks the model every ``judge_every`` steps.
+            says whether it is.
         story: the story so far, which the recap is to be understood from.
         recap_chars: longest accepted recap.
-        judge_every: steps after which the model is asked again.
 
     Attributes:
         told: the chapters that have a recap, oldest first.
@@ -75,21 +71,18 @@ class Chapters(Layer):
     """
 
     name, volatility = "chapters", 0.1
-    state = ("began", "_count", "_judged")
+    state = ("began", "_count")
     restored = ("told", "complete", "events", "_size", "_known")
 
-    def __init__(
-        self, rule: Rule, story: Story, recap_chars: int = 400, judge_every: int = 5
-    ) -> None:
+    def __init__(self, rule: Rule, story: Story, recap_chars: int = 400) -> None:
         self.rule, self.story = checked_rule(rule), story
-        self.recap_chars, self.judge_every = recap_chars, judge_every
+        self.recap_chars = recap_chars
         self.told: list[MemoryRecord] = []
         self.complete: list[Complete] = []
         self.events: list[MemoryRecord] = []
         self.began = 0.0
         self._size = 0  # characters of the events
         self._count = 0  # chapters told so far, also those that were erased since
-        self._judged = 0.0  # when the model was asked last
         # Other layers may think at the same time, so it is the one of before that.
         self._known: MemoryRecord | None = None
 
@@ -112,10 +105,10 @@ class Chapters(Layer):
         if isinstance(self.rule, int) and self.now - self.began >= self.rule:
             self._close(self.now)
         while self.complete:
-            recap, doubt = yield from self._ask_for(self.complete[0], judge=False)
+            recap, doubt = yield from summary_of(
+                self.context, CHAPTER, self.complete[0].events, self._inputs, again=True
+            )
             self._tell(self.complete.pop(0), recap, doubt)
-        if self.rule == MODEL_RULE and self.events:
-            yield from self._judge()
 
     def summary(self) -> list[Line]:
         """The count of the oldest chapters, older ones, and the newest in full."""
@@ -160,8 +153,8 @@ class Chapters(Layer):
     def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
         """See ``Layer``; chapters begin and end with a step."""
         complete = [[ended + later, events] for ended, events in snapshot["complete"]]
-        steps = {name: snapshot[name] + later for name in ("began", "_judged")}
-        return snapshot | steps | {"complete": complete}
+        began = snapshot["began"] + later
+        return snapshot | {"began": began, "complete": complete}
 
     # -- chapters -----------------------------------------------------------------------
 
@@ -169,27 +162,9 @@ class Chapters(Layer):
         """The chapter under way ends with a step; one without events goes on."""
         if self.events:
             self.complete.append(Complete(step, self.events))
-        self.events, self._size = [], 0
-        self.began = self._judged = step
+        self.events, self._size, self.began = [], 0, step
 
-    def _judge(self) -> Flow[None]:
-        """Lets the model say whether the chapter is complete, if it is time to."""
-        now = self.now
-        if now - self._judged < self.judge_every:
-            return
-        chapter = Complete(now, self.events)
-        recap, doubt = yield from self._ask_for(chapter, judge=True)
-        self._judged = now
-        if recap is not None:
-            self.events, self._size, self.began = [], 0, now
-            self._tell(chapter, recap, doubt)
-
-    def _ask_for(self, chapter: Complete, judge: bool) -> Flow[tuple[str | None, str]]:
-        """The recap and its doubt; no recap if a content filter refuses all events."""
-        inputs = partial(self._inputs, judge)
-        return summary_of(self.context, CHAPTER, chapter.events, inputs, again=True)
-
-    def _inputs(self, judge: bool, events: Sequence[MemoryRecord]) -> dict[str, Any]:
+    def _inputs(self, events: Sequence[MemoryRecord]) -> dict[str, Any]:
         """The inputs of a request about these events of a chapter."""
         context = self.context
         entries = [
@@ -203,7 +178,6 @@ class Chapters(Layer):
             "number": self._count + 1,
             "story": self._known.content["text"] if self._known else "",
             "lines": render.folded_lines(told, context.wording),
-            "judge": judge,
             "max_chars": self.recap_chars,
         }
 
@@ -264,11 +238,11 @@ def checked_rule(rule: Any) -> Rule:
     Raises:
         ValueError: if it does not say when a chapter is complete.
     """
-    if rule == MODEL_RULE or (callable(rule) and not isinstance(rule, type)):
+    if callable(rule) and not isinstance(rule, type):
         return rule
     if isinstance(rule, str) or callable(rule):
         raise ValueError(
-            "chapters must be a number of steps, a function of the chapter's events "
-            f"that says whether it is complete, or 'model'; got {rule!r}"
+            "chapters must be a number of steps, or a function of the chapter's events "
+            f"that says whether it is complete; got {rule!r}"
         )
     return checked_int("chapters", rule)

@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core import render
@@ -26,7 +25,6 @@ from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.names import Names, role_of
 from mesa_memory.layers.context_flag import ContextFlag
 from mesa_memory.layers.declared_state import held_by
-from mesa_memory.layers.history import MessageHistory
 
 #: the batch of steps that is being settled; on a memory's context
 SETTLING = ContextFlag("settling")
@@ -36,23 +34,8 @@ SHOWING = ContextFlag("showing")
 EMBEDDED = ContextFlag("embedded")
 #: reads that leave no trace; on a memory's context
 UNNOTICED = ContextFlag("unnoticed")
-#: reads for a request that is laid out for providers' caches; on a memory's context
-LAID_OUT = ContextFlag("laid out")
 #: what begins with the biography: each request of Mesa-LLM's reasoning shows one of them
 PINNED_SECTIONS = ("memory", "long term")
-
-
-@dataclass
-class Layout:
-    """The layout of a memory in requests with a cached prefix.
-
-    Attributes:
-        block: how many steps leave the recent steps at a time.
-        texts: what was read, by section; see ``reads.SHOWN_SECTIONS``.
-    """
-
-    block: int
-    texts: dict[str, str] = field(default_factory=dict)
 
 
 def settle(context: "LayerContext", commit: Commit) -> None:
@@ -62,9 +45,8 @@ def settle(context: "LayerContext", commit: Commit) -> None:
     Its waiter may be reading; the flow is not.
     """
     SETTLING.put(context, commit)
-    for mark in (UNNOTICED, LAID_OUT):
-        if mark.of(context) is not None:
-            mark.put(context, None)
+    if UNNOTICED.of(context) is not None:
+        UNNOTICED.put(context, None)
 
 
 class LayerContext:
@@ -77,7 +59,7 @@ class LayerContext:
         event_chars: longest text of one event in a prompt.
         section_chars: longest text of one section of a prompt.
         additive_event_types: kinds of events that accumulate within a step.
-        history: the messages heard and sent.
+        history: records of the newest messages heard and sent, oldest first.
         display: whether new entries are printed.
         shared: several layers hold the same events, and think at the same time.
         leaving: why and when a layer has evicted a record that another one holds,
@@ -112,14 +94,8 @@ class LayerContext:
         self.met: float | None = None  # here: a copy may be made while this changes
         self._log = RecordLog(layer)
         self.inbox = inbox or Inbox()
-        self.history = MessageHistory()
+        self.history: deque[MemoryRecord] = deque(maxlen=50)
         self.additive_event_types: set[str] = {"message", "action"}
-
-    @property
-    def block(self) -> int:
-        """The number of steps that leave a laid-out request together; 1 without one."""
-        block = getattr(getattr(self.agent, "llm", None), "block", 1)
-        return block if isinstance(block, int) else 1
 
     @property
     def layer(self) -> str:
@@ -140,11 +116,11 @@ class LayerContext:
     @property
     def history_capacity(self) -> int:
         """The number of messages that the history keeps."""
-        return self.history.log.maxlen or 0
+        return self.history.maxlen or 0
 
     @history_capacity.setter
     def history_capacity(self, capacity: int) -> None:
-        self.history.log = deque(self.history.log, capacity)
+        self.history = deque(self.history, capacity)
 
     # -- time -----------------------------------------------------------------------
 
@@ -204,7 +180,7 @@ class LayerContext:
         about = counterpart(kind, content, me)
         record = self.log.open(me, kind, step, content, subject=about, origin=origin)
         if kind == "message":
-            self.history.log.append(record)
+            self.history.append(record)
         return record
 
     def grade(self, record: MemoryRecord, importance: float) -> None:

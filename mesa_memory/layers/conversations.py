@@ -11,7 +11,6 @@ from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.errors import BadReply, EmbedderError
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.context import LAID_OUT
 from mesa_memory.layers.entry import Entry, Message
 from mesa_memory.layers.filtering import askable
 from mesa_memory.layers.lines import Line
@@ -277,13 +276,8 @@ class Conversations(Layer):
         return [self.line(message) for message in sorted(said, key=lambda m: m.order)]
 
     def _turns(self, talk: Conversation) -> list[MemoryRecord]:
-        """The newest messages of a conversation; in a laid-out request they leave in
-        blocks, so that up to a block less one more are shown.
-        """
-        older = max(0, len(talk.messages) - self.short_term_turns)
-        if (layout := LAID_OUT.of(self.context)) is not None:
-            older -= older % layout.block
-        return talk.messages[older:]
+        """The newest messages of a conversation."""
+        return talk.messages[max(0, len(talk.messages) - self.short_term_turns) :]
 
     def threads(self) -> list[str]:
         """Each conversation that is not summarised as a text, the newest last."""

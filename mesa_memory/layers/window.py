@@ -9,7 +9,6 @@ from mesa_memory.core.inbox import superseded
 from mesa_memory.core.records import ERASED, EVICTED, SUPERSEDED, MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.context import LAID_OUT
 from mesa_memory.layers.entry import (
     Entry,
     entry_snapshot,
@@ -18,7 +17,6 @@ from mesa_memory.layers.entry import (
     records_of,
     restored,
 )
-from mesa_memory.layers.evicted_block import EvictedBlock
 from mesa_memory.layers.lines import Line, of_entries
 
 #: length of what stands before an entry's lines, and before each of them
@@ -37,7 +35,6 @@ class Window(Layer):
         covered: older entries that only a doubtful summary has, see ``RunningSummary``;
             they are shown before those held.
         ahead: an entry in ``held`` of events that are not admitted yet.
-        trail: what it has evicted, and laid-out requests still show.
     """
 
     name = "window"
@@ -50,7 +47,6 @@ class Window(Layer):
         self.held: deque[Any] = deque()
         self.covered: deque[Any] = deque()
         self.ahead: Entry | None = None
-        self.trail = EvictedBlock()
 
     # -- as a layer ---------------------------------------------------------------------
 
@@ -71,10 +67,7 @@ class Window(Layer):
 
     def recent(self) -> list[Line]:
         """The events of the entries, oldest first."""
-        shown, layout = [*self.covered, *self.entries()], LAID_OUT.of(self.context)
-        if layout is not None:
-            shown = [*self.trail.of(shown, layout.block), *shown]
-        return of_entries(shown, self.context)
+        return of_entries([*self.covered, *self.entries()], self.context)
 
     def records(self) -> list[MemoryRecord]:
         """The records of its entries."""
@@ -82,22 +75,17 @@ class Window(Layer):
 
     def snapshot(self) -> dict[str, Any]:
         """The entries."""
-        parts = {"trail": self.trail.entries, "covered": self.covered}
-        kept = {"window": self.entries()} | {
-            n: part for n, part in parts.items() if part
-        }
+        covered = {"covered": self.covered} if self.covered else {}
+        kept = {"window": self.entries(), **covered}
         return {name: list(map(entry_snapshot, part)) for name, part in kept.items()}
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the entries, as far as there are events left in them."""
-        context = self.context
-        parts = [snapshot.get(name, ()) for name in ("window", "covered", "trail")]
-        held, covered, left = (
-            [restored(kept, context) for kept in part if kept[1]] for part in parts
+        self.held, self.covered = (
+            deque(restored(kept, self.context) for kept in part if kept[1])
+            for part in (snapshot.get("window", ()), snapshot.get("covered", ()))
         )
-        self.held, self.covered, self.ahead = deque(held), deque(covered), None
-        self.trail.entries = left
-        self.trail.follow(self.held)
+        self.ahead = None
 
     def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
         """See ``Layer``; each entry has its step."""
@@ -126,7 +114,6 @@ class Window(Layer):
     def replace(self, entries: Iterable[Any]) -> None:
         """Replaces the entries; records of missing ones are erased."""
         before = [*self.covered, *self.entries()]
-        self.trail.clear()
         self.covered.clear()
         self.held = entries if isinstance(entries, deque) else deque(entries)
         kept = set(map(id, self.held))
@@ -137,14 +124,10 @@ class Window(Layer):
 
     def keep(self, count: int) -> None:
         """Forgets all but the newest ``count`` entries and some that must stay."""
-        block = self.context.block
         while len(self.held) > count:
             if self.until is not None and not self.until(self.held[0]):
                 break
-            oldest = self.held.popleft()
-            self.end(oldest, EVICTED)
-            if block > 1:
-                self.trail.add(oldest, self.held, block)
+            self.end(self.held.popleft(), EVICTED)
 
     def end(self, entry: Any, reason: str) -> None:
         """An entry has left the window: the lifetimes of its records end."""

@@ -51,7 +51,7 @@ class Attempt(NamedTuple):
     """One HTTP request that is to be sent.
 
     Attributes:
-        model: ``"provider/model"``; the request's own, or a fallback.
+        model: ``"provider/model"``; of the request.
         api_base: the server's address; None is the provider's usual one.
         address: target of the direct client; None for litellm.
         request: the question.
@@ -99,15 +99,12 @@ class LLMSettings:
         timeout: seconds for one attempt.
         attempts: the most attempts for one request.
         deadline: seconds for one request with all its attempts and the waits between
-            them; waiting for its turn does not count, and each fallback has its own.
+            them; waiting for its turn does not count.
         backoff: seconds before the second attempt; doubled each time, with jitter.
         concurrency: the most requests at once (and connections open); how many there
             are up to it follows from what the server takes.
-        requests_per_minute, tokens_per_minute: None is unlimited.
         temperature, seed, max_tokens: sent if given.
         options: further arguments of ``litellm.acompletion``, for the provider.
-        fallbacks: models to ask, in order, when the first cannot answer.
-        max_chars: longest accepted text of a reply's field.
     """
 
     client: str = "auto"
@@ -116,14 +113,10 @@ class LLMSettings:
     deadline: float = 180.0
     backoff: float = 1.0
     concurrency: int = 256
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
     temperature: float | None = None
     seed: int | None = None
     max_tokens: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    fallbacks: tuple[str, ...] = ()
-    max_chars: int = 4000
 
     @cached_property
     def sent(self) -> Mapping[str, Any]:
@@ -140,11 +133,8 @@ class LLMSettings:
         one_of("client", CLIENTS, self.client)
         for name in ("timeout", "deadline"):
             checked_number(name, getattr(self, name), above=True)
-        for name in ("attempts", "concurrency", "max_chars"):
+        for name in ("attempts", "concurrency"):
             checked_int(name, getattr(self, name))
-        for name in ("requests_per_minute", "tokens_per_minute"):
-            if getattr(self, name) is not None:
-                checked_number(name, getattr(self, name), above=True)
         checked_number("backoff", self.backoff)
         if not isinstance(self.options, Mapping):
             raise ValueError(f"options must be a dict, got {self.options!r}")
@@ -152,12 +142,6 @@ class LLMSettings:
         bases = {k: v for k, v in self.options.items() if k in ("api_base", "base_url")}
         right = {name: server_address(base) for name, base in bases.items() if base}
         object.__setattr__(self, "options", {**self.options, **right})
-        several = isinstance(self.fallbacks, list | tuple)
-        if not several or not all(isinstance(name, str) for name in self.fallbacks):
-            raise ValueError(
-                "fallbacks must be a list or tuple of model names, got "
-                f"{self.fallbacks!r}; write ('provider/model',)"
-            )
 
 
 def _telling(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -157,11 +157,6 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         grader = self._grader
         return self.instructions(GRADE, {"top": grader.top, **grader.unnamed})
 
-    def instant(self) -> bool:
-        """See ``MemoryModule``; without a model, embedding alone may take time."""
-        asks = self._grader.asks or self.reflection is not None
-        return self.services.embeds_here and (not asks or super().instant())
-
     def _is_replaced(self, name: str) -> bool:
         """True if a subclass or the user has put its own grading method in place."""
         own = getattr(type(self), name) is not getattr(EpisodicMemory, name)

@@ -35,7 +35,6 @@ class ImpressionMemory(MemoryModule):
     """
 
     layer = "impression"
-    steady = False  # impressions are of those who are present
     short_term_memory = SHORT_TERM
     n = Delegate("_window", "How many steps are kept word for word.", "capacity")
     update_every = Delegate("_impressions", "Interactions between two impressions.")

@@ -10,7 +10,6 @@ from mesa_memory.core.requests import FAULTS, Fault, Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.context import LAID_OUT
 from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.stream.event_stream import EventStream
@@ -286,7 +285,6 @@ class LayeredMemory(RecallMixin, MemoryModule):
 
     def _recent(self, others: float) -> Section:
         """Recent steps, the one under way included."""
-        layout = LAID_OUT.of(self.layer_context)
         plain = [layer for layer in self.layers if not has_section(layer)]
         problems = [text for layer in plain if (text := self._problem(layer))]
         return Section(
@@ -299,7 +297,6 @@ class LayeredMemory(RecallMixin, MemoryModule):
             problem="\n".join(problems),
             empty=self.layer_context.told("nothing recent"),
             wording=self.layer_context.wording,
-            block=layout.block if layout else 1,
         )
 
     def _verbatim(self) -> list[Line]:

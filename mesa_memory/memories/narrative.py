@@ -22,12 +22,11 @@ class NarrativeMemory(MemoryModule):
 
     Args:
         agent: the agent that owns the memory.
-        chapters: when a chapter is complete: the number of its steps; a function that
+        chapters: when a chapter is complete: the number of its steps, or a function that
             receives the chapter's events (``MemoryRecord``, oldest first) after each
-            step and returns true; or ``"model"``, which asks the model.
+            step and returns true.
         story_tokens: most tokens that are not in the story, at least 1.
         keep_last: number of steps that stay verbatim, 0 or more.
-        judge_every: with ``"model"``, steps after which the model is asked again.
         story_chars: longest accepted story.
         recap_chars: longest accepted recap of a chapter.
         **options: further arguments of ``MemoryModule``, such as ``llm_model``.
@@ -50,7 +49,6 @@ class NarrativeMemory(MemoryModule):
     )
     story_chars = Delegate("_story", "Longest accepted story.", "summary_chars")
     recap_chars = Delegate("_chapters", "Longest accepted recap.")
-    judge_every = Delegate("_chapters", "Steps after which the model is asked again.")
 
     def __init__(
         self,
@@ -59,7 +57,6 @@ class NarrativeMemory(MemoryModule):
         story_tokens: int = 1500,
         keep_last: int = 4,
         *,
-        judge_every: int = 5,
         story_chars: int = 800,
         recap_chars: int = 400,
         **options: Unpack[MemoryOptions],
@@ -72,10 +69,7 @@ class NarrativeMemory(MemoryModule):
             checked_int("story_chars", story_chars),
         )
         self._chapters = Chapters(
-            chapters,
-            self._story,
-            checked_int("recap_chars", recap_chars),
-            checked_int("judge_every", judge_every),
+            chapters, self._story, checked_int("recap_chars", recap_chars)
         )
         super().__init__(
             agent, layers=[self._window, self._story, self._chapters], **options

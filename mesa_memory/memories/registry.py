@@ -1,16 +1,9 @@
-"""Memories by name: ours, those of installed packages, and ``module:class``.
-
-A package offers a memory by an entry point of the group ``mesa_memory.memories``:
-
-    [project.entry-points."mesa_memory.memories"]
-    mood = "mypackage:MoodMemory"
-"""
+"""Memories by name: ours, and those of others as ``module:class``."""
 
 import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from mesa_memory.errors import UnknownMemory
@@ -25,9 +18,6 @@ from mesa_memory.memories.narrative import NarrativeMemory
 from mesa_memory.memories.placebo import PREFIX, placebo_of
 from mesa_memory.memories.short_term import ShortTermMemory
 from mesa_memory.memories.stlt import STLTMemory
-
-#: group of the entry points
-ENTRY_POINT_GROUP = "mesa_memory.memories"
 
 #: makes a memory of an agent: a class, or a preset of one
 type Maker = Callable[[Any], Memory]
@@ -50,10 +40,8 @@ OUR_MEMORIES: dict[str, Maker] = {
 
 
 def names(own: Mapping[str, Maker] | None = None) -> tuple[str, ...]:
-    """All names there are: ours, a program's ``own``, the installed ones by alphabet."""
-    known = {**OUR_MEMORIES, **(own or {})}
-    offered = {entry.name for entry in entry_points(group=ENTRY_POINT_GROUP)}
-    return (*known, *sorted(offered - set(known)))
+    """All names there are: ours, and a program's ``own``."""
+    return (*{**OUR_MEMORIES, **(own or {})},)
 
 
 def find(name: str | Maker, own: Mapping[str, Maker] | None = None) -> Maker:
@@ -63,8 +51,7 @@ def find(name: str | Maker, own: Mapping[str, Maker] | None = None) -> Maker:
 
     Args:
         name: one of ``names``, ``"module:class"``, or ``"placebo:kind:name"``, see
-            ``experiments.placebo``. An installed package cannot take
-            a name that is ours or the program's.
+            ``experiments.placebo``.
         own: further memories of the program that asks, by name.
 
     Raises:
@@ -80,35 +67,22 @@ def find(name: str | Maker, own: Mapping[str, Maker] | None = None) -> Maker:
         kind, _, of = name.removeprefix(PREFIX).partition(":")
         return placebo_of(find(of, own), kind)
     if isinstance(name, str) and re.fullmatch(r"[\w.]+:[\w.]+", name):
-        return _checked(name, _loaded(name, EntryPoint(name, name, ENTRY_POINT_GROUP)))
-    offers = sorted(
-        {(e.value, e) for e in entry_points(group=ENTRY_POINT_GROUP, name=str(name))}
+        return _checked(name, _loaded(name))
+    raise UnknownMemory(
+        f"no memory has the name {name!r}: choose from {', '.join(known)}; or give a "
+        "class as module:class, such as mypackage:MoodMemory.",
+        names=tuple(known),
     )
-    if len(offers) > 1:
-        classes = " and ".join(value for value, _ in offers)
-        raise UnknownMemory(
-            f"several installed packages call a memory {name!r}: {classes}. Give one "
-            "of these instead of the name.",
-            names=names(own),
-        )
-    if not offers:
-        listed = names(own)
-        raise UnknownMemory(
-            f"no memory has the name {name!r}: choose from {', '.join(listed)}; or give a "
-            "class as module:class, such as mypackage:MoodMemory.",
-            names=listed,
-        )
-    return _checked(f"{name} = {offers[0][0]}", _loaded(name, offers[0][1]))
 
 
-def _loaded(name: str, entry: EntryPoint) -> Any:
-    """The object that an entry point names."""
+def _loaded(name: str) -> Any:
+    """The object that ``module:class`` names."""
     try:
-        return pkgutil.resolve_name(f"{entry.module}:{entry.attr}")
+        return pkgutil.resolve_name(name)
     except (ImportError, AttributeError) as error:
         raise UnknownMemory(
-            f"the memory {name!r} cannot be loaded from {entry.value}: {error}. Check "
-            "both names, and that the package is installed or its folder on sys.path."
+            f"the memory {name!r} cannot be loaded: {error}. Check both names, and that "
+            "the package is installed or its folder on sys.path."
         ) from error
 
 

@@ -77,7 +77,7 @@ class STLTMemory(MemoryModule):
         """Both sections as prompt text."""
         recent = self.under("short_term", self.format_short_term())
         known = self.under("long_term", self.format_long_term())
-        return "\n\n".join(self.ordered(recent, known))
+        return f"{recent}\n\n{known}"
 
     def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
         """As in Mesa-LLM, events of the current step are in ``short_term_memory``."""

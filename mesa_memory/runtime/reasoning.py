@@ -8,20 +8,16 @@ memories. The agent gets the response that Mesa-LLM would return.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from typing import Any
 
 import mesa_memory.llm.schemas as schemas
 from mesa_memory.core.render import told
 from mesa_memory.core.requests import ChatRequest
-from mesa_memory.core.validate import checked_int
 from mesa_memory.core.wording import ENGLISH
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.agent_llm import QUIET, LLMPlace, put_between
-from mesa_memory.hosts.mesa_llm.agents import show_memory_to_actions, surround_plans
-from mesa_memory.hosts.mesa_llm.prompts import cache_layout, shows_memory
+from mesa_memory.hosts.mesa_llm.agents import show_memory_to_actions
 from mesa_memory.llm.doubles.override import AgentOverride, is_replaced
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.services import Services
@@ -33,10 +29,6 @@ PURPOSE = "reasoning"
 MEMORY_PURPOSE = "memory"
 #: further arguments of ``generate``, in order
 _ARGUMENTS = ("tool_schema", "tool_choice", "response_format", "system_prompt")
-#: the agent that plans here and now, and what was read of its memory for it
-_planning: ContextVar[tuple[Any, Mapping[str, str]] | None] = ContextVar(
-    "planning", default=None
-)
 
 
 class AgentLLM(LLMPlace):
@@ -45,17 +37,15 @@ class AgentLLM(LLMPlace):
     Attributes:
         agent: the agent.
         purpose: of its requests, unless a call gives another one.
-        block: see ``arrange_prompts``.
         arranged: True after ``arrange_prompts``, which also covers agents of a model that
             was not configured.
     """
 
-    OWN = LLMPlace.OWN | {"agent", "block", "arranged", "purpose"}
+    OWN = LLMPlace.OWN | {"agent", "arranged", "purpose"}
 
     def __init__(self, agent: Any, inner: Any, purpose: str = PURPOSE) -> None:
         super().__init__(inner)
         self.agent, self.purpose = agent, purpose
-        self.block: int | None = None
         self.arranged = False
 
     def generate(
@@ -145,7 +135,6 @@ class AgentLLM(LLMPlace):
             system_prompt = getattr(self.inner, "system_prompt", None)
         text = system_prompt if isinstance(system_prompt, str) else ""
         name, base = (getattr(self.inner, n, None) for n in ("llm_model", "api_base"))
-        messages, edges = self._cache_layout(self.messages(prompt, text))
         return ChatRequest(
             self.purpose if purpose is None else _checked(purpose),
             self.agent.unique_id,
@@ -155,9 +144,8 @@ class AgentLLM(LLMPlace):
             schema=None,
             model=name if isinstance(name, str) else type(self.inner).__name__,
             api_base=base if isinstance(base, str) else None,
-            chat=messages,
+            chat=tuple(self.messages(prompt, text)),
             given={name: value for name, value in given.items() if value is not None},
-            cut=edges,
         )
 
     def _request_of_own(
@@ -168,23 +156,6 @@ class AgentLLM(LLMPlace):
         asked = prompt if all(isinstance(t, str) for t in texts) else str(prompt)
         known = {name: given[name] for name in _ARGUMENTS if name in given}
         return self._request(purpose, asked, *args[: len(_ARGUMENTS)], **known)
-
-    def _cache_layout(self, messages: list[dict[str, str]]) -> tuple[tuple, tuple]:
-        """The messages with the edges at which a cache may cut them."""
-        agent, read = _planning.get() or (None, {})
-        if agent is self.agent:
-            task = getattr(agent, "step_prompt", None)
-            found = cache_layout(messages, read, agent.memory.steady, task)
-            if found is not None:
-                return found.messages, found.edges
-            if shows_memory(messages, read):
-                self._services.say_once(
-                    "The request with which %s plans is not worded as Mesa-LLM 0.3.2 "
-                    "words it. It is sent as it is: its beginning changes in each "
-                    "step, so that no provider can read it from a cache.",
-                    type(agent.reasoning).__name__,
-                )
-        return tuple(messages), ()
 
 
 def _checked(purpose: str) -> str:
@@ -212,54 +183,25 @@ def _of_memory(memory: Any, llm: Any) -> AgentLLM | None:
 put_between(_of_agent, _of_memory)
 
 
-def arrange_prompts(agent: Any, block: int | None = None) -> AgentLLM:
-    """Arranges the requests of an agent around its memory.
+def arrange_prompts(agent: Any) -> AgentLLM:
+    """Lets each request with which an agent plans or acts show its memory once.
 
-    Each request with which the agent plans or acts then shows its memory once; the one
-    that turns a finished plan into calls of tools shows none, as in Mesa-LLM. Requests
-    are worded as Mesa-LLM words them, and show exactly what the memory holds. With
-    ``block``, those of CoT, ReAct and ReWOO are laid out so that providers can cache
-    their prefix: the parts that change least come first.
-
-    The requests go through the services of the model, as ``configure(model)`` alone has
-    it for all agents.
-
-    Args:
-        block: number of recent steps that leave such a request at a time, such as 5.
-            Until then up to ``block - 1`` steps more are shown than the memory holds;
-            1 shows exactly those. None keeps Mesa-LLM's order.
+    The request that turns a finished plan into calls of tools shows none, as in Mesa-LLM.
+    Requests are worded as Mesa-LLM words them, and show exactly what the memory holds.
+    They go through the services of the model, as ``configure(model)`` alone has it for
+    all agents.
 
     Returns:
-        ``agent.llm``; a second call changes nothing but ``block``.
+        ``agent.llm``; a second call changes nothing.
 
     Raises:
         HostChanged: if this version of Mesa-LLM is not known.
-        ValueError: if block is not a whole number above 0.
     """
-    chosen = None if block is None else checked_int("block", block)
     if not isinstance(agent.llm, AgentLLM):
         agent.llm = AgentLLM(agent, agent.llm)
-    agent.llm.block, agent.llm.arranged = chosen, True
-    surround_plans(agent, planning)
+    agent.llm.arranged = True
     show_memory_to_actions(agent, with_memory)
     return agent.llm
-
-
-@contextmanager
-def planning(agent: Any) -> Iterator[None]:
-    """Meanwhile the agent's requests, and its reads of its memory, are laid out."""
-    block = getattr(agent.llm, "block", None)
-    reads = getattr(agent.memory, "cache_layout", None)
-    if block is None or reads is None or not isinstance(agent.llm, AgentLLM):
-        yield
-        return
-    before = _planning.get()
-    with reads(block) as texts:
-        _planning.set((agent, texts))
-        try:
-            yield
-        finally:
-            _planning.set(before)
 
 
 def with_memory(agent: Any, prompt: Any) -> Any:
@@ -274,8 +216,7 @@ def with_memory(agent: Any, prompt: Any) -> Any:
     texts = [prompt] if isinstance(prompt, str) else list(prompt)
     if any(part in text for part in _parts(memory) for text in texts):
         return prompt
-    with planning(agent):
-        shown = memory.get_prompt_ready()
+    shown = memory.get_prompt_ready()
     # Whoever chooses actions in a class of its own gets what it was given.
     return f"{shown}\n\n{prompt}" if isinstance(prompt, str) else [shown, *texts]
 

@@ -104,8 +104,3 @@ def test_without_the_package_the_command_that_installs_it_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "fastembed", None)
     with pytest.raises(MissingExtra, match=r'pip install "mesa-memory\[fastembed\]"'):
         FastEmbedder().embed(TEXTS)
-
-
-def test_no_threads_at_all_are_refused():
-    with pytest.raises(ValueError, match="threads"):
-        FastEmbedder(threads=0)

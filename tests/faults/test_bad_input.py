@@ -133,9 +133,7 @@ SLIPS = [
     (LLMSettings, "concurrency", None),
     (LLMSettings, "concurrency", True),
     (LLMSettings, "backoff", None),
-    (LLMSettings, "requests_per_minute", "60"),
     (LLMSettings, "options", "top_p=1"),
-    (LLMSettings, "fallbacks", 3),
 ]
 
 
@@ -163,11 +161,7 @@ def test_a_wrong_context_of_the_grader_is_refused(value, agent):
         ("attempts", 0),
         ("deadline", 0),
         ("concurrency", 0),
-        ("max_chars", 0),
         ("backoff", -0.1),
-        ("requests_per_minute", 0),
-        ("tokens_per_minute", -5),
-        ("fallbacks", "openai/other"),
     ],
 )
 def test_a_wrong_setting_is_refused_and_changes_nothing(name, value, agent):

@@ -4,9 +4,9 @@ import pytest
 
 from mesa_memory import LLMRejected, MemoryStalled, STLTMemory, configure
 from tests.support import story
-from tests.support.fleet import ASKING, EXECUTIONS, HANGING, HASTY, Town
+from tests.support.fleet import ASKING, EXECUTIONS, HASTY, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
-from tests.support.openai_server import Behaviour, OpenAIServer, always
+from tests.support.openai_server import OpenAIServer
 from tests.support.story import live, town_of
 
 shared, server = story.shared, story.server
@@ -90,33 +90,6 @@ def test_a_model_for_all_that_cannot_be_used_is_told_typed(
 
 
 # -- servers -------------------------------------------------------------------------
-
-
-@every_memory
-@in_both_executions
-@pytest.mark.parametrize(
-    "behaviour",
-    [
-        Behaviour.status(429),
-        Behaviour.status(429, retry_after=0.05),
-        Behaviour.silent(),
-    ],
-    ids=["storm", "storm with waits", "hanging"],
-)
-def test_a_server_that_never_answers_stops_the_run_in_time(
-    memory, execution, behaviour, server
-):
-    server.behave = always(behaviour)
-    patience = HANGING if behaviour.kind == "drop_before" else HASTY
-    given = patience | {"execution": execution, "max_pending_steps": 2}
-    town = town_of(memory, server, **given)
-    with pytest.raises(MemoryStalled, match="Nothing is lost"):
-        live(town, 7)
-    server.behave = None
-    configure(town, **HASTY)
-    town.check_nothing_lost()
-    live(town, 1)
-    town.check_nothing_lost()
 
 
 @every_memory

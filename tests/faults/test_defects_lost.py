@@ -3,12 +3,8 @@
 import asyncio
 import threading
 
-import pytest
-
 from tests.support.models import (
     STEPPED,
-    Citizen,
-    Down,
     StubLLM,
     citizen,
     each,
@@ -53,38 +49,6 @@ async def test_d01_events_that_arrive_during_a_consolidation_are_kept(make):
     assert "too late?" in told(memory, llm)
 
 
-@each("STLTMemory")
-def test_d02_a_failing_consolidation_keeps_the_evicted_entries(make):
-    llm = StubLLM(Down())
-    memory = make(citizen(), llm, short_term_capacity=2, consolidation_capacity=2)
-    for number in range(1, 10):
-        live(memory, seen(f"sight-{number}."))
-    assert "sight-1." in told(memory, llm)
-    assert "sight-2." in told(memory, llm)
-
-
-@each("LongTermMemory")
-def test_d03_a_failing_consolidation_keeps_both_halves_of_its_step(make):
-    llm = StubLLM(Down())
-    memory = make(citizen(), llm)
-    memory.add_to_memory(*said("before the step"))
-    live(memory, said("in the step"), seen("old view"))
-    live(memory, seen("new view"))
-    live(memory)
-    for part in ("before the step", "in the step", "old view", "new view"):
-        assert part in told(memory, llm)
-
-
-@pytest.mark.parametrize("answer", [None, ""])
-@each("STLTMemory", "LongTermMemory")
-def test_d04_an_empty_summary_does_not_erase_what_is_known(make, answer):
-    memory = make(citizen(), StubLLM(answer=answer))
-    memory.long_term_memory = "Known."
-    for number in range(8):
-        live(memory, seen(number))
-    assert memory.format_long_term() == "Known."
-
-
 @each(*STEPPED)
 def test_d05_the_newest_observation_of_a_step_counts(make):
     memory = make(citizen(), StubLLM())
@@ -106,18 +70,6 @@ def test_d06_all_plans_of_a_step_are_kept(make):
     live(memory, ("plan", first), ("plan", second))
     assert "go north" in told(memory, llm)
     assert "buy bread" in told(memory, llm)
-
-
-@each("ShortTermMemory", "STLTMemory")
-def test_d14_the_past_does_not_change_with_the_agent(make):
-    agent = citizen(internal_state=["calm"])
-    memory = make(agent, StubLLM())
-    agent.doing = Citizen.generate_obs
-    agent.model.step()
-    agent.step()
-    agent.internal_state.append("furious")
-    assert "calm" in memory.get_prompt_ready()
-    assert "furious" not in memory.get_prompt_ready()
 
 
 @each("EpisodicMemory")

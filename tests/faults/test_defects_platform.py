@@ -2,16 +2,11 @@
 
 import copy
 import gc
-import io
-import json
 import pickle
-import sys
 import weakref
 from dataclasses import asdict
 
 import numpy as np
-import pytest
-from rich.errors import MarkupError
 
 from tests.support.models import (
     Citizen,
@@ -28,25 +23,6 @@ from tests.support.models import (
 from tests.support.waiting import until
 
 ALL = ("ShortTermMemory", "STLTMemory", "LongTermMemory", "EpisodicMemory")
-
-
-@pytest.mark.parametrize("kind", ["message", 7], ids=["markup", "kind"])
-@each("ShortTermMemory", raises=(MarkupError, AttributeError))
-def test_d39_showing_an_entry_survives_any_content(make, kind, capsys):
-    memory = make(citizen(), display=True)
-    live(memory, (kind, {"message": "the end [/blue] [red]", "sender": 1}))
-    assert "the end [/blue] [red]" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-@each("ShortTermMemory", raises=UnicodeEncodeError)
-def test_d39_showing_an_entry_survives_a_plain_console(make, encoding, monkeypatch):
-    console = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
-    monkeypatch.setattr(sys, "stdout", console)
-    memory = make(citizen(), display=True)
-    live(memory, said("good day"))
-    live(memory, said("\u4f60\u597d \U0001f600"))
-    assert "good day" in memory.get_prompt_ready()
 
 
 @each("ShortTermMemory")
@@ -167,25 +143,3 @@ def test_d44_a_log_that_keeps_its_records_keeps_no_agent(make, caplog):
     watched = _lived_in(Town(), make, answer="")
     assert "tried again" in caplog.text
     assert _freed(watched)
-
-
-class _Thing:
-    """Has no text of its own but its address."""
-
-
-@each(*ALL, raises=(AssertionError, TypeError))
-def test_d45_what_is_stored_is_plain_data(make):
-    llm, agent = StubLLM(answer=grades(lambda _: 3)), citizen()
-    memory = make(agent, llm)
-    arrived = {"thing": _Thing(), "who": agent, "numbers": {3, 1, 2}}
-    live(memory, ("observation", arrived))
-    texts = memory.get_prompt_ready() + llm.asked
-    assert " at 0x" not in texts
-    assert "_Thing" in texts
-    assert f"Citizen {agent.unique_id}" in texts
-    held = (
-        getattr(memory, "memory_entries", None)
-        or getattr(memory, "short_term_memory", None)
-        or [memory.buffer]
-    )
-    assert json.loads(json.dumps(held[-1].content)) == held[-1].content

@@ -3,10 +3,7 @@
 import re
 from contextlib import suppress
 
-from mesa_llm import Observation
-from mesa_llm.reasoning.react import ReActReasoning
-
-from mesa_memory import MemoryStalled, configure
+from mesa_memory import MemoryStalled
 from tests.support.models import (
     Citizen,
     StubLLM,
@@ -19,7 +16,6 @@ from tests.support.models import (
     said,
     seen,
 )
-from tests.support.openai_server import OpenAIServer
 
 THREES = grades(lambda _: 3)
 
@@ -96,17 +92,6 @@ def test_d29_steps_in_which_nothing_happens_cost_nothing(make):
     assert llm.answered == []
 
 
-@each("ShortTermMemory", "STLTMemory", "EpisodicMemory")
-def test_d30_seven_huge_messages_make_a_prompt_of_bounded_size(make):
-    agent = citizen()
-    memory = make(agent, StubLLM(answer=THREES))
-    for number in range(7):
-        live(memory, said(f"{number}" + "x" * 100_000))
-    nothing_seen = Observation(step=7, self_state={}, local_state={})
-    prompt = ReActReasoning(agent).get_react_prompt(nothing_seen)
-    assert sum(map(len, prompt)) < 30_000
-
-
 @each("STLTMemory", "LongTermMemory")
 def test_d30_a_summariser_that_does_not_shorten_cannot_fill_the_prompt(make):
     memory = make(citizen(), StubLLM(answer=lambda prompt: prompt))
@@ -116,40 +101,6 @@ def test_d30_a_summariser_that_does_not_shorten_cannot_fill_the_prompt(make):
     with suppress(MemoryStalled):
         memory.get_prompt_ready()
     assert len(memory.long_term_memory) <= 5_000
-
-
-@ours("STLTMemory")
-def test_d30_the_providers_options_can_be_set(make):
-    with OpenAIServer() as server:
-        agent = citizen(api_base=server.base)
-        memory = make(agent, short_term_capacity=1, consolidation_capacity=1)
-        wanted = {"temperature": 0.25, "seed": 3, "max_tokens": 77}
-        configure(
-            agent.model, execution=make.execution, options={"top_p": 0.5}, **wanted
-        )
-        for number in range(3):
-            live(memory, seen(number))
-        assert "Summary of" in memory.format_long_term()
-        body = server.log[0].body
-    sent = {name: body.get(name) for name in ("temperature", "seed", "top_p")}
-    assert sent == {"temperature": 0.25, "seed": 3, "top_p": 0.5}
-    assert 77 in (body.get("max_tokens"), body.get("max_completion_tokens"))
-
-
-@ours("STLTMemory")
-def test_d30_usage_is_counted(make):
-    with OpenAIServer() as server:
-        memory = make(
-            citizen(api_base=server.base),
-            short_term_capacity=1,
-            consolidation_capacity=1,
-        )
-        for number in range(3):
-            live(memory, seen(number))
-        memory.get_prompt_ready()
-        used = memory.services.ledger.total
-        assert used.calls == server.requests == 1
-        assert used.prompt_tokens == server.prompt_tokens > 0
 
 
 @ours("ShortTermMemory", "STLTMemory", "LongTermMemory", "EpisodicMemory")

@@ -31,7 +31,6 @@ MEMORIES = {
         agent, importance="offline", reflection=Reflection.direct(), reflect_threshold=2
     ),
 }
-ASKING = [name for name in MEMORIES if name != "short_term"]
 
 
 def told(request):
@@ -103,10 +102,6 @@ def test_the_schema_of_a_batch_has_its_exact_length_and_lists_its_values(count, 
     assert "$defs" not in tree, "what a small server does not resolve"
     assert asked_for(count, top) is shape, "made once"
     assert asked_for(count + 1, top) is not shape
-
-
-def test_a_reply_of_another_length_is_read_all_the_same():
-    assert len(asked_for(3).model_validate_json(graded(2)).grades) == 2
 
 
 # -- grades ----------------------------------------------------------------------------
@@ -317,18 +312,6 @@ def test_a_summary_that_never_comes_is_asked_for_with_the_oldest_step_alone(make
     text = memory.long_term_memory + memory.format_short_term()
     assert all(f"news {step}-1" in text for step in range(1, 31))
     assert len(memory.short_term_memory if make == "stlt" else ()) <= 3
-
-
-def test_an_outage_ends_the_run_as_ever():
-    for make in ASKING:
-        memory, _ = memory_of(
-            make,
-            lambda r: LLMUnavailable("down", purpose=r.purpose),
-            max_pending_steps=3,
-        )
-        with pytest.raises(MemoryStalled, match=r"3 step\(s\) in a row"):
-            for step in range(1, 20):
-                live(memory, step, 2)
 
 
 @pytest.mark.parametrize("make", ["stlt", "long_term", "impression"])

@@ -1,7 +1,6 @@
 """Conversations: who takes part, when they are over, and what each makes of them."""
 
 import asyncio
-import random
 import re
 
 import mesa
@@ -15,16 +14,12 @@ from mesa_memory import (
     MemoryRecord,
     OfflineLLM,
     ScriptedLLM,
-    Services,
     configure,
     open_run,
     register_policy,
     resume,
 )
 from mesa_memory.interventions import edit, erase
-from tests.support.client import warm_up
-from tests.support.fleet import HASTY
-from tests.support.openai_server import Behaviour, OpenAIServer
 
 pytestmark = pytest.mark.filterwarnings("ignore:the run of Hall is recorded, but not")
 
@@ -282,80 +277,6 @@ class Hearing:
 
 
 # -- nobody remembers what it did not hear -------------------------------------------------
-
-MARK = re.compile(r"mark(\d+)x")
-
-
-class Rumours:
-    """A random evening: groups, whispers, broadcasts, late guests, guests who leave.
-
-    Attributes:
-        heard: unique id of a guest -> the marks that it said or heard.
-    """
-
-    def __init__(self, hall, seed):
-        self.hall, self.choice = hall, random.Random(seed)
-        self.heard = {n: set() for n in hall.guest}
-        self.marks = 0
-
-    def evening(self, steps):
-        for step in range(steps):
-            present = sorted(self.hall.guest)
-            if step == 6:
-                self.hall.guest[present[0]].name = "Ada"
-            if step == 9:
-                self.hall.guest[present[0]].name = "Eve"
-                self.hall.guest[present[1]].name = "Eve"
-            if step in (8, 14) and len(present) > 3:
-                self.hall.guest.pop(present.pop()).remove()
-            arrived = present if step > 4 else present[:4]
-            self.hall.said(
-                *(self.line(arrived) for _ in range(self.choice.randrange(6)))
-            )
-        self.hall.quiet(5)
-        Services.of(self.hall).flush()
-
-    def line(self, present):
-        who = self.choice.choice(present)
-        others = [n for n in present if n != who]
-        kind = self.choice.choice(["all", "one", "some", "self"])
-        count = {"all": len(others), "one": 1, "some": 2, "self": 0}[kind]
-        listeners = self.choice.sample(others, count)
-        self.marks += 1
-        for number in (who, *listeners):
-            self.heard[number].add(str(self.marks))
-        return (who, f"I say mark{self.marks}x to you.", *listeners)
-
-
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
-def test_no_request_on_the_wire_holds_what_its_agent_did_not_hear(execution):
-    for seed in range(3):
-        warm_up()
-        faults = {3: Behaviour.status(500), 5: Behaviour.text("no {JSON")}
-        with OpenAIServer() as server:
-            server.behave = lambda asked: faults.get(asked.number)
-            memory = lambda agent: ConversationMemory(agent, 4, recent=2, idle_steps=1)  # noqa: E731
-            hall = Hall(
-                6, server.base, llm=None, execution=execution, memory=memory, **HASTY
-            )
-            evening = Rumours(hall, seed)
-            guests = dict(hall.guest)
-            evening.evening(20)
-            log = list(server.log)
-        marks = 0
-        for asked in log:
-            number = int(asked.model.removeprefix("guest-"))
-            found = set(MARK.findall(str(asked.body)))
-            marks += len(found)
-            assert found <= evening.heard[number]
-        assert marks > 50
-        for number, guest in guests.items():
-            shown = guest.memory.get_prompt_ready() + str(guest.memory.conversations())
-            assert set(MARK.findall(shown)) <= evening.heard[number]
-        # What was said to a guest who stayed is in a summary of its own.
-        for number, guest in hall.guest.items():
-            covered = {s for r in guest.memory.conversations() for s in r.sources}
-            assert len(covered) == len(evening.heard[number])
 
 
 def test_the_same_conversation_is_remembered_differently_by_who_heard_what():

@@ -192,23 +192,6 @@ def test_a_function_that_fails_fails_as_it_is_and_nothing_is_lost():
     assert [len(r.sources) for r in memory.chapters()] == [3]
 
 
-def test_a_model_judges_whether_a_chapter_is_complete():
-    asked = []
-
-    def judge(request):
-        asked.append(request.step)
-        if len(asked) < 3:
-            return {"complete": False, "recap": ""}
-        return {"complete": True, "recap": "Bridges 1 to 6 broke: 1, 2, 3, 4, 5, 6."}
-
-    llm = ScriptedLLM(rules={"chapter": judge})
-    life = Life(llm=llm, given={"chapters": "model", "judge_every": 2,
-                                "story_tokens": 10**6, "section_chars": 10**6})  # fmt: skip
-    memory = life.live(7)
-    assert asked == [2, 4, 6] and spans(memory) == [(1, 1, 6)]
-    assert "Bridges 1 to 6 broke" in memory.get_prompt_ready()
-
-
 def test_a_recap_that_fails_stays_due_and_the_chapter_is_not_opened_again():
     def sometimes(request):
         if life.steps < 6:
@@ -265,9 +248,8 @@ def test_story_and_chapters_are_changed_by_hand():
 
 
 @pytest.mark.parametrize("at", [3, 7, 10])
-@pytest.mark.parametrize("chapters", [3, "model"])
-def test_a_resumed_life_goes_on_as_it_would_have(at, chapters, tmp_path):
-    given = {"chapters": chapters, "judge_every": 2, "story_tokens": 200}
+def test_a_resumed_life_goes_on_as_it_would_have(at, tmp_path):
+    given = {"chapters": 3, "story_tokens": 200}
     whole = Life(given=given).live(14)
     file = str(tmp_path / "life.sqlite")
     life = Life(file, given=given)
@@ -288,14 +270,14 @@ def test_a_resumed_life_goes_on_as_it_would_have(at, chapters, tmp_path):
 
 
 def test_a_wrong_rule_for_chapters_is_refused():
-    for rule in [0, -1, 2.5, True, "often", None, int, [3]]:
+    for rule in [0, -1, 2.5, True, "often", "model", None, int, [3]]:
         with pytest.raises(ValueError, match="chapters must be"):
             Life(given={"chapters": rule})
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("story_tokens", 0), ("keep_last", -1), ("judge_every", 0), ("recap_chars", 0),
+    [("story_tokens", 0), ("keep_last", -1), ("recap_chars", 0),
      ("story_chars", 1.5)],
 )  # fmt: skip
 def test_a_wrong_number_is_refused(name, value):

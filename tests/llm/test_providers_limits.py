@@ -1,4 +1,4 @@
-"""Limits on both ways to a provider: connections, concurrency and rates."""
+"""Limits on both ways to a provider: connections and concurrency."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -55,29 +55,6 @@ def test_requests_that_are_given_up_leave_no_connections_behind():
         failed = sum(reply.attempts - 1 for reply in replies)
         assert server.total_connections <= 3 + failed
         until(lambda: server.open_connections <= 3)
-
-
-def test_a_rate_lets_a_burst_pass_and_then_holds_back(server):
-    llm = client(requests_per_minute=40, concurrency=8)
-    began = time.monotonic()
-    ask_all(llm, [question(server)] * 41)
-    times = [received.time - began for received in server.log]
-    assert times[40] >= 1.4  # one in 1.5 s, once the burst of 40 is over
-    assert times[39] < 50  # one in 1.5 s would have been a minute
-
-
-def test_a_rate_below_one_a_minute_is_kept_to():
-    limiter = client(requests_per_minute=0.5)._requests
-    assert (limiter.max_rate, limiter.time_period) == (1, 120)
-
-
-def test_a_rate_of_tokens_holds_back_large_prompts(server):
-    llm = client(tokens_per_minute=600)
-    began = time.monotonic()
-    ask(llm, question(server, prompt="x" * 4000))  # more than a minute's worth
-    ask(llm, question(server))
-    first, second = (received.time - began for received in server.log)
-    assert first < 50 and second > 0.4
 
 
 def test_threads_that_ask_first_share_one_client_and_so_its_limits(monkeypatch):

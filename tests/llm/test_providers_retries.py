@@ -2,17 +2,12 @@
 
 import json
 import time
-from dataclasses import replace
 from email.utils import formatdate
 from types import SimpleNamespace
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import LLMRejected, LLMUnavailable, LongTermMemory, configure
-from mesa_memory.errors import MemoryStalled
+from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.hosts.provider_faults import StateError
 from mesa_memory.llm.providers import errors as provider_errors
 from mesa_memory.llm.providers.attempts import RequestAttempts
@@ -191,14 +186,6 @@ def test_no_attempt_begins_that_the_deadline_would_not_let_wait(seed, waits):
     assert sum(kept_to) < 1000 < sum(without[: len(kept_to) + 1]) + 100
 
 
-def test_a_short_retry_after_is_waited_for():
-    behave = sequence(Behaviour.status(429, retry_after=0.4))
-    with OpenAIServer(behave=behave) as server:
-        assert ask(client(), question(server)).attempts == 2
-        first, second = server.log
-    assert second.time - first.time > 0.35
-
-
 def test_a_retry_after_beyond_the_deadline_ends_the_request_at_once():
     behave = always(Behaviour.status(429, retry_after=3600))
     with OpenAIServer(behave=behave) as server:
@@ -249,31 +236,6 @@ def test_a_wait_in_words_is_read_in_every_form():
     for said, seconds in cases:
         error = StateError(429, json.dumps({"error": {"message": said}}))
         assert provider_errors.retry_after(error) == pytest.approx(seconds)
-
-
-@pytest.mark.parametrize("wait", ["Fri, 31 Dec 9999 23:59:59 GMT", "9999999999"])
-def test_a_wait_beyond_all_measure_is_an_outage_and_told_in_the_end(wait):
-    behave = always(Behaviour.status(429, "slow down", retry_after=wait))
-    with OpenAIServer(behave=behave) as server:
-        model = mesa.Model(rng=1)
-        hasty = {"timeout": 5, "attempts": 1, "max_pending_steps": 3}
-        configure(model, execution="blocking", **hasty)
-        agent = LLMAgent(model, CoTReasoning, "openai/test", api_base=server.base)
-        agent.memory = LongTermMemory(agent)
-        with pytest.raises(MemoryStalled, match="slow down"):
-            for day in range(4):
-                model.steps += 1
-                agent.memory.add_to_memory("message", {"message": f"Day {day}."})
-                agent.memory.process_step()
-
-
-def test_retry_after_in_milliseconds_comes_is_kept_to():
-    slow_down = Behaviour.status(429)
-    slow_down = replace(slow_down, headers=(("Retry-After-Ms", "300"),))
-    with OpenAIServer(behave=sequence(slow_down)) as server:
-        ask(client(), question(server))
-        first, second = server.log
-    assert second.time - first.time > 0.25
 
 
 # -- one's own turn ------------------------------------------------------------------

@@ -32,13 +32,14 @@ def remember(server, **settings):
 
 
 @pytest.mark.parametrize("code", [301, 302, 307, 308])
-def test_a_redirect_to_another_host_is_refused(code):
-    with OpenAIServer() as elsewhere, OpenAIServer() as server:
-        where = (("Location", f"{elsewhere.base}/chat/completions"),)
+@pytest.mark.parametrize("path", ["", "https://example.org/v1"])
+def test_a_redirect_is_refused_with_its_target(code, path):
+    with OpenAIServer() as server:
+        where = (("Location", f"{path}/chat/completions?key=secret"),)
         server.behave = always(Behaviour("reply", code=code, headers=where))
-        with pytest.raises(LLMRejected, match="redirects to another host"):
+        with pytest.raises(LLMRejected, match=f"redirects to .*{path}/chat") as told:
             remember(server)
-        assert elsewhere.requests == 0
+        assert server.requests == 1 and "secret" not in str(told.value)
 
 
 def test_a_reply_of_a_hundred_megabytes_ends_typed():
@@ -105,28 +106,13 @@ def remote(server, **settings):
 
 
 @pytest.mark.parametrize("code", [301, 302, 307, 308])
-def test_a_redirect_of_texts_to_another_host_is_refused(code):
-    with EmbeddingsServer() as elsewhere:
-        where = {"Location": f"{elsewhere.base}/embeddings"}
-        with EmbeddingsServer(lambda *_: refused(code, where)) as server:
-            with pytest.raises(
-                EmbedderError, match="redirects to another host"
-            ) as told:
-                remote(server).embed(["the dam broke"])
-            assert not told.value.passing
-        assert elsewhere.bodies == []
-
-
-def test_a_redirect_within_the_server_is_followed_but_not_without_end():
-    def moved(number, body, rows):
-        return refused(307, {"Location": "/v1/embeddings"}) if number in turns else None
-
-    turns = {1}
-    with EmbeddingsServer(moved) as server:
-        assert remote(server).embed(["the dam broke"]).shape == (1, 8)
-        turns |= set(range(100))
-        with pytest.raises(EmbedderError, match="redirects more than 20 times"):
+def test_a_redirect_of_texts_is_refused(code):
+    where = {"Location": "/v1/embeddings"}
+    with EmbeddingsServer(lambda *_: refused(code, where)) as server:
+        with pytest.raises(EmbedderError, match=r"redirects to .*/v1/emb") as told:
             remote(server).embed(["the dam broke"])
+        assert not told.value.passing
+        assert len(server.bodies) == 1
 
 
 @pytest.mark.parametrize("packing", ["identity", "gzip"])

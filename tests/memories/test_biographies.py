@@ -87,7 +87,7 @@ def test_five_steps_of_contradiction_change_nothing_in_any_request(kind, tmp_pat
     people = tmp_path / "people.csv"
     rows = [f"{n},{30 + n},house {n}" for n in range(1, 5)]
     people.write_text("\n".join(["agent,age,home", *rows]), encoding="utf-8")
-    village = Village(kind, CoTReasoning, block="no", n=4)
+    village = Village(kind, CoTReasoning, arranged=False, n=4)
     biography(village.agents, people)
     for _ in range(5):
         for agent in village.agents:
@@ -104,10 +104,9 @@ def test_five_steps_of_contradiction_change_nothing_in_any_request(kind, tmp_pat
 
 
 @pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
-@pytest.mark.parametrize("block", ["no", None, 2])
 @pytest.mark.parametrize("kind", ["short_term", "impression", "layered"])
-def test_each_request_of_each_reasoning_shows_it_once(kind, reasoning, block):
-    village = Village(kind, reasoning, block=block, n=2)
+def test_each_request_of_each_reasoning_shows_it_once(kind, reasoning):
+    village = Village(kind, reasoning, n=2)
     biography(village.agents, pd.DataFrame({"id": [1, 2], "home": ["mill", "lake"]}))
     village.lived(4)
     asked = list(map(text_of, village.of_agent(2)))

@@ -11,7 +11,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import (
     EpisodicMemory,
     LLMUnavailable,
-    MemoryStalled,
     ScriptedLLM,
     configure,
     register_policy,
@@ -160,28 +159,6 @@ def test_after_a_wrong_list_a_right_one_grades_what_is_left():
         assert right(grades_of(memory)) == 36
 
 
-def test_one_event_that_no_model_grades_keeps_no_other_from_its_grade():
-    def grade(request):
-        hard = "news 1-7 " in request.prompt
-        return "I'm sorry, I can't do that." if hard else listed(weights(request))
-
-    memory, llm = memory_of(grade, execution="blocking")
-    live(memory, 1, 40)
-    assert len(llm.history) <= 15
-    assert right(grades_of(memory)) == 39
-    for step in range(2, STEPS + 1):
-        live(memory, step, 1)
-    found = grades_of(memory)
-    assert right(found) == len(found) - 1
-    asked = len(llm.history)
-    live(memory, STEPS + 1, 1)
-    assert len(llm.history) == asked + 1, "what cannot be graded is asked for no longer"
-    assert "news 1-7 " in "".join(
-        entry.content["message"]["message"]
-        for entry in memory.retrieve_top_k_entries(1, query="news 1-7")
-    )
-
-
 def test_what_was_graded_before_an_outage_is_not_asked_for_again():
     outage = iter([False, False, True])
 
@@ -214,13 +191,6 @@ def test_agents_that_share_grades_each_keep_what_came():
     assert [right(grades_of(agent.memory)) for agent in agents] == [27] * 5
     asked = [event for request in llm.history for event in weights(request)]
     assert len(asked) < 27 * 5, "each event was graded once for all"
-
-
-def test_who_wants_a_run_to_stop_at_the_first_failure_gets_that():
-    memory, _ = memory_of(lambda r: "no idea", execution="blocking", on_failure="raise")
-    with pytest.raises(MemoryStalled, match="grade has failed"):
-        live(memory, 1, 3)
-    assert len(memory.memory_entries) == 3
 
 
 def test_an_event_asked_about_alone_says_why_it_has_no_grade():

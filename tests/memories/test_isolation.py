@@ -7,9 +7,7 @@ import re
 import pytest
 
 from mesa_memory import LLMUnavailable, OfflineLLM
-from tests.support.client import warm_up
-from tests.support.fleet import ASKING, EXECUTIONS, HASTY, MIXED, MODES, Town
-from tests.support.openai_server import Behaviour, OpenAIServer
+from tests.support.fleet import ASKING, EXECUTIONS, MIXED, MODES, Town
 
 SECRET = re.compile(r"secret-of-(\d+)")
 
@@ -63,25 +61,3 @@ def test_no_request_tells_another_agents_secret(memory, mode, execution):
         assert told([*texts, repr(request.inputs)]) <= {request.agent}
     for citizen in town.citizens:
         assert told([citizen.memory.get_prompt_ready()]) == {citizen.unique_id}
-
-
-@pytest.mark.parametrize("memory", ASKING)
-def test_no_request_on_the_wire_tells_another_agents_secret(memory):
-    warm_up()
-    with OpenAIServer() as server:
-        faults = {5: Behaviour.status(500), 7: Behaviour.text("no {JSON")}
-        server.behave = lambda asked: faults.get(asked.number)
-        names = "openai/agent-{}"
-        town = Town(memory, 8, server.base, names, execution="deferred", **HASTY)
-        town.script = confide(town)
-        for _ in range(6):
-            town.advance("asyncio")
-        town.services.flush()
-        log = list(server.log)
-    assert {asked.model for asked in log} == {f"agent-{n}" for n in range(1, 9)}
-    secrets = 0
-    for asked in log:
-        who = told([str(asked.body)])
-        secrets += len(who)
-        assert who <= {int(asked.model.removeprefix("agent-"))}
-    assert secrets > 20

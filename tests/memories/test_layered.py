@@ -343,62 +343,10 @@ def test_what_is_recalled_is_what_was_asked_for(memory):
     assert found[0].record.content["message"] == "I play the violin."
 
 
-# -- presets ---------------------------------------------------------------------------------
-
-
-# -- the order of what is recorded ------------------------------------------------------
-
-
-# -- laid out for caches --------------------------------------------------------------
-
-
 def window_and_stream(agent, budget):
     return LayeredMemory(
         agent, [Window(None), EventStream(Grader("offline"))], budget=budget
     )
-
-
-@pytest.mark.parametrize(
-    "make", [window_and_stream, LayeredMemory.unimatrix], ids=["window", "unimatrix"]
-)
-def test_recent_steps_of_any_layers_leave_in_blocks_where_a_request_is_cached(make):
-    def at(block, agent):
-        with agent.memory.cache_layout(block), agent.memory.peek():
-            return agent.memory.format_short_term()
-
-    street = Street(lambda agent: make(agent, budget=500))
-    kept = {1: 0, 5: 0}
-    before = {1: "", 5: ""}
-    for day in range(1, 41):
-        street.news = lambda agent, day=day: [
-            f"Day {day}: {day * day} of {day + 7} barrels went to house {day % 9}."
-        ]
-        lived(street, 1)
-        for block in kept:
-            text = at(block, street.agents[0])
-            assert f"Day {day}:" in text
-            # What is said of the lines left out stands at the head.
-            kept[block] += text.startswith(before[block]) and day > 20
-            before[block] = text
-    assert kept[5] >= 12 > kept[1]
-    with street.first.cache_layout(5):
-        assert count_tokens(street.first.get_prompt_ready()) <= 500
-
-
-def test_what_leaves_with_its_block_is_shown_by_another_layer_that_has_it():
-    street = lived(Street(lambda agent: window_and_stream(agent, 400)), 30)
-    street.news = lambda agent: [f"Day {street.steps}: {'news ' * 9}"]
-    lived(street, 12)
-    with street.first.cache_layout(5), street.first.peek():
-        text = street.first.get_prompt_ready()
-        report = street.first.budget_report()
-    recent = next(each for each in report.sections if each.name == "recent")
-    stream = next(each for each in report.sections if each.name == "stream")
-    assert not set(recent.shown) & set(stream.shown)
-    assert not set(recent.left_out) & set(stream.shown), "it is not missing"
-    steps = [int(name.rpartition("/")[2]) for name in recent.shown]
-    assert steps == [*range(35, 43)], "35 begins a block"
-    assert "Day 31:" in text and count_tokens(text) <= 400
 
 
 def test_what_is_said_again_is_graded_as_known():

@@ -103,15 +103,6 @@ def test_the_story_engine_has_its_constants():
     assert memory.shares["recent"] == 1500
 
 
-def test_the_chapters_of_the_story_engine_stay_as_they_are():
-    memory = lived(LayeredMemory.story_engine(agent()), 10)
-    (first,) = [line.text for line in memory.layers[3].summary()]
-    text = lived(memory, 60).get_prompt_ready()
-    assert f"Chapters:\n- {first}\n- Chapter 2 (steps 11 to 20): " in text
-    assert text.count("- Chapter ") == 7
-    assert "The story so far:\n- " in text
-
-
 def test_a_story_of_50_steps_takes_hardly_more_than_one_of_5():
     sizes = curve(LayeredMemory.story_engine)
     assert max(sizes) <= 2000

@@ -119,15 +119,6 @@ def test_a_filtered_reply_never_becomes_a_memory_and_the_events_stay(
         assert said in memory.get_prompt_ready()
 
 
-def test_a_greeting_is_sent_back_with_the_reason():
-    for scene in SCENES:
-        memory, llm, _, events = in_scene(scene)
-        llm.enqueue("Hello! How can I assist you?", {"summary": RIGHT[scene]})
-        happens(memory, events)
-        assert memory.long_term_memory == RIGHT[scene]
-        assert "does not summarize" in llm.history[1].messages()[-1]["content"]
-
-
 def test_a_doubtful_summary_is_used_and_hides_neither_events_nor_the_one_before():
     for scene, text in DOUBTFUL:
         memory, llm, known, events = in_scene(scene)

@@ -36,7 +36,6 @@ MEMORIES = {
     "story_engine": LayeredMemory.story_engine,
     "layered_small": lambda agent: layered.four(agent, 200),
     "narrative": lambda a: NarrativeMemory(a, 3, story_tokens=120, keep_last=1),
-    "narrative_judged": lambda a: NarrativeMemory(a, "model", 60, 1, judge_every=2),
     "conversation": lambda agent: ConversationMemory(agent, 2, 1, idle_steps=0),
 }
 

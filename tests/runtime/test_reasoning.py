@@ -21,6 +21,7 @@ from mesa_memory import (
 )
 from mesa_memory.llm import ToolCall
 from tests.support.openai_server import OpenAIServer
+from tests.support.planners import Village
 
 
 def decide(turn):
@@ -117,3 +118,19 @@ def test_a_wrapped_agent_without_a_model_name_is_rejected():
     arrange_prompts(first).llm_model = ""
     with pytest.raises(LLMRejected, match="names no model"):
         first.reasoning.plan()
+
+
+@pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
+def test_an_arranged_request_is_as_mesa_llm_makes_it(reasoning, monkeypatch):
+    seen = []
+    village = Village("stlt", reasoning)
+    agent = village.agents[0]
+    make = type(agent.llm.inner)._build_messages
+    monkeypatch.setattr(
+        type(agent.llm.inner),
+        "_build_messages",
+        lambda self, *given: seen.append(make(self, *given)) or seen[-1],
+    )
+    village.lived(3)
+    sent = [list(r.messages()) for r in village.client.planned]
+    assert [m for m in seen if "executor" not in m[0]["content"]] == sent

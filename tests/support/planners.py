@@ -80,11 +80,11 @@ class Village(mesa.Model):
     """Agents of one memory and one reasoning.
 
     Args:
-        block: see ``arrange_prompts``; ``"no"`` leaves the agents as they are.
+        arranged: whether ``arrange_prompts`` is called.
     """
 
     def __init__(
-        self, memory, reasoning, block=5, n=3, record=None, persona="", **given
+        self, memory, reasoning, arranged=True, n=3, record=None, persona="", **given
     ):
         super().__init__(rng=1)
         self.client = KeepingLLM()
@@ -100,8 +100,8 @@ class Village(mesa.Model):
                 vision=-1,
             )
             agent.memory = (MEMORIES.get(memory) or find(memory))(agent, **given)
-            if block != "no":
-                arrange_prompts(agent, block=block)
+            if arranged:
+                arrange_prompts(agent)
 
     def step(self):
         self.agents.do("step")
@@ -127,11 +127,3 @@ def lines_of(request):
     """The lines of a request that say something, without those that only divide it."""
     lines = (line.strip() for line in text_of(request).splitlines())
     return [line for line in lines if line and line.strip("-")]
-
-
-def prefix_of(request, edge):
-    """What a cache holds of a request up to an edge."""
-    number, place = edge
-    messages = request.messages()
-    whole = "".join(f"<{m['role']}>{m['content']}" for m in messages[:number])
-    return whole + f"<{messages[number]['role']}>" + messages[number]["content"][:place]

@@ -68,7 +68,7 @@ OURS = {
         "lines": [(2, LINES[0]), (2, LINES[1]), (3, LINES[2])], "max_chars": 800,
     },
     CHAPTER: {
-        "number": 2, "story": "Agent 3 built a mill.", "judge": False,
+        "number": 2, "story": "Agent 3 built a mill.",
         "lines": [(2, LINES[0]), (2, LINES[1]), (3, LINES[2])], "max_chars": 400,
     },
 }  # fmt: skip
@@ -296,26 +296,6 @@ def test_a_wrong_argument_is_told_and_nothing_is_registered():
         with pytest.raises((TypeError, ValueError), match=says):
             Task(**right | given)
         assert dict(registered()) == before
-
-
-def test_a_judged_chapter_is_complete_with_a_recap_and_else_goes_on():
-    inputs = OURS[CHAPTER] | {"judge": True}
-    request = CHAPTER.request(inputs, **WHOSE)
-    assert "summary" not in request.schema.model_fields
-    recap = "Agent 2 saw the bridge break, and the mill burns."
-    good = json.dumps({"complete": True, "recap": recap})
-    assert answered(CHAPTER, request, good)[0] == recap
-    for nothing in (None, "", "None"):
-        text = json.dumps({"complete": False, "recap": nothing})
-        assert answered(CHAPTER, request, text)[0] is None
-    with pytest.raises(BadReply, match="recap was empty"):
-        answered(CHAPTER, request, *[json.dumps({"complete": True})] * 2)
-    reply = OfflineLLM().complete(request)
-    assert answered(CHAPTER, request, reply.text)[0] is None
-    many = inputs | {"lines": inputs["lines"] * 4}
-    request = CHAPTER.request(many, **WHOSE)
-    reply = OfflineLLM().complete(request)
-    assert "mill burns" in answered(CHAPTER, request, reply.text)[0]
 
 
 def test_without_a_model_what_was_said_is_told_in_the_first_person():

@@ -1,4 +1,4 @@
-"""A memory of somebody else's is taken by name: installed, or as ``module:class``."""
+"""A memory of somebody else's is taken by name, as ``module:class``."""
 
 import re
 import subprocess
@@ -31,19 +31,8 @@ class Demanding(MoodMemory):
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """A folder on the path with a package, as an installer leaves it there."""
+    """A folder on the path with a package."""
     (tmp_path / "moodpackage.py").write_text(MOOD + OTHERS)
-    info = tmp_path / "moodpackage-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: moodpackage\nVersion: 1.0\n"
-    )
-    (info / "entry_points.txt").write_text(
-        "[mesa_memory.memories]\n"
-        "mood = moodpackage:MoodMemory\n"
-        "stlt = moodpackage:MoodMemory\n"
-        "gone = moodpackage:Gone\n"
-    )
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
     sys.modules.pop("moodpackage", None)
@@ -57,21 +46,20 @@ def kind(name):
     return type(RumorModel(3, memory=name).agents[0].memory).__name__
 
 
-def test_a_model_takes_an_installed_memory_and_a_class_by_name(installed):
-    assert kind("mood") == "MoodMemory"
+def test_a_model_takes_a_class_by_name(installed):
     assert kind("moodpackage:MoodMemory") == "MoodMemory"
-    assert kind("stlt") == "STLTMemory", "nobody takes a name of ours"
+    assert kind("stlt") == "STLTMemory"
 
 
 def test_a_batch_compares_it_with_ours(installed):
     few = ("--seeds", 1, "--steps", 3, "--agents", 3, "--processes", 1)
-    names = "stlt,mood,moodpackage:MoodMemory"
+    names = "stlt,moodpackage:MoodMemory"
     result = call("batch", "rumor", "--memory", names, *few, "--out", installed)
     assert result.exit_code == 0, result.output
     table = pd.read_csv(installed / "rumor.csv")
     assert list(table["memory"].unique()) == names.split(",")
     asked = table[table["step"] == 3].set_index("memory")["calls"]
-    assert asked["mood"] == asked["moodpackage:MoodMemory"]
+    assert asked["moodpackage:MoodMemory"] > 0
     assert (installed / "rumor.png").stat().st_size > 500
 
 
@@ -107,31 +95,27 @@ def test_the_command_finds_a_class_in_the_current_folder_and_so_do_its_workers(
 def test_the_demo_plays_it_and_its_page_offers_it(installed):
     few = ("--headless", "--agents", 3, "--steps", 3)
     file = installed / "run.sqlite"
-    result = call("demo", "--memory", "mood", *few, "--record", file)
-    assert result.exit_code == 0, result.output
-    assert "Memory mood" in result.stdout
-    assert "I feel calm." in result.stdout
     given = "moodpackage:MoodMemory"
-    assert {"stlt", "mood", given} <= set(parameters(memory=given)["memory"]["values"])
+    result = call("demo", "--memory", given, *few, "--record", file)
+    assert result.exit_code == 0, result.output
+    assert f"Memory {given}" in result.stdout
+    assert "I feel calm." in result.stdout
+    assert {"stlt", given} <= set(parameters(memory=given)["memory"]["values"])
     with open_run(file) as run:
         assert "mood" in {row["kind"] for row in run.state(1, 3, as_records=True)}
-    town = resume(RumorModel, str(file), record=None)
+    town = resume(RumorModel, str(file), memory=given, record=None)
     assert type(town.agents[0].memory).__name__ == "MoodMemory"
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (
-            "moood",
-            "'moood': choose from short_term, stlt, .*none, .*gone, mood; or give",
-        ),
+        ("moood", "'moood': choose from short_term, stlt, .*none; or give"),
         ("", "choose from"),
         (None, "choose from"),
         ("mood:", "such as mypackage:MoodMemory"),
         ("nowhere:Mood", "No module named 'nowhere'"),
         ("moodpackage:Moood", "no attribute 'Moood'"),
-        ("gone", "moodpackage:Gone.*no attribute 'Gone'"),
         ("moodpackage:NoMemoryAtAll", "not a class of memory.*MemoryModule"),
         ("moodpackage:FEEL", "not a class of memory"),
         ("mesa_llm.memory.memory:Memory", "abstract class: it lacks .*process_step"),
@@ -141,17 +125,6 @@ def test_the_demo_plays_it_and_its_page_offers_it(installed):
 def test_what_is_no_memory_is_refused_with_what_to_do(installed, name, message):
     with pytest.raises(UnknownMemory, match=message):
         RumorModel(3, memory=name)
-
-
-def test_two_packages_with_one_name_are_named(installed):
-    info = installed / "other-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
-        "[mesa_memory.memories]\nmood = other:Mood\n"
-    )
-    with pytest.raises(UnknownMemory, match="moodpackage:MoodMemory and other:Mood"):
-        RumorModel(3, memory="mood")
 
 
 def test_the_command_says_the_same_in_a_line(installed):

@@ -5,7 +5,7 @@ whose requests show no memory, and a ``generate`` that can ask a model not to th
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from typing import Any
 
 from mesa_memory.hosts import changed
@@ -31,13 +31,10 @@ __all__ = [
     "forget_tools",
     "give_tools",
     "show_memory_to_actions",
-    "surround_plans",
 ]
 
 #: gives the prompt of an agent's request, with its memory
 type Shown = Callable[[Any, Any], Any]
-#: gives the context in which an agent plans
-type Around = Callable[[Any], AbstractContextManager[Any]]
 
 
 def show_memory_to_actions(agent: Any, shown: Shown) -> None:
@@ -117,59 +114,15 @@ def _own_class(agent: Any) -> Any:
     return next(kinds, None)
 
 
-def surround_plans(agent: Any, around: Around) -> None:
-    """Lets an agent plan within a context, if it plans as Mesa-LLM does.
+class _Choosing:
+    """An agent choosing an action, with its memory in the prompt.
 
-    What a class of a user's own does is left alone; again changes nothing.
-
-    Args:
-        around: called with the agent; gives the context.
+    The method is looked up when it is called, so that copies have theirs.
     """
-    reasoning = getattr(agent, "reasoning", None)
-    for name, kind in (("plan", _Planning), ("aplan", _AsyncPlanning)):
-        own = getattr(type(reasoning), name, None)
-        theirs = getattr(own, "__module__", "").startswith("mesa_llm.")
-        if theirs and not isinstance(vars(reasoning).get(name), _Planning):
-            setattr(reasoning, name, kind(reasoning, name, around))
-
-
-class _OfAgent:
-    """A method of one agent; looked up when it is called, so that copies have theirs."""
-
-    def __init__(self, agent: Any, name: str) -> None:
-        self.agent, self.name = agent, name
-
-    @property
-    def method(self) -> Any:
-        return getattr(type(self.agent), self.name).__get__(self.agent)
-
-
-class _Planning(_OfAgent):
-    """A reasoning that plans within a context; it stands where the agent would."""
-
-    def __init__(self, reasoning: Any, name: str, around: Around) -> None:
-        super().__init__(reasoning, name)
-        self.around = around
-
-    def __call__(self, *args: Any, **given: Any) -> Any:
-        with self.around(self.agent.agent):
-            return self.method(*args, **given)
-
-
-class _AsyncPlanning(_Planning):
-    """The same, in an event loop."""
-
-    async def __call__(self, *args: Any, **given: Any) -> Any:
-        with self.around(self.agent.agent):
-            return await self.method(*args, **given)
-
-
-class _Choosing(_OfAgent):
-    """An agent choosing an action, with its memory in the prompt."""
 
     def __init__(self, agent: Any, name: str, shown: Shown) -> None:
-        super().__init__(agent, name)
-        self.shown = shown
+        self.agent, self.name, self.shown = agent, name, shown
 
     def __call__(self, prompt: Any, *args: Any, **given: Any) -> Any:
-        return self.method(self.shown(self.agent, prompt), *args, **given)
+        method = getattr(type(self.agent), self.name).__get__(self.agent)
+        return method(self.shown(self.agent, prompt), *args, **given)

@@ -67,7 +67,7 @@ class Facts(Layer):
 
     name, volatility = "facts", 0.4
     state = ("unread", "brief", "_refused", "_given_up")
-    restored = ("table", "_reading")
+    restored = ("table",)
 
     def __init__(
         self,
@@ -80,7 +80,6 @@ class Facts(Layer):
         self.reader, self.lines = FactReader(gate), lines or FactLines()
         self.unread: list[MemoryRecord] = []
         self.brief: MemoryRecord | None = None
-        self._reading: Reading | None = None
         self._refused = self._given_up = 0  # unusable replies in a row, and what of it
         self._know(FactTable())
 
@@ -115,14 +114,13 @@ class Facts(Layer):
 
     def _read_on(self) -> Flow[None]:
         """Reads events up to one request's size; after an unusable reply one alone."""
-        if self._reading is None or not self._is_next(self._reading):
-            events = self.unread[: 1 if self._refused else MAX_EVENTS]
-            self._reading = yield from ask_about(self.context, events, self._read)
-            self.unread = askable(self.context, self.unread)
-            if self._reading is None:
-                return  # a content filter refuses all of them
-        statements = yield from self.reader.statements(self._reading)
-        self._take_up(self._reading, statements)
+        events = self.unread[: 1 if self._refused else MAX_EVENTS]
+        reading = yield from ask_about(self.context, events, self._read)
+        self.unread = askable(self.context, self.unread)
+        if reading is None:
+            return  # a content filter refuses all of them
+        statements = yield from self.reader.statements(reading)
+        self._take_up(reading, statements)
         self._refused = self._given_up = 0
 
     def _read(self, events: Sequence[MemoryRecord]) -> Flow[Reading]:
@@ -130,16 +128,13 @@ class Facts(Layer):
         return self.reader.read(events, brief if self.summarised else None)
 
     def _give_up(self) -> None:
-        """Continues without the failed request, with one warning per run.
+        """Continues without unreadable events, with one warning per run.
 
-        The judge is skipped. Of unreadable events, one is dropped, then twice as many
-        each time, so that they do not all stay due with a model that fails always.
+        One is dropped, then twice as many each time, so that they do not all stay due
+        with a model that fails always.
         """
-        if self._reading is not None and self._is_next(self._reading):
-            self._take_up(self._reading, self.reader.unjudged(self._reading))
-        else:
-            del self.unread[: 2**self._given_up]
-            self._given_up += 1
+        del self.unread[: 2**self._given_up]
+        self._given_up += 1
         self._refused = 0
         whose = self.context.names(self.agent.unique_id)
         tries = self.context.runtime.failures_allowed
@@ -163,12 +158,11 @@ class Facts(Layer):
         yield from self.table.records()
 
     def snapshot(self) -> dict[str, Any]:
-        """Unread events and requests under way; the facts are records."""
+        """The names and counts of its reader; the facts are records."""
         return {
             "met": list(self.reader.resolver.met),
             "counts": [self.reader.judged, self.reader.stated],
             "meant": [[*aspect, word] for aspect, word in self.reader.meant.items()],
-            **({"reading": self._reading} if self._reading else {}),
         }
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
@@ -176,7 +170,6 @@ class Facts(Layer):
         self.reader.resolver.met = dict.fromkeys(snapshot["met"])
         self.reader.judged, self.reader.stated = snapshot["counts"]
         self.reader.meant = {(*aspect,): word for *aspect, word in snapshot["meant"]}
-        self._reading = Reading.restored(snapshot.get("reading"))
         self._know(FactTable(facts_of(shelf)))
 
     # -- what is read -------------------------------------------------------------------
@@ -220,10 +213,6 @@ class Facts(Layer):
     def _know(self, table: FactTable) -> None:
         self.table = self.reader.table = table
         self.lines.show(table)
-
-    def _is_next(self, reading: Reading) -> bool:
-        """True if the events of the request are still unread and still held."""
-        return reading.events == self.unread[: len(reading.events)]
 
     # -- by hand ------------------------------------------------------------------------
 
@@ -284,7 +273,6 @@ class Facts(Layer):
                 self.close(refused, REFUSED)
         self.reader.note_read(len(reading.events))
         del self.unread[: len(reading.events)]
-        self._reading = None
         self._forget()
         if reading.found.summary is not None:
             content = {"text": render.one_line(reading.found.summary)}

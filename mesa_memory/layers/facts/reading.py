@@ -3,19 +3,18 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice, zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 from mesa_memory.core import render
 from mesa_memory.core.events import id_of
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
-from mesa_memory.core.snapshot import SnapshotPart
 from mesa_memory.core.subjects import subjects
 from mesa_memory.core.text.naming import name_key, with_name
 from mesa_memory.core.voice import ID_CHARS
-from mesa_memory.errors import ContentFiltered
+from mesa_memory.errors import BadReply, ContentFiltered
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.facts.sources import checked_sources
 from mesa_memory.layers.facts.statement import KIND, FactStatement, bare
@@ -86,9 +85,8 @@ class NameResolver:
         return found[0] if len(found) == 1 else None
 
 
-@dataclass
-class Reading(SnapshotPart):
-    """Statements found in events, before a judge has answered.
+class Reading(NamedTuple):
+    """Statements found in events.
 
     Attributes:
         events: oldest first.
@@ -99,31 +97,6 @@ class Reading(SnapshotPart):
     events: list[MemoryRecord]
     known: list[MemoryRecord]
     found: Extracted
-
-    def kept(self) -> dict[str, Any]:
-        """See ``snapshot.SnapshotPart``."""
-        found = {
-            "candidates": [asdict(each) for each in self.found.candidates],
-            "summary": self.found.summary,
-            "counts": [len(self.events), len(self.known)],
-        }
-        return {"events": self.events, "known": self.known, "found": found}
-
-    @classmethod
-    def restored(cls, kept: Mapping[str, Any] | None) -> "Reading | None":
-        """The reading again; None if a record of it was erased meanwhile."""
-        if kept is None:
-            return None
-        found = kept["found"]
-        events, known = list(kept["events"]), list(kept["known"])
-        if [len(events), len(known)] != list(found["counts"]):
-            return None
-        places = ("sources", "rests_on", "witnessed")
-        candidates = [
-            Candidate(**each | {name: tuple(each[name]) for name in places})
-            for each in found["candidates"]
-        ]
-        return cls(events, known, Extracted(candidates, found["summary"]))
 
 
 class FactReader:
@@ -187,9 +160,11 @@ class FactReader:
         """The statements of the events read, under the attributes already known.
 
         The ones that the gate refuses are statements, too; no judge is asked about
-        them.
+        them. Without a usable answer of the judge, each stays under its own names.
         """
-        statements = self.unjudged(reading)
+        statements = [
+            self._statement(each, reading) for each in reading.found.candidates
+        ]
         unclear = {
             place: rivals
             for place, statement in enumerate(statements)
@@ -197,13 +172,9 @@ class FactReader:
             if (rivals := self.table.like(statement, MAX_RIVALS))
         }
         if unclear:
-            with suppress(ContentFiltered):  # they stay under their own names
+            with suppress(BadReply, ContentFiltered):
                 yield from self._judge(statements, unclear)
         return statements
-
-    def unjudged(self, reading: Reading) -> list[FactStatement]:
-        """The statements of the events read, each under its own names."""
-        return [self._statement(each, reading) for each in reading.found.candidates]
 
     def note_read(self, events: int) -> None:
         """Counts events that were read; warns once if no memory of the run has a fact."""

@@ -89,11 +89,6 @@ class Grader:
         self.top, self.shown = grading.check_scale(top), shown
         self.unable, self.misfits = False, ("", 0)
 
-    @property
-    def asks(self) -> bool:
-        """True if a model is asked."""
-        return self.importance == "llm"
-
     def grade(
         self,
         events: Sequence[MemoryRecord],

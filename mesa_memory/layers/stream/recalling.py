@@ -175,11 +175,6 @@ class Recollection:
             return self.scoring
         return _usual_scoring(bool(text), self.decay)
 
-    def newest_seen(self) -> str | None:
-        """The id of the newest observation of the step under way."""
-        seen = [e.id for e in self._under_way() if e.kind == "observation"]
-        return seen[-1] if seen else None
-
     def _meant(self, query: Any, scoring: Any) -> tuple[str, Scoring]:
         """The text and the scoring of a recall."""
         if not isinstance(query, str | None):

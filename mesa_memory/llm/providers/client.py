@@ -11,10 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from aiolimiter import AsyncLimiter
-
-from mesa_memory.core.fault_table import BAD_OUTPUT, BUSY, FailedAttempt
-from mesa_memory.core.render import count_tokens
+from mesa_memory.core.fault_table import BAD_OUTPUT, BUSY
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text import redaction, replies
@@ -29,7 +26,6 @@ from mesa_memory.llm.cost.price import Price
 from mesa_memory.llm.providers import errors as provider_errors
 from mesa_memory.llm.providers.attempts import RequestAttempts
 from mesa_memory.llm.providers.concurrency import OVERLOADED, ConcurrencyLimiter, Slot
-from mesa_memory.llm.providers.prompt_caching import key_for
 from mesa_memory.llm.providers.routing import destination, obstacle, speaks_openai
 from mesa_memory.llm.providers.structured_output import FORMS, PLAIN, OutputFormat
 from mesa_memory.llm.schemas import sent_schema
@@ -65,8 +61,6 @@ class ProviderClient:
         self.settings = settings or LLMSettings()
         self._jitter = random.Random(f"{seed}")
         self._limiter = limiter or ConcurrencyLimiter(self.settings.concurrency)
-        self._requests = _rate_limiter(self.settings.requests_per_minute)
-        self._tokens = _rate_limiter(self.settings.tokens_per_minute)
         self._answered_at: dict[Place, float] = {}  # time of the last answer
         self._paused_until: dict[Place, float] = {}  # as the provider asked
         self._formats: dict[Place, OutputFormat] = {}
@@ -74,18 +68,12 @@ class ProviderClient:
         self._senders: dict[str, Sender] = dict(senders or {})
 
     def adopt(self, settings: LLMSettings) -> None:
-        """Uses other settings for the next requests; unchanged limits go on."""
-        before, self.settings = self.settings, settings
+        """Uses other settings for the next requests."""
+        self.settings = settings
         self._limiter.set_ceiling(settings.concurrency)
-        if settings.requests_per_minute != before.requests_per_minute:
-            self._requests = _rate_limiter(settings.requests_per_minute)
-        if settings.tokens_per_minute != before.tokens_per_minute:
-            self._tokens = _rate_limiter(settings.tokens_per_minute)
 
     async def acomplete(self, request: LLMRequest) -> Reply:
-        """The reply of the first model that gives one: the request's, then fallbacks.
-
-        Each model has all attempts and the whole deadline.
+        """The reply of the request's model.
 
         Raises:
             LLMUnavailable: after the last attempt, or when the deadline is over.
@@ -97,23 +85,15 @@ class ProviderClient:
                 "to the agent or the memory, or configure(model, llm=…).",
                 **request.where,
             )
-        failed: list[FailedAttempt] = []
-        errors: list[LLMError] = []
-        for model in (request.model, *self.settings.fallbacks):
-            try:
-                attempts = RequestAttempts(
-                    model, request, self.settings.deadline, failed
-                )
-            except ValueError as error:
-                raise LLMRejected(f"{error}.", **request.where) from None
-            try:
-                return await self._ask(attempts)
-            except LLMError as error:
-                errors.append(error)
-        # If any model may answer later, the request may succeed later.
-        best = max(errors, key=lambda e: (e.passing, getattr(e, "sent", True)))
-        best.failed = tuple(failed)
-        raise best
+        try:
+            attempts = RequestAttempts(request, self.settings.deadline)
+        except ValueError as error:
+            raise LLMRejected(f"{error}.", **request.where) from None
+        try:
+            return await self._ask(attempts)
+        except LLMError as error:
+            error.failed = tuple(attempts.failed)
+            raise
 
     def price(self, model: str | None) -> Price | None:
         """The price of the model's tokens; None if unknown."""
@@ -195,13 +175,8 @@ class ProviderClient:
     # -- waiting for a turn ------------------------------------------------------------
 
     async def _turn(self, attempts: RequestAttempts) -> Slot:
-        """Waits until the provider, rates and concurrency allow one more attempt."""
+        """Waits until the provider and concurrency allow one more attempt."""
         await self._until_unpaused(attempts)
-        if self._requests:
-            await self._requests.acquire()
-        if tokens := self._tokens:
-            texts = [str(m.get("content") or "") for m in attempts.request.messages()]
-            await tokens.acquire(min(sum(map(count_tokens, texts)), tokens.max_rate))
         while True:
             slot = await self._slot(attempts)
             if self._pause_left(attempts) <= 0:
@@ -271,12 +246,11 @@ class ProviderClient:
         (model, base), request = attempts.place, attempts.request
         sender, address = self._route(model, base, request.arguments)
         output, settings = self._format(attempts.place), self.settings.sent
-        key = key_for(model, (address and address.base) or base, request)
         while True:
             plan = output.plan(sender.name, sent_schema(request.schema))
             attempt = Attempt(
                 *(model, base, address, request),
-                {**key, **plan.arguments(settings), **request.arguments},
+                {**plan.arguments(settings), **request.arguments},
                 self.settings.options,
                 self.settings.timeout,
             )
@@ -371,10 +345,3 @@ def _make_sender(name: str) -> Sender:
 def _order(request: LLMRequest) -> tuple:
     """Waiting requests go by step, then those with the same beginning together."""
     return (request.step, [str(m.get("content") or "") for m in request.messages()])
-
-
-def _rate_limiter(per_minute: float | None) -> AsyncLimiter | None:
-    """Allows a burst of one minute's number (at least 1), then an even rate."""
-    if per_minute is None:
-        return None
-    return AsyncLimiter(max(1.0, per_minute), 60 * max(1.0, 1 / per_minute))

@@ -19,23 +19,16 @@ from mesa_memory.core.reply import Reply
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.addresses import server_address
 from mesa_memory.hosts import litellm as host
-from mesa_memory.hosts.http_limits import (
-    ENDLESS_REDIRECTS,
-    MAX_REDIRECTS,
-    Body,
-    elsewhere,
-    refusal,
-)
+from mesa_memory.hosts.http_limits import Body, redirected, refusal
 from mesa_memory.hosts.provider_faults import StateError
 from mesa_memory.hosts.proxies import proxy_of
 from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.providers.completion import answer_of, reply_of
 from mesa_memory.llm.providers.connections import connections
-from mesa_memory.llm.providers.prompt_caching import messages_for
 from mesa_memory.llm.schemas import response_format
 
-#: HTTP states with which a server passes a request on, and with its body
-REDIRECTED, WITH_BODY = (301, 302, 303, 307, 308), (307, 308)
+#: HTTP states with which a server passes a request on
+REDIRECTED = (301, 302, 303, 307, 308)
 #: what a key of nobody looks like; litellm's word for servers that want none
 _NO_KEY = "fake-api-key"
 
@@ -63,53 +56,32 @@ class OpenAICompatibleSender:
         return found
 
     async def _post(self, target: "_Target", attempt: Attempt, body: bytes) -> bytes:
-        """The body of the answer, redirects within the server followed.
+        """The body of the answer.
 
         Raises:
             StateError: if the server refuses, or its answer cannot be read.
             ConnectionError: without a connection, or it is lost.
         """
-        headers = target.headers(attempt.options)
-        url, method = target.url, "POST"
         try:
-            for _ in range(MAX_REDIRECTS + 1):
-                sent = body if method == "POST" else b""
-                status, there = await _answered(target, method, url, headers, sent)
-                if isinstance(there, bytes):
-                    return there
-                url = _followed(url, there)
-                method = "POST" if status in WITH_BODY else "GET"
+            response = await connections.session().post(
+                target.url,
+                data=body,
+                headers=target.headers(attempt.options),
+                allow_redirects=False,
+                proxy=target.proxy,
+                ssl=target.tls,
+            )
+            try:
+                return await _read(response)
+            finally:
+                if not response.closed:  # as it is when all was read
+                    response.release()
         except aiohttp.InvalidURL as error:
             raise host.not_sendable(
                 f"{error} is not an address", target.provider, target.model
             ) from None
         except aiohttp.ClientError as error:
             raise ConnectionError(str(error) or type(error).__name__) from error
-        raise StateError(400, refusal(ENDLESS_REDIRECTS))
-
-
-#: the HTTP state of an answer; and its body, or where it passes the request on to
-type _Answered = tuple[int, bytes | str]
-
-
-async def _answered(
-    target: "_Target", method: str, url: URL, headers: Mapping[str, str], data: bytes
-) -> _Answered:
-    """The answer to one HTTP request."""
-    response = await connections.session().request(
-        method,
-        url,
-        data=data or None,
-        headers=headers,
-        allow_redirects=False,
-        proxy=target.proxy,
-        ssl=target.tls,
-    )
-    try:
-        return response.status, await _read(response)
-    finally:
-        if not response.closed:  # as it is when all was read
-            response.release()
 
 
 class _Target:
@@ -170,7 +142,7 @@ def _of_the_owner(provider: str, organization: str | None) -> dict[str, str]:
 
 def _body(attempt: Attempt) -> dict[str, Any]:
     """The body of a request, as a dict."""
-    messages = messages_for(attempt.model, attempt.request)
+    messages = attempt.request.messages()
     if not attempt.options and _NOT_SENT.isdisjoint(attempt.arguments):
         return {"messages": messages, **attempt.arguments}
     given = {**attempt.arguments, **attempt.options}
@@ -196,15 +168,15 @@ def _packed(body: dict[str, Any]) -> bytes:
         return orjson.dumps(plain(body))
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes | str:
-    """The body of an answer, within bounds; or where it passes the request on to.
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    """The body of an answer, within bounds.
 
     Raises:
         StateError: if its HTTP status is not a success, or its body is refused.
     """
     status, named = response.status, response.headers.get
     if status in REDIRECTED and (where := named("Location")):
-        return where
+        raise StateError(400, refusal(redirected(f"{response.url.join(URL(where))}")))
     body = Body(status, named("Content-Encoding", ""), named("Content-Type", ""))
     content = response.content
     while body.add(await content.readany()) and not content.at_eof():
@@ -215,15 +187,3 @@ async def _read(response: aiohttp.ClientResponse) -> bytes | str:
     if not 200 <= status < 300:
         raise StateError(status, body.content, response.headers)
     return body.content
-
-
-def _followed(url: URL, where: str) -> URL:
-    """The address to which a server redirects, within itself.
-
-    Raises:
-        StateError: if that is elsewhere.
-    """
-    there = url.join(URL(where))
-    if there.origin() != url.origin():
-        raise StateError(400, refusal(elsewhere(there.host)))
-    return there

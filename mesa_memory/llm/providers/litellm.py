@@ -18,7 +18,6 @@ from mesa_memory.hosts.provider_faults import calling
 from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.cost import pricing
 from mesa_memory.llm.providers.errors import NoAnswer
-from mesa_memory.llm.providers.prompt_caching import messages_for
 from mesa_memory.llm.schemas import response_format
 from mesa_memory.llm.token_counts import TokenCounts, tier_of
 
@@ -32,7 +31,7 @@ class LiteLLMSender:
         """See ``Sender``."""
         sent = {
             "model": attempt.model,
-            "messages": plain(messages_for(attempt.model, attempt.request)),  # as UTF-8
+            "messages": plain(attempt.request.messages()),  # as UTF-8
             "timeout": attempt.timeout,
             "max_retries": 0,
             "num_retries": 0,
@@ -52,9 +51,6 @@ def _finished(sent: Mapping[str, Any]) -> dict[str, Any]:
     given = {key: value for key, value in sent.items() if value is not None}
     if form := given.get("response_format"):
         given["response_format"] = response_format(form)
-    if key := given.pop("prompt_cache_key", None):
-        # As a part of the body: older versions of litellm leave out what they do not know.
-        given["extra_body"] = {"prompt_cache_key": key, **given.get("extra_body", {})}
     return given
 
 

@@ -142,10 +142,8 @@ class _LayerState:
 
 
 def _held(layer: Layer, past: PastMemory) -> _LayerState:
-    """The layer itself finds its records. Evicted entries that a window still shows
-    stay in that run.
-    """
-    part = {k: v for k, v in past.parts[layer.name].items() if k != "trail"}
+    """The layer itself finds its records."""
+    part = past.parts[layer.name]
     state = decode(part, past.records)
     restore_layer(layer, state, past.records)
     known = [*held_in(state), *held_by(layer)]

@@ -288,17 +288,8 @@ def copy_of(
 def _restore(
     memory: MemoryModule, state: Mapping[str, Any], records: Mapping[str, MemoryRecord]
 ) -> None:
-    """Lets the memory go by these records; its own numbers go on.
-
-    Evicted entries are no longer shown: they might contain what was taken out.
-    """
-    shelf = InMemoryRecords(records)
-    parts = {
-        name: {key: value for key, value in part.items() if key != "trail"}
-        for name, part in state.get("parts", {}).items()
-    }
-    state = {**state, **({"parts": parts} if parts else {})}
-    now = memory.snapshot()
+    """Lets the memory go by these records; its own numbers go on."""
+    shelf, now = InMemoryRecords(records), memory.snapshot()
     own = {name: now[name] for name in ("layer", "layers", "numbers")}
     own["before"] = now.get("before", {})
     memory.restore(decode(state, shelf) | own, shelf)

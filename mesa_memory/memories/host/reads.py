@@ -12,19 +12,16 @@ from mesa_memory.core import render
 from mesa_memory.core.inbox import by_kind
 from mesa_memory.core.records import SUPERSEDED, MemoryRecord, Observer, RecordLog
 from mesa_memory.core.requests import Flow
+from mesa_memory.core.snapshot import held
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.core.validate import checked_int
 from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.context import LAID_OUT, SHOWING, UNNOTICED, Layout
-from mesa_memory.layers.declared_state import records_of
-from mesa_memory.layers.entry import Message
-from mesa_memory.layers.history import as_text
+from mesa_memory.layers.context import SHOWING, UNNOTICED
+from mesa_memory.layers.declared_state import held_by, records_of
+from mesa_memory.layers.entry import Message, foreign
 from mesa_memory.layers.lines import Line, in_steps, pending
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.dialogue import DialogueEntries
-from mesa_memory.memories.host.state import current_records, held_records
-from mesa_memory.memories.prompt.cache_layout import AppendOnlyText
 from mesa_memory.memories.prompt.sections import Section, compose
 
 logger = logger_of(__name__)
@@ -108,12 +105,12 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
     @wraps(read)
     def reading(self: Any) -> str:
         if SHOWING.of(self):
-            return _note_text(self, section, read(self))
+            return read(self)
         with SHOWING.on(self):
             text = read(self)
         if self.shown_instead is not None:
             text = self.shown_instead(self, section, text)
-        text = _note_text(self, section, self.layer_context.after_pinned(section, text))
+        text = self.layer_context.after_pinned(section, text)
         recorder, context = self.services.recorder, self.layer_context
         if recorder and not UNNOTICED.of(context):
             used, context.budget_used = context.budget_used, None
@@ -121,13 +118,6 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
         return text
 
     return reading
-
-
-def _note_text(memory: Any, section: str, text: str) -> str:
-    """A text that was read; the layout of a request is told of it."""
-    if (layout := LAID_OUT.of(memory.layer_context)) is not None:
-        layout.texts[section] = text
-    return text
 
 
 class MemoryOptions(TypedDict, total=False):
@@ -154,15 +144,12 @@ class MemoryReads(DialogueEntries, Memory):
             keep in a form of their own, or that users change between two steps.
         layer_context: what the layers are given.
         shown_instead: makes another text of what is shown, from memory, section and text.
-        steady: whether its knowledge beyond the recent steps changes less often than
-            they do; a laid-out request shows steadier parts first.
     """
 
     layers: tuple[Layer, ...] = ()
     state: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
     _exclusive: MemoryLock
-    steady = True
     shown_instead: Callable[[Any, str, str], str] | None = None
     agent = property(
         attrgetter("layer_context.agent"),
@@ -201,17 +188,9 @@ class MemoryReads(DialogueEntries, Memory):
 
     def format_short_term(self) -> str:
         """Recent steps, the one under way included: one event to a line."""
-        wording = self.layer_context.wording
+        blocks = in_steps(self.recent(), self.layer_context.wording)
         nothing = self.layer_context.told("nothing recent")
-        if (layout := LAID_OUT.of(self.layer_context)) is not None:
-            return self.appended(layout.block).text or nothing
-        blocks = in_steps(self.recent(), wording)
         return self.section(blocks, "steps") if blocks else nothing
-
-    def appended(self, block: int) -> AppendOnlyText:
-        """Recent steps for a laid-out request."""
-        wording = self.layer_context.wording
-        return AppendOnlyText(self.recent(), self.section_chars, block, wording)
 
     def section(self, blocks: Sequence[str], what: str) -> str:
         """The newest blocks of text that there is room for; see ``render.section``."""
@@ -247,36 +226,12 @@ class MemoryReads(DialogueEntries, Memory):
         known = self.format_long_term()
         if not known:
             return recent
-        return "\n".join(self.ordered(recent, self.under("long_term", known) + "\n"))
+        return f"{recent}\n{self.under('long_term', known)}\n"
 
     def with_recent(self, heading: str, known: str) -> str:
         """The long-term part under its heading, and the recent steps."""
         recent = self.under("short_term", self.format_short_term())
         return f"{self.under(heading, known)}\n\n{recent}"
-
-    @contextmanager
-    def cache_layout(self, block: int = render.BLOCK_STEPS) -> Iterator[dict[str, str]]:
-        """Reads of this thread or task are for a request whose beginning is cached.
-
-        They say the same in the order of how seldom it changes: recent steps only grow
-        at their end, and leave in blocks, so that up to a block less one more than
-        usual are shown; messages that stand in them are not told again among the
-        communication.
-
-        Args:
-            block: how many steps leave at a time; 1 shows as many as usual.
-
-        Yields:
-            What is read, by section; see ``reads.SHOWN_SECTIONS``.
-        """
-        layout = Layout(checked_int("block", block))
-        with LAID_OUT.on(self.layer_context, layout):
-            yield layout.texts
-
-    def ordered(self, recent: str, known: str) -> tuple[str, str]:
-        """Two parts of a prompt in this order; in the cache layout, stable first."""
-        appends = LAID_OUT.of(self.layer_context) is not None
-        return (known, recent) if appends and self.steady else (recent, known)
 
     @contextmanager
     def peek(self) -> Iterator[None]:
@@ -301,23 +256,26 @@ class MemoryReads(DialogueEntries, Memory):
         """
         if last is not None and last < 0:
             raise ValueError(f"last must be 0 or more, got {last}")
-        history, names = self.layer_context.history, self.layer_context.names
-        other = None if with_agent is None else names.unique_id(with_agent)
-        entries = [entry for layer in self.layers for entry in layer.entries()]
-        return history.messages(entries, last, other)
+        own = [Message.of(r.step, r.content) for r in list(self.layer_context.history)]
+        by_hand = foreign(entry for layer in self.layers for entry in layer.entries())
+        found = sorted([*own, *by_hand], key=lambda message: message.step)
+        if with_agent is not None:
+            other = self.layer_context.names.unique_id(with_agent)
+            found = [m for m in found if other == m.sender or other in m.recipients]
+        return found if last is None else found[len(found) - min(last, len(found)) :]
 
     def get_communication_history(self) -> str:
-        """The messages as text, oldest first; empty without any.
-
-        In a cache layout, messages among the recent steps are left out.
-        """
-        layout = LAID_OUT.of(self.layer_context)
-        if layout is None:
-            return as_text(self.messages(), self.layer_context)
-        context, block = self.layer_context, layout.block
-        shown = self.appended(block)
-        earlier = context.history.earlier(shown.ids, block)
-        return as_text(earlier, context, block)
+        """The messages as text, oldest first; empty without any."""
+        context = self.layer_context
+        lines = [
+            render.at_step(
+                message.step,
+                render.shorten(message.line(context.own_voice), self.event_chars),
+                context.wording,
+            )
+            for message in self.messages()
+        ]
+        return f"{self.section(lines, 'messages')}\n\n" if lines else ""
 
     def records(self) -> Iterable[MemoryRecord]:
         """The records that it holds besides its layers: those in its ``state``.
@@ -333,11 +291,24 @@ class MemoryReads(DialogueEntries, Memory):
         In ``remember``, also what its step brought. Entries that were made elsewhere
         lack a record.
         """
-        return current_records(self)
+        context = self.layer_context
+        dropped = context.dropped()
+        for _, events in context.commit.groups if context.commit else ():
+            for event in events:
+                dropped.pop(event.id, None)
+        found = [r for r in context.log.current() if r.id not in dropped]
+        return sorted(found, key=lambda record: record.order)
 
     def held_records(self) -> list[MemoryRecord]:
         """All records that this memory uses, oldest first, closed ones too."""
-        return held_records(self)
+        found = [
+            *held(self.snapshot()),
+            *self.records(),
+            *self.layer_context.history,
+            *(record for layer in self.layers for record in held_by(layer)),
+            *(record for layer in self.layers for record in layer.history()),
+        ]
+        return sorted({r.id: r for r in found}.values(), key=lambda r: r.order)
 
     @property
     def journal(self) -> RecordLog:

@@ -17,16 +17,11 @@ from mesa_memory.retrieval.index import RecordIndex, ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
 #: said once in a run, with the agent's name
-BY_WORDS_HERE = (
-    "%s added an observation with add_to_memory inside its astep and then read its "
-    "memory. To embed it there would block all other agents, so this recall is ranked by "
-    "keywords only, unlike in a synchronous run. Await aadd_to_memory or agenerate_obs "
-    "instead, or use arecall. This warning appears once; each such recall is marked in "
-    "the record."
-)
 WAITED = (
     "%s recalled something inside its astep that was not embedded yet, and all other "
-    "agents waited for the embedder. Await arecall. This warning appears once per run."
+    "agents waited for the embedder. Await aadd_to_memory or agenerate_obs in the place "
+    "of add_to_memory, and arecall in the place of recall. This warning appears once per "
+    "run."
 )
 #: the parts of every score; a scoring's own terms follow
 USUAL_PARTS = ("relevance", "importance", "recency")
@@ -50,7 +45,6 @@ class RecallService:
     def __init__(self, memory: Any, ranker: Recollection) -> None:
         self._memory, self.ranker = memory, ranker
         ranker.vector_of = self.vector_of
-        self._foreseen: str | None = None  # the newest observation that was awaited
 
     def noted(
         self,
@@ -82,8 +76,6 @@ class RecallService:
         if kind != "observation":
             return
         await self.foresee(None, None, once)
-        with self._memory.exclusive():
-            self._foreseen = self.ranker.newest_seen()
 
     async def foresee(
         self, query: str | None, scoring: Scoring | None, once: bool = False
@@ -106,8 +98,7 @@ class RecallService:
     def vector_of(self, text: str, must: bool) -> Embedded | None:
         """Embeds a text; None if it is not a must and cannot be had now.
 
-        In an event loop all others wait as long as this does, so there an observation
-        that was not awaited counts by its words.
+        In an event loop all others wait as long as this does.
         """
         runtime, ranker = self._memory.layer_context.runtime, self.ranker
         flow = ranker.embed_query(text, must)
@@ -116,16 +107,9 @@ class RecallService:
         if ranker.tried(text, must):
             return None  # it was awaited, and did not come
         if self._memory.steps_awaited():
-            if not must and ranker.newest_seen() != self._foreseen:
-                self._say_once(BY_WORDS_HERE)
-                return None
-            self._say_once(WAITED)
+            context = self._memory.layer_context
+            runtime.say_once(WAITED, context.names(context.agent.unique_id))
         return runtime.run_elsewhere(flow)
-
-    def _say_once(self, text: str) -> None:
-        context = self._memory.layer_context
-        name = context.names(context.agent.unique_id)
-        self._memory.services.say_once(text, name)
 
 
 class RecallMixin:

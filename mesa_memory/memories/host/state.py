@@ -9,13 +9,11 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import (
     FilteredRecords,
     RecordLookup,
-    held,
     look_up,
     records_after,
 )
 from mesa_memory.layers.declared_state import (
     declared_state,
-    held_by,
     layer_snapshot,
     restore_layer,
     take_up,
@@ -75,38 +73,14 @@ def restore_memory(
     context.before = dict(snapshot.get("before", {}))
     shelf = records_after(shelf, context.before)
     newest = shelf.of_kind("message", last=context.history_capacity)
-    context.history.log.clear()
-    context.history.log.extend(newest)
+    context.history.clear()
+    context.history.extend(newest)
     log.adopt(shelf.current(), partial(look_up, shelf))
     parts = snapshot.get("parts", {})
     for layer in memory.layers:
         own = FilteredRecords(shelf, partial(_may_be_of, layer.name))
         restore_layer(layer, parts[layer.name], own)
     take_up(memory, snapshot.get("state", {}))
-
-
-def current_records(memory: Any) -> list[MemoryRecord]:
-    """The records that are held and whose lifetime is open, oldest first."""
-    context = memory.layer_context
-    dropped = context.dropped()
-    for _, events in context.commit.groups if context.commit else ():
-        for event in events:
-            dropped.pop(event.id, None)
-    found = [r for r in context.log.current() if r.id not in dropped]
-    return sorted(found, key=lambda record: record.order)
-
-
-def held_records(memory: Any) -> list[MemoryRecord]:
-    """All records that the memory uses, oldest first, closed ones too."""
-    layers = memory.layers
-    found = [
-        *held(memory.snapshot()),
-        *memory.records(),
-        *memory.layer_context.history.log,
-        *(record for layer in layers for record in held_by(layer)),
-        *(record for layer in layers for record in layer.history()),
-    ]
-    return sorted({r.id: r for r in found}.values(), key=lambda r: r.order)
 
 
 def _may_be_of(layer: str, record: MemoryRecord) -> bool:

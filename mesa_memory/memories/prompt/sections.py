@@ -11,10 +11,8 @@ from typing import Any
 from mesa_memory.core import render
 from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.evicted_block import block_of
 from mesa_memory.layers.lines import Line, folded, in_steps
 from mesa_memory.memories.prompt.budget import Fitted, Item, Share, fit
-from mesa_memory.memories.prompt.cache_layout import appended, by_step
 
 #: gives the tokens of a text
 type Counter = Callable[[str], int]
@@ -22,8 +20,6 @@ type Counter = Callable[[str], int]
 LEAST_CHARS = 60
 #: of the records that a section had no room for, as many are recorded by name
 NAMED_RECORDS = 50
-#: tokens of a line for which there is no room in any prompt
-NO_ROOM = 10**12
 
 
 @dataclass
@@ -40,8 +36,6 @@ class Section:
         steps: its lines stand under the step at which they happened.
         problem: the reason why it is incomplete; empty if it is complete.
         empty: its text without lines.
-        block: how many steps leave at a time. Above 1, what stands in it once stays as
-            it is until then, so that providers can cache it; see ``cache_layout``.
         wording: of its steps and notes.
     """
 
@@ -53,7 +47,6 @@ class Section:
     steps: bool = False
     problem: str = ""
     empty: str = ""
-    block: int = 1
     wording: Wording = ENGLISH
 
     @classmethod
@@ -71,8 +64,7 @@ class Section:
         return cls(layer.name, title, lines, wording=wording, **given)
 
     def __post_init__(self) -> None:
-        if self.block == 1:
-            self.lines = folded(self.lines)
+        self.lines = folded(self.lines)
 
     def share(self, count: Counter) -> Share:
         """Its lines with their sizes."""
@@ -110,10 +102,7 @@ class Section:
             lines, missing = [*lines, *short], missing - len(short)
         if not lines and not missing:
             return ""  # all of it is shown elsewhere
-        here = self.block > 1 and bool(fitted.shown)
-        if here:  # as long as no further block leaves
-            missing = fitted.shown[0]
-        note = [self._note(missing, here)] * bool(missing)
+        note = [self._note(missing)] * bool(missing)
         told = self._told(lines)
         above = [f"{self.heading}:"] * heading + [self.problem] * bool(self.problem)
         return "\n".join([*above, *note, *told]) if fitted.tokens else ""
@@ -121,30 +110,11 @@ class Section:
     def _told(self, lines: Sequence[Line]) -> list[str]:
         if not self.steps:
             return [f"- {line.text}" for line in lines]
-        if self.block == 1:
-            return in_steps(lines, self.wording)
-        return appended(by_step(lines), self.wording)
+        return in_steps(lines, self.wording)
 
-    def _note(self, count: int, here: bool = False) -> str:
+    def _note(self, count: int) -> str:
         """A remark on lines that do not fit."""
-        part = f"left out {self.left}"
-        return render.told(self.wording, part, count=count, here=here)
-
-    def half_gone(self, fitted: Fitted) -> set[int]:
-        """Of the lines shown, those of the block that has left in part.
-
-        The newest step stays, however long it is.
-        """
-        if self.block == 1 or not fitted.shown or fitted.shown[0] == 0:
-            return set()
-        left = block_of(self.lines[fitted.shown[0] - 1].step, self.block)
-        newest = self.lines[fitted.shown[-1]].step
-        steps = {place: self.lines[place].step for place in fitted.shown}
-        return {
-            place
-            for place, step in steps.items()
-            if step != newest and block_of(step, self.block) <= left
-        }
+        return render.told(self.wording, f"left out {self.left}", count=count)
 
     def _frame(self, lines: int) -> str:
         """All that is shown besides its lines."""
@@ -250,7 +220,7 @@ def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
     bare = sum(count(f"{each.bare()}\n\n") for each in sections if not each.lines)
 
     def fitting(room: int) -> tuple[list[Fitted], list[str], int]:
-        fitted = _fitted(sections, shares, room)
+        fitted = fit(shares[::-1], room)[::-1]
         pairs = zip(sections, fitted, strict=True)
         texts = [section.text(found, count) for section, found in pairs]
         return fitted, texts, count(joined(texts)) - budget
@@ -277,23 +247,6 @@ def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
         ),
     )
     return Prompt(tuple(sections), tuple(fitted), tuple(texts), report)
-
-
-def _fitted(
-    sections: Sequence[Section], shares: Sequence[Share], room: int
-) -> list[Fitted]:
-    """The lines shown of each section; steps leave in blocks if a section says so."""
-    shares = list(shares)
-    while True:
-        fitted = fit(shares[::-1], room)[::-1]
-        gone = [s.half_gone(found) for s, found in zip(sections, fitted, strict=True)]
-        if not any(gone):
-            return fitted
-        for number, places in enumerate(gone):
-            items = list(shares[number].items)
-            for place in places:  # its records may be shown by others
-                items[place] = replace(items[place], size=NO_ROOM)
-            shares[number] = replace(shares[number], items=items)
 
 
 def joined(texts: Sequence[str]) -> str:

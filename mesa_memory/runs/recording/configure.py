@@ -91,7 +91,7 @@ def configure(
             steps stays without one.
         on_failure: ``"raise"`` stops at the first failure instead; at first
             ``"continue"``, which tries the work again at the next step.
-        embedder: ``"static"`` (at first; shipped, offline), ``"static:NAME"``,
+        embedder: ``"static"`` (at first; shipped, offline),
             ``"minilm"``, ``"multilingual"``, ``"fastembed:NAME"``,
             ``"litellm:PROVIDER/MODEL"``, or an embedder.
         record: path of a SQLite file, ``"postgresql+psycopg://…"``, True (in memory)
