@@ -41,7 +41,8 @@ def main() -> None:
     default=",".join(MEMORIES),
     show_default=True,
     metavar="NAME,NAME,...",
-    help="The memories to compare; also classes of your own as MODULE:CLASS.",
+    help="The memories to compare; also memories of installed packages, and classes "
+    "of your own as MODULE:CLASS.",
 )
 @click.option(
     "--seeds",

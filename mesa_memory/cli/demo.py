@@ -23,8 +23,8 @@ INTRODUCTION = (
     "--memory",
     default="stlt",
     show_default=True,
-    help=f"Everyone's memory: {', '.join(MEMORIES + MORE_MEMORIES)}, or a class of your "
-    "own as MODULE:CLASS.",
+    help=f"Everyone's memory: {', '.join(MEMORIES + MORE_MEMORIES)}, a memory of an installed package, "
+    "or a class of your own.",
 )
 @options.agents
 @options.steps(25, "Days simulated first; the page has buttons to continue.")

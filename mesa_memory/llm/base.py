@@ -51,7 +51,7 @@ class Attempt(NamedTuple):
     """One HTTP request that is to be sent.
 
     Attributes:
-        model: ``"provider/model"``; of the request.
+        model: ``"provider/model"``; the request's own, or a fallback.
         api_base: the server's address; None is the provider's usual one.
         address: target of the direct client; None for litellm.
         request: the question.
@@ -99,12 +99,13 @@ class LLMSettings:
         timeout: seconds for one attempt.
         attempts: the most attempts for one request.
         deadline: seconds for one request with all its attempts and the waits between
-            them; waiting for its turn does not count.
+            them; waiting for its turn does not count, and each fallback has its own.
         backoff: seconds before the second attempt; doubled each time, with jitter.
         concurrency: the most requests at once (and connections open); how many there
             are up to it follows from what the server takes.
         temperature, seed, max_tokens: sent if given.
         options: further arguments of ``litellm.acompletion``, for the provider.
+        fallbacks: models to ask, in order, when the first cannot answer.
     """
 
     client: str = "auto"
@@ -117,6 +118,7 @@ class LLMSettings:
     seed: int | None = None
     max_tokens: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    fallbacks: tuple[str, ...] = ()
 
     @cached_property
     def sent(self) -> Mapping[str, Any]:
@@ -142,6 +144,12 @@ class LLMSettings:
         bases = {k: v for k, v in self.options.items() if k in ("api_base", "base_url")}
         right = {name: server_address(base) for name, base in bases.items() if base}
         object.__setattr__(self, "options", {**self.options, **right})
+        several = isinstance(self.fallbacks, list | tuple)
+        if not several or not all(isinstance(name, str) for name in self.fallbacks):
+            raise ValueError(
+                "fallbacks must be a list or tuple of model names, got "
+                f"{self.fallbacks!r}; write ('provider/model',)"
+            )
 
 
 def _telling(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -128,9 +128,9 @@ class Connection:
         services = self.services  # from now on the model's steps are guarded
         if fallback is not None or retries is not None:
             services.say_once(
-                "fallback_model and max_retries of a memory have no effect: each request "
-                "is answered by the model that it names, and the run's settings hold for "
-                "all requests: configure(model, attempts=…)."
+                "fallback_model and max_retries of a memory have no effect, as the run's "
+                "settings hold for all requests: configure(model, fallbacks=(…,), "
+                "attempts=…)."
             )
         if name and services.llm is None:
             self._llm = self.module_llm(name)

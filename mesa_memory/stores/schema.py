@@ -199,7 +199,7 @@ prompts = _log(
 )
 
 #: one request to a language model; ``asked`` is the model that it names, ``model`` that
-#: whose price counts, ``answered`` the provider's name of it;
+#: whose price counts (a fallback, maybe), ``answered`` the provider's name of it;
 #: ``address`` of the server, if it is not the provider's own; ``settings`` are those that
 #: may change the answer; ``prompt_hash`` is of model, settings and messages; ``date`` in
 #: UTC, of a model outside this process; ``failed`` lists its failed attempts (model, kind,

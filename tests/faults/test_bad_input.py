@@ -134,6 +134,7 @@ SLIPS = [
     (LLMSettings, "concurrency", True),
     (LLMSettings, "backoff", None),
     (LLMSettings, "options", "top_p=1"),
+    (LLMSettings, "fallbacks", 3),
 ]
 
 
@@ -162,6 +163,7 @@ def test_a_wrong_context_of_the_grader_is_refused(value, agent):
         ("deadline", 0),
         ("concurrency", 0),
         ("backoff", -0.1),
+        ("fallbacks", "openai/other"),
     ],
 )
 def test_a_wrong_setting_is_refused_and_changes_nothing(name, value, agent):

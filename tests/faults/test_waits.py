@@ -109,6 +109,17 @@ def test_who_wants_to_stop_at_the_first_failure_is_told_at_once(server):
     assert server.requests == 1
 
 
+def test_a_wait_of_one_model_keeps_no_other_from_being_asked(server):
+    server.behave = lambda received: (
+        Behaviour.status(429, retry_after=3600) if received.model == "x" else None
+    )
+    street = Street(server.base, fallbacks=("openai/y",), execution="blocking")
+    for _ in range(3):
+        street.step()
+    assert [received.model for received in server.log].count("x") == 1
+    assert all(agent.memory.long_term_memory for agent in street.agents)
+
+
 @pytest.mark.parametrize(("wait", "asked"), [(3600, 1), (0.3, 2)])
 def test_a_provider_of_embeddings_is_not_asked_before_its_wait_is_over(wait, asked):
     def busy(number, body, rows):

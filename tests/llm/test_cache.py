@@ -236,6 +236,18 @@ def test_a_repaired_exchange_is_kept_as_what_it_is(file):
     assert second["shown"] == first["shown"] and second["cached"] == 1
 
 
+def test_the_answer_of_a_fallback_is_not_kept_for_the_model_that_was_asked(file):
+    def behave(received):
+        return Behaviour.status(400, "no") if received.model == "test" else None
+
+    with OpenAIServer(behave=behave) as server:
+        given = {"count": 1, "cache": file, "fallbacks": ("openai/other",)}
+        for _ in range(2):
+            live(town(server.base, **given), 1)
+            assert {r.model for r in server.log} == {"test", "other"}
+            server.clear()
+
+
 class Own:
     """A client of a user's own."""
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import litellm
 import pytest
 
-from mesa_memory import LLMRejected
+from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
 from mesa_memory.hosts.proxies import bypass_proxy_for_localhost
 from mesa_memory.runtime.reasoning import ChatRequest
@@ -159,6 +159,54 @@ def test_prices_are_known_before_a_request_is_sent(model, known):
     price = client().price(model)
     assert (price is not None) == known
     assert price is None or 0 < price.prompt < price.reply
+
+
+# -- fallbacks -----------------------------------------------------------------------
+
+
+def by_model(**behaviours):
+    return lambda received: behaviours.get(received.model)
+
+
+@pytest.mark.parametrize("code", [401, 404, 500, 429])
+def test_the_next_model_answers_for_one_that_cannot(code):
+    behave = by_model(first=Behaviour.status(code), second=Behaviour.status(503))
+    with OpenAIServer(behave=behave) as server:
+        llm = client(attempts=2, fallbacks=("openai/second", "openai/third"))
+        reply = ask(llm, question(server, "openai/first"))
+        asked = [received.model for received in server.log]
+    assert reply.model == "openai/third"
+    tries = 1 if code in (401, 404) else 2
+    assert asked == ["first"] * tries + ["second"] * 2 + ["third"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "error"),
+    [
+        (401, 500, LLMUnavailable),
+        (500, 401, LLMUnavailable),
+        (401, 404, LLMRejected),
+        (500, 503, LLMUnavailable),
+    ],
+)
+def test_a_failure_of_all_models_passes_if_one_may_answer_later(first, second, error):
+    behave = by_model(first=Behaviour.status(first), second=Behaviour.status(second))
+    with OpenAIServer(behave=behave) as server, pytest.raises(error):
+        ask(client(fallbacks=("openai/second",)), question(server, "openai/first"))
+
+
+def test_another_providers_fallback_is_not_sent_to_this_ones_address(
+    monkeypatch, elsewhere
+):
+    monkeypatch.setenv("MISTRAL_API_KEY", "test")
+    other = ("mistral/small",)
+    with OpenAIServer(behave=always(Behaviour.status(401))) as server:
+        with pytest.raises(LLMUnavailable):
+            patient = client(attempts=1, fallbacks=other)
+            ask(patient, question(server))
+        assert [received.model for received in server.log] == ["test"]
+    assert all("mistral" in host for host in elsewhere)
+    assert elsewhere
 
 
 # -- the surroundings ------------------------------------------------------------------

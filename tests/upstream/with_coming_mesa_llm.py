@@ -309,7 +309,7 @@ def test_memories_take_what_those_of_mesa_llm_take(memory, caplog):
     given = {k: v for k, v in given.items() if k not in ("self", "agent", "llm_model")}
     for _ in range(2):
         memory(agent, **given, fallback_model="openai/other", max_retries=0)
-    assert caplog.text.count("configure(model, attempts=") == 1
+    assert caplog.text.count("configure(model, fallbacks=") == 1
 
 
 # -- the agent's own hand ---------------------------------------------------------------

@@ -28,7 +28,8 @@ class RumorModel(Model):
 
     Args:
         n_agents: how many people, at least 3.
-        memory: everyone's memory: one of ``MEMORIES``, or ``"module:class"``.
+        memory: everyone's memory: one of ``MEMORIES``, one that an installed package
+            offers by name, or ``"module:class"``.
         llm: ``"offline"`` (no key, no network) or ``"provider/model"``, which then
             speaks for the people and works for their memories.
         correction_step: when the correction comes; None for never.

@@ -196,7 +196,7 @@ def _is_usable(request: LLMRequest, reply: Reply) -> bool:
 
 
 def _can_be_cached(request: LLMRequest, reply: Reply) -> bool:
-    """True for a complete, usable reply of the model that was asked."""
+    """True for a complete, usable reply of the model that was asked, not of a fallback."""
     try:
         check_end(reply)
     except Unusable:

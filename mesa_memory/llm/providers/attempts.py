@@ -18,9 +18,9 @@ class RequestAttempts:
     Attributes:
         place: the model, and its address unless it is the provider's usual one.
         time_left: seconds for attempts and the waits between them. Waiting for a turn
-            (the limit of concurrency) does not count.
+            (rate and concurrency limits) does not count.
         begun: number of attempts begun.
-        failed: failed attempts.
+        failed: failed attempts, shared with the other models that the request asks.
         refused: True if the server was overloaded at the last attempt.
         route: the route of the answered attempt.
 
@@ -28,16 +28,25 @@ class RequestAttempts:
         ValueError: if the request's ``api_base`` is not a web address.
     """
 
-    def __init__(self, request: LLMRequest, deadline: float) -> None:
-        base = server_address(request.api_base) if request.api_base else None
-        self.place, self.request = (request.model or "", base), request
-        self.failed: list[FailedAttempt] = []
+    def __init__(
+        self,
+        model: str,
+        request: LLMRequest,
+        deadline: float,
+        failed: list[FailedAttempt],
+    ) -> None:
+        base, asked = request.api_base, request.model or ""
+        base = server_address(base) if base else None
+        # A fallback of another provider has its own address.
+        if model != asked and model.partition("/")[0] != asked.partition("/")[0]:
+            base = None
+        self.place, self.request, self.failed = (model, base), request, failed
         self.time_left = deadline
         self.begun, self.refused, self.route = 0, False, Route("")
 
     @property
     def model(self) -> str:
-        """The request's model."""
+        """The request's own model, or a fallback."""
         return self.place[0]
 
     def note_failed(self, error: Exception, action: str) -> None:

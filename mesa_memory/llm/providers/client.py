@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mesa_memory.core.fault_table import BAD_OUTPUT, BUSY
+from mesa_memory.core.fault_table import BAD_OUTPUT, BUSY, FailedAttempt
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text import redaction, replies
@@ -73,7 +73,9 @@ class ProviderClient:
         self._limiter.set_ceiling(settings.concurrency)
 
     async def acomplete(self, request: LLMRequest) -> Reply:
-        """The reply of the request's model.
+        """The reply of the first model that gives one: the request's, then fallbacks.
+
+        Each model has all attempts and the whole deadline.
 
         Raises:
             LLMUnavailable: after the last attempt, or when the deadline is over.
@@ -85,15 +87,23 @@ class ProviderClient:
                 "to the agent or the memory, or configure(model, llm=…).",
                 **request.where,
             )
-        try:
-            attempts = RequestAttempts(request, self.settings.deadline)
-        except ValueError as error:
-            raise LLMRejected(f"{error}.", **request.where) from None
-        try:
-            return await self._ask(attempts)
-        except LLMError as error:
-            error.failed = tuple(attempts.failed)
-            raise
+        failed: list[FailedAttempt] = []
+        errors: list[LLMError] = []
+        for model in (request.model, *self.settings.fallbacks):
+            try:
+                attempts = RequestAttempts(
+                    model, request, self.settings.deadline, failed
+                )
+            except ValueError as error:
+                raise LLMRejected(f"{error}.", **request.where) from None
+            try:
+                return await self._ask(attempts)
+            except LLMError as error:
+                errors.append(error)
+        # If any model may answer later, the request may succeed later.
+        best = max(errors, key=lambda e: (e.passing, getattr(e, "sent", True)))
+        best.failed = tuple(failed)
+        raise best
 
     def price(self, model: str | None) -> Price | None:
         """The price of the model's tokens; None if unknown."""
