@@ -10,7 +10,6 @@ import solara
 from mesa_memory.viz.actions import ACTIONS, NO_ACTIONS, Actions
 from mesa_memory.viz.address import Address
 from mesa_memory.viz.data.presence import missing
-from mesa_memory.viz.search import Hits, Search
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.hooks import Told, use_chosen, use_newest
 from mesa_memory.viz.serving.run_feed import Feed, Source, labels
@@ -79,7 +78,6 @@ def Dashboard(
         if not source.steps:
             Nothing(selection, NO_STEP)
             return
-        Hits(shown, selection)
         Tabs(shown, selection, views)
 
 
@@ -102,7 +100,7 @@ def use_run_in_address(
 def Controls(
     feeds: Sequence[Feed], feed: Feed, source: Source, selection: Selection
 ) -> Any:
-    """Run, agent, step and search, for all views, with the class of the memory.
+    """Run, agent and step, for all views, with the class of the memory.
 
     Args:
         feeds: all runs of the page.
@@ -122,8 +120,6 @@ def Controls(
         if feed.memory:
             Fact("memory", feed.memory)
         Timeline(source, selection)
-        if source.steps:
-            Search(selection)
 
 
 @solara.component
