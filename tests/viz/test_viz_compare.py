@@ -78,6 +78,14 @@ def test_a_text_held_twice_is_alone_once_if_the_other_has_it_once():
     assert [one["held by"] for one in found] == [compare.LEFT, compare.BOTH]
 
 
+def test_numbers_of_a_run_are_summed_until_each_step(runs):
+    found = compare.numbers(runs[0])
+    assert set(found) == {"calls", "tokens", "cost"}
+    table = runs[0].cost((), as_records=True)
+    assert found["calls"][STEPS] == table[0]["calls"]
+    assert found["calls"].is_monotonic_increasing
+
+
 def test_prompts_are_paired_by_what_they_are_for():
     left = [{"section": "memory", "layer": "x", "text": "a"}] * 2
     right = [{"section": "memory", "layer": "x", "text": "b"}]
