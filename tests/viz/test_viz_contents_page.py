@@ -75,13 +75,6 @@ def test_a_request_is_read_by_keyboard_with_its_parts(window):
     assert sum(float(part["share"]) for part in parts) == pytest.approx(1, abs=0.01)
 
 
-def test_a_conclusion_leads_to_its_request(window):
-    window.open("?view=evidence&agent=5", see=".mm-tree")
-    window.page.get_by_role("button", name="See the request that made it").click()
-    window.shows(view="requests")
-    assert "Context window" in window.text()
-
-
 def test_a_step_without_a_request_leads_to_one_with_some(window):
     window.open("?view=requests&agent=1&step=9", see=".mm-empty")
     window.page.get_by_role("button", name="Go to step").click()
