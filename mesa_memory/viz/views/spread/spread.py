@@ -12,18 +12,10 @@ from mesa_memory.runs.claims import Verdict, has_words
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data import leads
 from mesa_memory.viz.data.spread import spread as data
-from mesa_memory.viz.selection import Selection, nearest
+from mesa_memory.viz.selection import nearest
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import NoMemories
-from mesa_memory.viz.widgets import (
-    Answer,
-    Empty,
-    Hint,
-    SearchBox,
-    Section,
-    Table,
-    number,
-)
+from mesa_memory.viz.widgets import Answer, Empty, Hint, Section, Table, TextBox, number
 
 #: characters of a text in the name of a button
 BUTTON_CHARS = 60
@@ -49,16 +41,6 @@ def SpreadView(focus: Focus) -> Any:
                 Hint(RULE)
             else:
                 AskForText(focus)
-
-
-@solara.component
-def TextBox(selection: Selection) -> Any:
-    """The field for the text that is looked for in all memories."""
-    SearchBox(
-        "Text in all memories",
-        selection.choice.text.strip(),
-        lambda value: selection.choose(text=value.strip()),
-    )
 
 
 @solara.component
