@@ -6,7 +6,7 @@ from typing import Any
 import solara
 import solara.lab
 
-from mesa_memory.hosts.solara import mesa_pages, on_redraw, redraw
+from mesa_memory.hosts.solara import mesa_pages, redraw
 from mesa_memory.viz.actions import Actions
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import STYLE, Dashboard
@@ -70,7 +70,7 @@ def _Live(model: Any, views: list[View], record: bool) -> Any:
 
     if played() is None:
         Note(NOT_PLAYED.format(labels(page.feeds)[feed.key]), "warning")
-    Dashboard(page.feeds, selection, views, on_redraw, feed, _actions(page, played))
+    Dashboard(page.feeds, selection, views, feed, _actions(page, played))
 
 
 def _actions(page: PageRuns, played: Callable[[], Any]) -> Actions:
@@ -179,7 +179,7 @@ def _Page(
             with Panel(("of memory", "of the model")[tab.value], panel="mm-part"):
                 if tab.value == 0:
                     actions = _actions(page, lambda: current.value)
-                    Dashboard(page.feeds, selection, views, on_redraw, feed, actions)
+                    Dashboard(page.feeds, selection, views, feed, actions)
                 else:
                     _Model(components, current.value)
 

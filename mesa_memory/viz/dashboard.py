@@ -11,7 +11,7 @@ from mesa_memory.viz.actions import ACTIONS, NO_ACTIONS, Actions
 from mesa_memory.viz.address import Address
 from mesa_memory.viz.data.presence import missing
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.serving.hooks import Told, use_chosen, use_newest
+from mesa_memory.viz.serving.hooks import use_chosen, use_newest
 from mesa_memory.viz.serving.run_feed import Feed, Source, labels
 from mesa_memory.viz.views import Group, View, groups_of
 from mesa_memory.viz.views.focus import Focus
@@ -37,7 +37,6 @@ def Dashboard(
     feeds: Sequence[Feed],
     selection: Selection,
     views: Sequence[View],
-    told: Told | None = None,
     usual: Feed | None = None,
     actions: Actions = NO_ACTIONS,
 ) -> Any:
@@ -47,7 +46,6 @@ def Dashboard(
         feeds: at least one; more may follow.
         selection: of this session.
         views: at least one; the page opens with the first.
-        told: of each new step of a model, see ``use_newest``.
         usual: the run of a page without a choice; by default the first.
         actions: the actions on the current run.
     """
@@ -56,7 +54,7 @@ def Dashboard(
     # A page adds to its own list; what was given it before would seem unchanged.
     feeds = solara.use_memo(lambda: tuple(feeds), [len(feeds)])
     feed = next((one for one in feeds if wanted and one.key == wanted), usual)
-    seen = use_newest(feed, told)
+    seen = use_newest(feed)
     source = seen.source
     shown = use_chosen(source, selection.choice)
     use_run_in_address(feed, usual, seen.runs, selection)

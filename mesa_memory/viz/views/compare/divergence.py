@@ -4,13 +4,13 @@ from typing import Any
 
 import solara
 
-from mesa_memory.runs.compare import Difference, Parting
+from mesa_memory.runs.compare import Difference
 from mesa_memory.viz.background import use_work
 from mesa_memory.viz.data import compare as data
 from mesa_memory.viz.data import wording
 from mesa_memory.viz.serving.run_feed import Source
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Empty, Facts, Plain, Section, Table, number
+from mesa_memory.viz.widgets import Empty, Facts, Plain, Section, number
 
 EVERYTHING = "steps, calls, records, recalls and the texts shown"
 
@@ -31,7 +31,11 @@ def Divergence(focus: Focus, other: Source) -> Any:
         )
         if parting is None:
             return
-        MadeWith(parting)
+        if parting.events:
+            solara.Text(
+                "Their memories are of different classes, so only the events of the "
+                "agents are compared, by agent, kind, step and text."
+            )
         if parting.first is None:
             compared = "the events of the agents" if parting.events else EVERYTHING
             Empty(f"The runs are equal: {compared}.", "mdi-equal")
@@ -60,25 +64,6 @@ def First(focus: Focus, found: Difference) -> Any:
     )
     for pair in data.told(found):
         Beside(pair, "left", "right").key(pair.title)
-
-
-@solara.component
-def MadeWith(parting: Parting) -> Any:
-    """The parameters in which the runs differ, and the effect on the comparison."""
-    if parting.events:
-        solara.Text(
-            "Their memories are of different classes, so only the events of the agents "
-            "are compared, by agent, kind, step and text."
-        )
-    left, right = parting.parameters
-    names = list(dict.fromkeys([*left, *right]))
-    if names:
-        columns = {
-            "parameter": lambda name: name,
-            "left": lambda name: str(left.get(name, "–")),
-            "right": lambda name: str(right.get(name, "–")),
-        }
-        Table(columns, names, file="parameters")
 
 
 @solara.component
