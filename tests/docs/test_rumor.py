@@ -1,9 +1,5 @@
 """The rumour example: its reader, its town, its sweeps and its page."""
 
-import hashlib
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -114,29 +110,6 @@ def test_blocking_and_deferred_towns_end_alike(memory):
 
 def test_other_seeds_give_other_towns():
     assert texts(play(3, rng=1)) != texts(play(3, rng=2))
-
-
-def digest():
-    """Of all that three towns remember and count."""
-    runs = [play(12, memory=m) for m in ("stlt", "episodic", "impression")]
-    said = "".join("".join(texts(r)) + counts(r).to_csv() for r in runs)
-    return hashlib.sha256(said.encode()).hexdigest()
-
-
-@pytest.mark.slow
-def test_a_run_is_the_same_in_every_process():
-    # Another process with other hashes than this one, however this one was started.
-    hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    code = "from tests.docs.test_rumor import digest; print(digest())"
-    elsewhere = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONHASHSEED": hash_seed},
-        capture_output=True,
-        check=True,
-        timeout=600,
-        text=True,
-    )
-    assert elsewhere.stdout.strip() == digest()
 
 
 # -- the reader -----------------------------------------------------------------------

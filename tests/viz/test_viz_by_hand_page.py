@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.browser import Window, browser
+from tests.support.browser import Window
 from tests.support.dashboards import live_pages
 from tests.support.live_views import press
 
@@ -11,14 +11,8 @@ HOSTILE = "<img src=x onerror=alert(1)>{{constructor.constructor('alert(2)')()}}
 
 
 @pytest.fixture(scope="module")
-def address():
-    with live_pages() as base:
-        yield base
-
-
-@pytest.fixture(scope="module")
-def window(address):
-    with browser() as chromium, Window(chromium, address) as opened:
+def window(chromium):
+    with live_pages() as base, Window(chromium, base) as opened:
         opened.open("minds?view=hand&agent=2", see=".mm-empty")
         press(opened, "Step")
         opened.shows(step=1)

@@ -8,7 +8,7 @@ from mesa_memory import Services
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import agent as agents
 from mesa_memory.viz.data import compare
-from tests.support.browser import Window, browser, run_key
+from tests.support.browser import Window, run_key
 from tests.support.dashboards import dashboard
 from tests.support.recorded_town import RecordedTown
 
@@ -115,8 +115,10 @@ def address(files):
 
 
 @pytest.mark.slow
-def test_two_runs_stand_side_by_side_with_their_first_difference(address, files):
-    with browser() as chromium, Window(chromium, address) as window:
+def test_two_runs_stand_side_by_side_with_their_first_difference(
+    chromium, address, files
+):
+    with Window(chromium, address) as window:
         window.open("?view=compare&agent=2&step=6")
         window.until(lambda: "only one run has it" in window.text())
         window.page.get_by_role("button", name="Go there").click()

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.support.browser import Window, browser
+from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play
 from tests.support.recorded_minds import HOSTILE
@@ -35,12 +35,6 @@ def address(tmp_path_factory):
         play(Inn(record=file, **kinds[name]), STEPS)
     with dashboard(*files.values()) as base:
         yield base
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data.requests import cost
-from tests.support.browser import Window, browser
+from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
@@ -83,12 +83,8 @@ def test_a_run_without_calls_has_nothing_to_show(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_view_says_that_a_price_is_unknown(file):
-    with (
-        browser() as chromium,
-        dashboard(file) as address,
-        Window(chromium, address) as window,
-    ):
+def test_the_view_says_that_a_price_is_unknown(chromium, file):
+    with dashboard(file) as address, Window(chromium, address) as window:
         window.open(f"?view=cost&step={STEPS}", see=f"text=Until step {STEPS}")
         assert "No price is known for: local/free" in window.text()
         assert "unknown (" in window.text()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.browser import Window, browser
+from tests.support.browser import Window
 from tests.support.dashboards import live_pages
 from tests.support.live_views import VIEWS, Twin, agrees, choose, press, turn
 from tests.support.pages import HOSTILE
@@ -27,12 +27,6 @@ HARM = ".mm-page script, .mm-page img, [href^=javascript], .mm-page svg[onload]"
 def address():
     with live_pages() as base:
         yield base
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

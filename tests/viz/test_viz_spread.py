@@ -11,25 +11,17 @@ from mesa_memory.runs import open_run
 from mesa_memory.runs.claims import Verdict, claim
 from mesa_memory.viz.data import leads
 from mesa_memory.viz.data.spread import spread
-from tests.support.browser import Window, browser
+from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play
-from tests.support.recorded_town import RecordedTown
 
 TEXT = "On day 3 I sold 3 fish."
 STEPS = 8
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    path = str(tmp_path_factory.mktemp("spread") / "run.sqlite")
-    play(RecordedTown(path, n=7), STEPS)
-    return path
-
-
-@pytest.fixture(scope="module")
-def run(file):
-    with open_run(file) as opened:
+def run(town_file):
+    with open_run(town_file) as opened:
         yield opened
 
 
@@ -125,12 +117,8 @@ def test_a_blank_text_is_refused(run):
 
 
 @pytest.mark.slow
-def test_the_view_shows_who_holds_a_text_and_follows_the_step(file):
-    with (
-        browser() as chromium,
-        dashboard(file) as address,
-        Window(chromium, address) as window,
-    ):
+def test_the_view_shows_who_holds_a_text_and_follows_the_step(chromium, town_file):
+    with dashboard(town_file) as address, Window(chromium, address) as window:
         window.open("?view=spread&step=3", see="text=Type a sentence")
         box = window.page.get_by_label("Text in all memories")
         box.fill(TEXT)

@@ -7,9 +7,8 @@ import pytest
 from mesa_memory import open_run
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.data.story.said import said
-from tests.support.browser import Window, browser, run_key, served
+from tests.support.browser import Window, run_key, served
 from tests.support.playing import play
-from tests.support.recorded_town import RecordedTown
 
 pytestmark = pytest.mark.slow
 DAYS = 14
@@ -60,24 +59,10 @@ def told(file):
 
 
 @pytest.fixture(scope="module")
-def unplaced(tmp_path_factory):
-    """A run that says nothing of places or outcomes."""
-    place = str(tmp_path_factory.mktemp("unplaced") / "run.sqlite")
-    play(RecordedTown(place, n=8), 6)
-    return place
-
-
-@pytest.fixture(scope="module")
-def address(file, unplaced):
-    given = (file, unplaced, "--port", "0", "--no-open")
+def address(file, town_file):
+    given = (file, town_file, "--port", "0", "--no-open")
     with served("-m", "mesa_memory.cli", "dashboard", *given) as base:
         yield base
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as started:
-        yield started
 
 
 def opened(window, query=""):
@@ -225,11 +210,11 @@ def test_what_is_clicked_leads_to_the_view_that_explains_it(
 
 
 def test_a_run_without_places_or_outcomes_is_a_circle_coloured_by_its_memory(
-    chromium, address, unplaced
+    chromium, address, town_file
 ):
     with Window(chromium, address) as window:
-        window.open(f"?run={run_key(unplaced)}", see=".mm-stage-svg")
-        window.until(lambda: window.page.locator(".mm-stage-dot").count() == 8)
+        window.open(f"?run={run_key(town_file)}", see=".mm-stage-svg")
+        window.until(lambda: window.page.locator(".mm-stage-dot").count() == 7)
         assert "Events" in window.text(".mm-stage-legend")
         colours = window.page.get_by_label("Colour shows", exact=True)
         colours.select_option(label="Memory: recalls")

@@ -8,11 +8,9 @@ from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data import recall
 from mesa_memory.viz.data.agent import past
-from tests.support.browser import Window, browser, run_key
+from tests.support.browser import Window, run_key
 from tests.support.dashboards import dashboard
-from tests.support.playing import play
 from tests.support.recorded_minds import Minds
-from tests.support.recorded_town import RecordedTown
 
 pytestmark = pytest.mark.slow
 STEPS = 8
@@ -23,23 +21,18 @@ WITHOUT_RELEVANCE = (0.0, 1.0, 1.0)
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
+def files(town_file, tmp_path_factory):
     """A town's run, and a story of two agents."""
-    folder = tmp_path_factory.mktemp("why")
-    play(RecordedTown(str(folder / "town.sqlite"), n=7), STEPS)
-    store = open_store(str(folder / "minds.sqlite"))
+    minds = str(tmp_path_factory.mktemp("why") / "minds.sqlite")
+    store = open_store(minds)
     Minds(store, steps=STEPS)
     store.close()
-    return str(folder / "town.sqlite"), str(folder / "minds.sqlite")
+    return town_file, minds
 
 
 @pytest.fixture(scope="module")
-def window(files):
-    with (
-        dashboard(*files) as base,
-        browser() as chromium,
-        Window(chromium, base) as opened,
-    ):
+def window(chromium, files):
+    with dashboard(*files) as base, Window(chromium, base) as opened:
         yield opened
 
 
