@@ -12,10 +12,9 @@ from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import STYLE, Dashboard
 from mesa_memory.viz.live.controls import Controls, Speed
 from mesa_memory.viz.live.page_runs import PageRuns, use_current
-from mesa_memory.viz.misuse import check_agents, check_shown, checked_views, peek
+from mesa_memory.viz.misuse import check_agents, check_shown, peek
 from mesa_memory.viz.serving.origin import FOREIGN, opened_elsewhere
 from mesa_memory.viz.serving.run_feed import Feed, labels
-from mesa_memory.viz.views import View
 from mesa_memory.viz.widgets import Note
 from mesa_memory.viz.widgets.saying import HostPage
 from mesa_memory.viz.widgets.tabs import Panel, TabRow
@@ -27,12 +26,11 @@ NOT_PLAYED = "Another run is shown than the one that the controls of this page p
 
 
 def make_memory_component(
-    views: Sequence[str] | None = None, page: int = 0, *, record: bool = True
+    page: int = 0, *, record: bool = True
 ) -> tuple[Callable[..., Any], int]:
     """The dashboard as a component for ``SolaraViz(model, components=[...])``.
 
     Args:
-        views: keys of the views to show, such as ``["agent"]``; None is all.
         page: tab of Mesa's page on which it stands.
         record: record an unrecorded model in memory, from its first step on.
 
@@ -41,11 +39,12 @@ def make_memory_component(
 
     Raises:
         TypeError: for a wrong kind of argument.
-        ValueError: for a view that does not exist.
     """
-    shown = checked_views(views)
     if not isinstance(page, int):
-        raise TypeError(f"page must be the number of a tab of Mesa's, got {page!r}")
+        raise TypeError(
+            f"page must be the number of a tab of Mesa's, got {page!r:.80}; the model is "
+            "given by SolaraViz"
+        )
 
     @solara.component
     def MemoryComponent(model: Any) -> Any:
@@ -53,13 +52,13 @@ def make_memory_component(
             solara.Error(FOREIGN)
         else:
             check_shown(model, "the component of make_memory_component()")
-            _Live(model, shown, record)
+            _Live(model, record)
 
     return MemoryComponent, page
 
 
 @solara.component
-def _Live(model: Any, views: list[View], record: bool) -> Any:
+def _Live(model: Any, record: bool) -> Any:
     """The dashboard in Mesa's own page, which names the model."""
     page = solara.use_memo(lambda: PageRuns.of(model, record), [])
     feed, selection = page.show(model), use_selection()
@@ -70,7 +69,7 @@ def _Live(model: Any, views: list[View], record: bool) -> Any:
 
     if played() is None:
         Note(NOT_PLAYED.format(labels(page.feeds)[feed.key]), "warning")
-    Dashboard(page.feeds, selection, views, feed, _actions(page, played))
+    Dashboard(page.feeds, selection, feed, _actions(page, played))
 
 
 def _actions(page: PageRuns, played: Callable[[], Any]) -> Actions:
@@ -100,7 +99,6 @@ def MemoryViz(
     components: Sequence[Any] = (),
     *,
     model_params: Mapping[str, Any] | None = None,
-    views: Sequence[str] | None = None,
     name: str | None = None,
     play_interval: int = 100,
     record: bool = True,
@@ -113,7 +111,6 @@ def MemoryViz(
             runs of both stay in the page's list.
         components: shown on the tabs after the dashboard, as for ``SolaraViz``.
         model_params: as for ``SolaraViz``.
-        views: keys of the views to show; None is all.
         name: title; by default the model's class.
         play_interval: milliseconds between two steps while it plays.
         record: record an unrecorded model in memory, from its first step on.
@@ -123,15 +120,14 @@ def MemoryViz(
     Raises:
         TypeError: if the model is not a Mesa model, or for another wrong kind of
             argument.
-        ValueError: for a view that does not exist, or a model without agents that
-            no one records.
+        ValueError: for a model without agents that no one records.
     """
     check_shown(model, "MemoryViz")
     check_agents(model, "MemoryViz")
-    shown, params = checked_views(views), dict(model_params or {})
+    params = dict(model_params or {})
     title = name or type(peek(model)).__name__
     speed = Speed(play_interval, repeat)
-    return _Guarded(model, list(components), params, shown, title, speed, record)
+    return _Guarded(model, list(components), params, title, speed, record)
 
 
 @solara.component
@@ -148,7 +144,6 @@ def _Page(
     model: Any,
     components: list[Any],
     params: dict[str, Any],
-    views: list[View],
     title: str,
     speed: Speed,
     record: bool,
@@ -179,7 +174,7 @@ def _Page(
             with Panel(("of memory", "of the model")[tab.value], panel="mm-part"):
                 if tab.value == 0:
                     actions = _actions(page, lambda: current.value)
-                    Dashboard(page.feeds, selection, views, feed, actions)
+                    Dashboard(page.feeds, selection, feed, actions)
                 else:
                     _Model(components, current.value)
 

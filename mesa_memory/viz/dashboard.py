@@ -13,7 +13,7 @@ from mesa_memory.viz.data.presence import missing
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.hooks import use_chosen, use_newest
 from mesa_memory.viz.serving.run_feed import Feed, Source, labels
-from mesa_memory.viz.views import Group, View, groups_of
+from mesa_memory.viz.views import GROUPS, Group, View
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import NoMemories, Nothing
 from mesa_memory.viz.widgets import AgentPicker, Choose, Fact, Failure, Note, Timeline
@@ -36,7 +36,6 @@ STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 def Dashboard(
     feeds: Sequence[Feed],
     selection: Selection,
-    views: Sequence[View],
     usual: Feed | None = None,
     actions: Actions = NO_ACTIONS,
 ) -> Any:
@@ -45,7 +44,6 @@ def Dashboard(
     Args:
         feeds: at least one; more may follow.
         selection: of this session.
-        views: at least one; the page opens with the first.
         usual: the run of a page without a choice; by default the first.
         actions: the actions on the current run.
     """
@@ -76,7 +74,7 @@ def Dashboard(
         if not source.steps:
             Nothing(selection, NO_STEP)
             return
-        Tabs(shown, selection, views)
+        Tabs(shown, selection, GROUPS)
 
 
 def use_run_in_address(
@@ -121,11 +119,12 @@ def Controls(
 
 
 @solara.component
-def Tabs(source: Source, selection: Selection, views: Sequence[View]) -> Any:
+def Tabs(source: Source, selection: Selection, groups: Sequence[Group]) -> Any:
     """Groups of views, the views of one group, and the view that is chosen."""
-    groups, lacks = groups_of(views), dict(source.of(missing))
+    lacks = dict(source.of(missing))
     if len(source.all) > 1:
         lacks.pop("compare", None)
+    views = [view for group in groups for view in group.views]
     chosen = (view for view in views if view.key == selection.choice.view)
     view = next(chosen, views[0])
     group = next(group for group in groups if view in group.views)
