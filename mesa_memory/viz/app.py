@@ -10,7 +10,7 @@ from mesa_memory.hosts.solara import mesa_pages, redraw
 from mesa_memory.viz.actions import Actions
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import STYLE, Dashboard
-from mesa_memory.viz.live.controls import Controls, Speed
+from mesa_memory.viz.live.controls import Controls
 from mesa_memory.viz.live.page_runs import PageRuns, use_current
 from mesa_memory.viz.misuse import check_agents, check_shown, peek
 from mesa_memory.viz.serving.origin import FOREIGN, opened_elsewhere
@@ -25,14 +25,13 @@ PARTS = [{"key": "memory", "label": "Memory"}, {"key": "model", "label": "Model"
 NOT_PLAYED = "Another run is shown than the one that the controls of this page play, which is {}."
 
 
-def make_memory_component(
-    page: int = 0, *, record: bool = True
-) -> tuple[Callable[..., Any], int]:
+def make_memory_component(page: int = 0) -> tuple[Callable[..., Any], int]:
     """The dashboard as a component for ``SolaraViz(model, components=[...])``.
+
+    An unrecorded model is recorded in memory, from its first step on.
 
     Args:
         page: tab of Mesa's page on which it stands.
-        record: record an unrecorded model in memory, from its first step on.
 
     Returns:
         (component, page), as Mesa's own makers do.
@@ -52,15 +51,15 @@ def make_memory_component(
             solara.Error(FOREIGN)
         else:
             check_shown(model, "the component of make_memory_component()")
-            _Live(model, record)
+            _Live(model)
 
     return MemoryComponent, page
 
 
 @solara.component
-def _Live(model: Any, record: bool) -> Any:
+def _Live(model: Any) -> Any:
     """The dashboard in Mesa's own page, which names the model."""
-    page = solara.use_memo(lambda: PageRuns.of(model, record), [])
+    page = solara.use_memo(lambda: PageRuns.of(model), [])
     feed, selection = page.show(model), use_selection()
 
     def played() -> Any:
@@ -101,10 +100,11 @@ def MemoryViz(
     model_params: Mapping[str, Any] | None = None,
     name: str | None = None,
     play_interval: int = 100,
-    record: bool = True,
     repeat: bool = False,
 ) -> Any:
     """A page with a model's controls, its memories, and components of Mesa.
+
+    An unrecorded model is recorded in memory, from its first step on.
 
     Args:
         model: the model to begin with; Reset makes another one of its class, and the
@@ -113,7 +113,6 @@ def MemoryViz(
         model_params: as for ``SolaraViz``.
         name: title; by default the model's class.
         play_interval: milliseconds between two steps while it plays.
-        record: record an unrecorded model in memory, from its first step on.
         repeat: Reset plays the new model at once until it is as old as the last one,
             so that the two can be compared; people can change that on the page.
 
@@ -126,8 +125,7 @@ def MemoryViz(
     check_agents(model, "MemoryViz")
     params = dict(model_params or {})
     title = name or type(peek(model)).__name__
-    speed = Speed(play_interval, repeat)
-    return _Guarded(model, list(components), params, title, speed, record)
+    return _Guarded(model, list(components), params, title, play_interval, repeat)
 
 
 @solara.component
@@ -145,11 +143,11 @@ def _Page(
     components: list[Any],
     params: dict[str, Any],
     title: str,
-    speed: Speed,
-    record: bool,
+    play_interval: int,
+    repeat: bool,
 ) -> Any:
     """The page, see ``MemoryViz``."""
-    page = solara.use_memo(lambda: PageRuns.of(model, record), [])
+    page = solara.use_memo(lambda: PageRuns.of(model), [])
     selection = use_selection()
     current = use_current(page, selection)
     feed = page.show(current.value)
@@ -161,7 +159,7 @@ def _Page(
     solara.Style(STYLE)
     HostPage()
     with solara.Div(classes=["mm-shell"]):
-        Controls(page, current, params, speed, selection)
+        Controls(page, current, params, selection, play_interval, repeat)
         with solara.Div(classes=["mm-main"]):
             if components:
                 TabRow(

@@ -15,7 +15,7 @@ from mesa_memory.viz.serving.hooks import use_chosen, use_newest
 from mesa_memory.viz.serving.run_feed import Feed, Source, labels
 from mesa_memory.viz.views import GROUPS, Group, View
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.nothing import NoMemories, Nothing
+from mesa_memory.viz.views.nothing import NO_MEMORIES, Nothing
 from mesa_memory.viz.widgets import AgentPicker, Choose, Fact, Failure, Note, Timeline
 from mesa_memory.viz.widgets.saying import HostPage
 from mesa_memory.viz.widgets.tabs import PANEL, Panel, TabRow
@@ -179,6 +179,6 @@ def Guarded(view: View, source: Source, selection: Selection) -> Any:
     if error is not None:
         Failure(error)
     elif agent is None or step is None:
-        NoMemories()
+        Nothing(selection, NO_MEMORIES)
     else:
         view.component(Focus(source, selection, agent, step))

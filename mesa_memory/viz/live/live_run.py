@@ -71,15 +71,11 @@ class LiveFeed(Feed):
         return super().refresh()
 
 
-def live_feed(model: Any, record: bool = True) -> Feed:
-    """The feed of a model.
-
-    Args:
-        record: record in memory a model that is not recorded and has not begun.
-    """
+def live_feed(model: Any) -> Feed:
+    """The feed of a model; an unrecorded one that has not begun is recorded in memory."""
     label, notes = type(model).__name__, strangers(model)
     services = Services.of(model)
-    if services.recorder is None and record and _untouched(model):
+    if services.recorder is None and _untouched(model):
         services.recorder = start(model, services, Recording(True))
     if services.recorder is None:
         return Feed(None, label, [NOT_RECORDED, *notes])

@@ -14,7 +14,7 @@ from mesa_memory.viz.data import leads
 from mesa_memory.viz.data.spread import spread as data
 from mesa_memory.viz.selection import nearest
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.nothing import NoMemories
+from mesa_memory.viz.views.nothing import NO_MEMORIES, Nothing
 from mesa_memory.viz.widgets import Answer, Empty, Hint, Section, Table, TextBox, number
 
 #: characters of a text in the name of a button
@@ -66,7 +66,7 @@ def Spread(focus: Focus, text: str) -> Any:
         return
     step = nearest(found.corpus.steps, focus.step)
     if not found.corpus.texts or step is None:
-        NoMemories()
+        Nothing(focus.selection, NO_MEMORIES)
         return
     Holding(replace(focus, step=step), found)
 
