@@ -21,10 +21,9 @@ from tests.support.recorded_town import RecordedTown
 
 ROOT = Path(__file__).resolve().parents[1]
 #: memories of the towns recorded first; then come a town with every kind of memory, the
-#: inn, a fork of it with a change, and two of the first towns with another seed
+#: inn, and a fork of it with a change
 MEMORIES = ("stlt", "episodic", "impression")
 MINDS, INN, FORK = 4, 5, 6
-SEEDS = (1, 2, 7, 8)
 #: picture -> number of the run, or of several, and the rest of the address: what is
 #: worth a look
 VIEWS: dict[str, tuple[int | tuple[int, ...], str]] = {
@@ -41,7 +40,10 @@ VIEWS: dict[str, tuple[int | tuple[int, ...], str]] = {
     "impressions": (3, "view=impressions&agent=3&step=25"),
     "spread": (1, "view=spread&agent=12&step=12&text=the+town+well+is+poisoned"),
     "cost": (MINDS, "view=cost&agent=5&step=20"),
-    "runs": (SEEDS, "view=compare&agent=12&step=16&together=model:believes_correction"),
+    "runs": (
+        (1, 2),
+        "view=compare&agent=12&step=16&together=model:believes_correction",
+    ),
     "compare": (1, "view=compare&agent=12&other_agent=7&step=16"),
 }
 
@@ -49,7 +51,7 @@ VIEWS: dict[str, tuple[int | tuple[int, ...], str]] = {
 def record(file: str) -> None:
     """All runs in one file."""
     for memory in MEMORIES:
-        finish(town_of(file, memory, 3))
+        finish(RumorModel(n_agents=24, memory=memory, rng=3, record=file))
     finish(RecordedTown(file, n=18))
     inn = Inn(record=file)
     for _ in range(9):
@@ -60,13 +62,6 @@ def record(file: str) -> None:
         other.step()
     for model in (inn, other):
         Services.of(model).recorder.close()
-    for memory in MEMORIES[:2]:
-        finish(town_of(file, memory, 4))
-
-
-def town_of(file: str, memory: str, seed: int) -> RumorModel:
-    """A town of the example."""
-    return RumorModel(n_agents=24, memory=memory, rng=seed, record=file)
 
 
 def finish(town: Any) -> None:

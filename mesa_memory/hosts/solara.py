@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -99,17 +99,6 @@ def redraws() -> int:
     from mesa.visualization.utils import update_counter
 
     return update_counter.get()
-
-
-def on_redraw(function: Callable[[], None]) -> Callable[[], None]:
-    """Has a function called whenever Mesa says that its page is to be drawn anew.
-
-    Returns:
-        Called, it ends this.
-    """
-    from mesa.visualization.utils import update_counter
-
-    return update_counter.subscribe(lambda _: function())
 
 
 def request_headers() -> Mapping[str, list[str]] | None:

@@ -6,16 +6,15 @@ from typing import Any
 import solara
 import solara.lab
 
-from mesa_memory.hosts.solara import mesa_pages, on_redraw, redraw
+from mesa_memory.hosts.solara import mesa_pages, redraw
 from mesa_memory.viz.actions import Actions
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import STYLE, Dashboard
-from mesa_memory.viz.live.controls import Controls, Speed
+from mesa_memory.viz.live.controls import Controls
 from mesa_memory.viz.live.page_runs import PageRuns, use_current
-from mesa_memory.viz.misuse import check_agents, check_shown, checked_views, peek
+from mesa_memory.viz.misuse import check_agents, check_shown, peek
 from mesa_memory.viz.serving.origin import FOREIGN, opened_elsewhere
 from mesa_memory.viz.serving.run_feed import Feed, labels
-from mesa_memory.viz.views import View
 from mesa_memory.viz.widgets import Note
 from mesa_memory.viz.widgets.saying import HostPage
 from mesa_memory.viz.widgets.tabs import Panel, TabRow
@@ -26,26 +25,25 @@ PARTS = [{"key": "memory", "label": "Memory"}, {"key": "model", "label": "Model"
 NOT_PLAYED = "Another run is shown than the one that the controls of this page play, which is {}."
 
 
-def make_memory_component(
-    views: Sequence[str] | None = None, page: int = 0, *, record: bool = True
-) -> tuple[Callable[..., Any], int]:
+def make_memory_component(page: int = 0) -> tuple[Callable[..., Any], int]:
     """The dashboard as a component for ``SolaraViz(model, components=[...])``.
 
+    An unrecorded model is recorded in memory, from its first step on.
+
     Args:
-        views: keys of the views to show, such as ``["agent"]``; None is all.
         page: tab of Mesa's page on which it stands.
-        record: record an unrecorded model in memory, from its first step on.
 
     Returns:
         (component, page), as Mesa's own makers do.
 
     Raises:
         TypeError: for a wrong kind of argument.
-        ValueError: for a view that does not exist.
     """
-    shown = checked_views(views)
     if not isinstance(page, int):
-        raise TypeError(f"page must be the number of a tab of Mesa's, got {page!r}")
+        raise TypeError(
+            f"page must be the number of a tab of Mesa's, got {page!r:.80}; the model is "
+            "given by SolaraViz"
+        )
 
     @solara.component
     def MemoryComponent(model: Any) -> Any:
@@ -53,15 +51,15 @@ def make_memory_component(
             solara.Error(FOREIGN)
         else:
             check_shown(model, "the component of make_memory_component()")
-            _Live(model, shown, record)
+            _Live(model)
 
     return MemoryComponent, page
 
 
 @solara.component
-def _Live(model: Any, views: list[View], record: bool) -> Any:
+def _Live(model: Any) -> Any:
     """The dashboard in Mesa's own page, which names the model."""
-    page = solara.use_memo(lambda: PageRuns.of(model, record), [])
+    page = solara.use_memo(lambda: PageRuns.of(model), [])
     feed, selection = page.show(model), use_selection()
 
     def played() -> Any:
@@ -70,7 +68,7 @@ def _Live(model: Any, views: list[View], record: bool) -> Any:
 
     if played() is None:
         Note(NOT_PLAYED.format(labels(page.feeds)[feed.key]), "warning")
-    Dashboard(page.feeds, selection, views, on_redraw, feed, _actions(page, played))
+    Dashboard(page.feeds, selection, feed, _actions(page, played))
 
 
 def _actions(page: PageRuns, played: Callable[[], Any]) -> Actions:
@@ -100,38 +98,34 @@ def MemoryViz(
     components: Sequence[Any] = (),
     *,
     model_params: Mapping[str, Any] | None = None,
-    views: Sequence[str] | None = None,
     name: str | None = None,
     play_interval: int = 100,
-    record: bool = True,
     repeat: bool = False,
 ) -> Any:
     """A page with a model's controls, its memories, and components of Mesa.
+
+    An unrecorded model is recorded in memory, from its first step on.
 
     Args:
         model: the model to begin with; Reset makes another one of its class, and the
             runs of both stay in the page's list.
         components: shown on the tabs after the dashboard, as for ``SolaraViz``.
         model_params: as for ``SolaraViz``.
-        views: keys of the views to show; None is all.
         name: title; by default the model's class.
         play_interval: milliseconds between two steps while it plays.
-        record: record an unrecorded model in memory, from its first step on.
         repeat: Reset plays the new model at once until it is as old as the last one,
             so that the two can be compared; people can change that on the page.
 
     Raises:
         TypeError: if the model is not a Mesa model, or for another wrong kind of
             argument.
-        ValueError: for a view that does not exist, or a model without agents that
-            no one records.
+        ValueError: for a model without agents that no one records.
     """
     check_shown(model, "MemoryViz")
     check_agents(model, "MemoryViz")
-    shown, params = checked_views(views), dict(model_params or {})
+    params = dict(model_params or {})
     title = name or type(peek(model)).__name__
-    speed = Speed(play_interval, repeat)
-    return _Guarded(model, list(components), params, shown, title, speed, record)
+    return _Guarded(model, list(components), params, title, play_interval, repeat)
 
 
 @solara.component
@@ -148,13 +142,12 @@ def _Page(
     model: Any,
     components: list[Any],
     params: dict[str, Any],
-    views: list[View],
     title: str,
-    speed: Speed,
-    record: bool,
+    play_interval: int,
+    repeat: bool,
 ) -> Any:
     """The page, see ``MemoryViz``."""
-    page = solara.use_memo(lambda: PageRuns.of(model, record), [])
+    page = solara.use_memo(lambda: PageRuns.of(model), [])
     selection = use_selection()
     current = use_current(page, selection)
     feed = page.show(current.value)
@@ -166,7 +159,7 @@ def _Page(
     solara.Style(STYLE)
     HostPage()
     with solara.Div(classes=["mm-shell"]):
-        Controls(page, current, params, speed, selection)
+        Controls(page, current, params, selection, play_interval, repeat)
         with solara.Div(classes=["mm-main"]):
             if components:
                 TabRow(
@@ -179,7 +172,7 @@ def _Page(
             with Panel(("of memory", "of the model")[tab.value], panel="mm-part"):
                 if tab.value == 0:
                     actions = _actions(page, lambda: current.value)
-                    Dashboard(page.feeds, selection, views, on_redraw, feed, actions)
+                    Dashboard(page.feeds, selection, feed, actions)
                 else:
                     _Model(components, current.value)
 

@@ -10,13 +10,12 @@ import solara
 from mesa_memory.viz.actions import ACTIONS, NO_ACTIONS, Actions
 from mesa_memory.viz.address import Address
 from mesa_memory.viz.data.presence import missing
-from mesa_memory.viz.search import Hits, Search
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.serving.hooks import Told, use_chosen, use_newest
+from mesa_memory.viz.serving.hooks import use_chosen, use_newest
 from mesa_memory.viz.serving.run_feed import Feed, Source, labels
-from mesa_memory.viz.views import Group, View, groups_of
+from mesa_memory.viz.views import GROUPS, Group, View
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.nothing import NoMemories, Nothing
+from mesa_memory.viz.views.nothing import NO_MEMORIES, Nothing
 from mesa_memory.viz.widgets import AgentPicker, Choose, Fact, Failure, Note, Timeline
 from mesa_memory.viz.widgets.saying import HostPage
 from mesa_memory.viz.widgets.tabs import PANEL, Panel, TabRow
@@ -37,8 +36,6 @@ STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 def Dashboard(
     feeds: Sequence[Feed],
     selection: Selection,
-    views: Sequence[View],
-    told: Told | None = None,
     usual: Feed | None = None,
     actions: Actions = NO_ACTIONS,
 ) -> Any:
@@ -47,8 +44,6 @@ def Dashboard(
     Args:
         feeds: at least one; more may follow.
         selection: of this session.
-        views: at least one; the page opens with the first.
-        told: of each new step of a model, see ``use_newest``.
         usual: the run of a page without a choice; by default the first.
         actions: the actions on the current run.
     """
@@ -57,7 +52,7 @@ def Dashboard(
     # A page adds to its own list; what was given it before would seem unchanged.
     feeds = solara.use_memo(lambda: tuple(feeds), [len(feeds)])
     feed = next((one for one in feeds if wanted and one.key == wanted), usual)
-    seen = use_newest(feed, told)
+    seen = use_newest(feed)
     source = seen.source
     shown = use_chosen(source, selection.choice)
     use_run_in_address(feed, usual, seen.runs, selection)
@@ -79,8 +74,7 @@ def Dashboard(
         if not source.steps:
             Nothing(selection, NO_STEP)
             return
-        Hits(shown, selection)
-        Tabs(shown, selection, views)
+        Tabs(shown, selection, GROUPS)
 
 
 def use_run_in_address(
@@ -102,7 +96,7 @@ def use_run_in_address(
 def Controls(
     feeds: Sequence[Feed], feed: Feed, source: Source, selection: Selection
 ) -> Any:
-    """Run, agent, step and search, for all views, with the class of the memory.
+    """Run, agent and step, for all views, with the class of the memory.
 
     Args:
         feeds: all runs of the page.
@@ -122,16 +116,15 @@ def Controls(
         if feed.memory:
             Fact("memory", feed.memory)
         Timeline(source, selection)
-        if source.steps:
-            Search(selection)
 
 
 @solara.component
-def Tabs(source: Source, selection: Selection, views: Sequence[View]) -> Any:
+def Tabs(source: Source, selection: Selection, groups: Sequence[Group]) -> Any:
     """Groups of views, the views of one group, and the view that is chosen."""
-    groups, lacks = groups_of(views), dict(source.of(missing))
+    lacks = dict(source.of(missing))
     if len(source.all) > 1:
         lacks.pop("compare", None)
+    views = [view for group in groups for view in group.views]
     chosen = (view for view in views if view.key == selection.choice.view)
     view = next(chosen, views[0])
     group = next(group for group in groups if view in group.views)
@@ -186,6 +179,6 @@ def Guarded(view: View, source: Source, selection: Selection) -> Any:
     if error is not None:
         Failure(error)
     elif agent is None or step is None:
-        NoMemories()
+        Nothing(selection, NO_MEMORIES)
     else:
         view.component(Focus(source, selection, agent, step))

@@ -13,7 +13,6 @@ from mesa_memory.viz.dashboard import Dashboard
 from mesa_memory.viz.serving import server
 from mesa_memory.viz.serving.run_feed import Feed, give_keys
 from mesa_memory.viz.serving.server import Place
-from mesa_memory.viz.views import VIEWS
 
 
 @solara.component
@@ -23,7 +22,7 @@ def Runs(feeds: Sequence[Feed]) -> Any:
         solara.AppBarTitle("mesa-memory")
         solara.lab.ThemeToggle()
     solara.Title("mesa-memory")
-    Dashboard(list(feeds), use_selection(), VIEWS)
+    Dashboard(list(feeds), use_selection())
 
 
 def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[Feed]:

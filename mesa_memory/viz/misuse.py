@@ -1,12 +1,10 @@
 """Checks of a dashboard's arguments, before a page is drawn."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import solara
 
 from mesa_memory.runtime.services import Services
-from mesa_memory.viz.views import VIEWS, View
 
 
 def check_shown(model: Any, call: str) -> None:
@@ -49,25 +47,3 @@ def check_agents(model: Any, call: str) -> None:
 def peek(model: Any) -> Any:
     """A model, or the one that a reactive variable holds."""
     return model.peek() if isinstance(model, solara.Reactive) else model
-
-
-def checked_views(views: Sequence[str] | None) -> list[View]:
-    """The views with these keys; None or an empty list is all.
-
-    Raises:
-        TypeError: if it is not a list of keys.
-        ValueError: for a view that does not exist.
-    """
-    if isinstance(views, str):
-        raise TypeError(f"views must be a list of keys, got a text: [{views!r}]")
-    if views is not None and not isinstance(views, Sequence):
-        model = hasattr(views, "agents")
-        advice = "; the model is given by SolaraViz" if model else ""
-        raise TypeError(
-            f"views must be a list of keys such as ['agent'], got {views!r:.80}{advice}"
-        )
-    known = {view.key: view for view in VIEWS}
-    for key in views or ():
-        if key not in known:
-            raise ValueError(f"views are {', '.join(known)}, got {key!r}")
-    return [known[key] for key in views] if views else list(VIEWS)

@@ -1,17 +1,12 @@
 """The rumour example: its reader, its town, its sweeps and its page."""
 
-import hashlib
-import os
-import subprocess
-import sys
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from mesa_memory import Services
-from mesa_memory.examples.rumor import MEMORIES, batch, conversation
+from mesa_memory.examples.rumor import MEMORIES, conversation
 from mesa_memory.examples.rumor.hearsay import (
     CORRECTION,
     RUMOUR,
@@ -115,29 +110,6 @@ def test_blocking_and_deferred_towns_end_alike(memory):
 
 def test_other_seeds_give_other_towns():
     assert texts(play(3, rng=1)) != texts(play(3, rng=2))
-
-
-def digest():
-    """Of all that three towns remember and count."""
-    runs = [play(12, memory=m) for m in ("stlt", "episodic", "impression")]
-    said = "".join("".join(texts(r)) + counts(r).to_csv() for r in runs)
-    return hashlib.sha256(said.encode()).hexdigest()
-
-
-@pytest.mark.slow
-def test_a_run_is_the_same_in_every_process():
-    # Another process with other hashes than this one, however this one was started.
-    hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    code = "from tests.docs.test_rumor import digest; print(digest())"
-    elsewhere = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONHASHSEED": hash_seed},
-        capture_output=True,
-        check=True,
-        timeout=600,
-        text=True,
-    )
-    assert elsewhere.stdout.strip() == digest()
 
 
 # -- the reader -----------------------------------------------------------------------
@@ -288,37 +260,10 @@ def test_no_memory_shows_only_what_came_since_the_last_step():
     assert agent.memory.get_communication_history() == ""
 
 
-# -- sweeps ---------------------------------------------------------------------------
-
-
-@cache
-def sweep(processes):
-    return batch.run(
-        ["none", "stlt"],
-        2,
-        4,
-        5,
-        processes=processes,
-        progress=False,
-        correction_step=2,
-    )
-
-
-@pytest.mark.slow
-def test_a_sweep_is_the_same_on_any_number_of_processes(tmp_path):
-    one, two = sweep(1), sweep(2)
-    pd.testing.assert_frame_equal(one, two)
-    assert len(one) == 2 * 2 * 5  # memories, seeds, steps from 0
-    assert list(one["memory"].unique()) == ["none", "stlt"]
-    table, picture = batch.write(one, tmp_path / "new" / "folder")
-    pd.testing.assert_frame_equal(pd.read_csv(table), one, check_dtype=False)
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
 # -- the page -------------------------------------------------------------------------
 
 
 def test_the_code_in_its_readme_runs(capsys):
-    readme = Path(batch.__file__).with_name("README.md").read_text()
+    readme = Path(conversation.__file__).with_name("README.md").read_text()
     exec(readme.partition("```python\n")[2].partition("```")[0], {})
     assert "believes_correction" in capsys.readouterr().out

@@ -4,7 +4,7 @@ import pytest
 
 from mesa_memory import ReplayMismatch, Services
 from mesa_memory.examples.memory_curse import decision
-from mesa_memory.examples.memory_curse.__main__ import NO_RECORDING, main
+from mesa_memory.examples.memory_curse.__main__ import main
 from mesa_memory.examples.memory_curse.decision import COOPERATE, DEFECT, PAST
 from mesa_memory.examples.memory_curse.model import OWN, MemoryCurse
 from mesa_memory.llm.doubles.policy import PolicyInput
@@ -58,29 +58,10 @@ def test_a_changed_prompt_is_found_in_a_replay(recorded, monkeypatch):
         played(MemoryCurse(llm="openai/test", rng=SEED, replay=recorded[0]))
 
 
-def test_the_recording_of_a_study_is_replayed_run_by_run(tmp_path, monkeypatch, capsys):
-    options = ["--recording", str(tmp_path / "curse.sqlite"), "--llm", "openai/test"]
-    options += ["--seeds", "2", "--rounds", "6"]
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
-    with OpenAIServer(moody) as server:
-        monkeypatch.setenv("OPENAI_API_BASE", server.base)
-        main(options)
-        asked = len(server.log)
-    monkeypatch.delenv("OPENAI_API_KEY")
-    monkeypatch.delenv("OPENAI_API_BASE")
-    main(options)
-    told = capsys.readouterr().out
-    assert asked == 2 * 6 * 2 * len(OWN)
-    assert told.count("6 of 6 recorded runs have the same cooperation") == 2
-    assert NO_RECORDING not in told
-    monkeypatch.setattr(decision, "SYSTEM", "Be kind.")
-    with pytest.raises(ReplayMismatch, match=r"Be kind\."):
-        main(options)
-
-
-def test_without_a_recording_the_example_says_so(capsys):
+def test_the_command_prints_the_difference_of_each_memory(capsys):
     main(["--seeds", "2", "--rounds", "3"])
-    assert NO_RECORDING in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "window_80" in told and "sanitised_80" in told
 
 
 def test_a_sanitised_past_is_friendly_and_as_long():

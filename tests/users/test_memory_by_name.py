@@ -1,11 +1,9 @@
 """A memory of somebody else's is taken by name, as ``module:class``."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -14,6 +12,7 @@ from mesa_memory.cli import main
 from mesa_memory.errors import UnknownMemory
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.rumor.page import parameters
+from mesa_memory.experiments import Study
 
 #: with a purpose of its own: the module itself may be loaded here, too
 MOOD = (Path(__file__).parent / "mood.py").read_text().replace("temper", "of_package")
@@ -51,45 +50,18 @@ def test_a_model_takes_a_class_by_name(installed):
     assert kind("stlt") == "STLTMemory"
 
 
-def test_a_batch_compares_it_with_ours(installed):
-    few = ("--seeds", 1, "--steps", 3, "--agents", 3, "--processes", 1)
-    names = "stlt,moodpackage:MoodMemory"
-    result = call("batch", "rumor", "--memory", names, *few, "--out", installed)
-    assert result.exit_code == 0, result.output
-    table = pd.read_csv(installed / "rumor.csv")
-    assert list(table["memory"].unique()) == names.split(",")
+def test_a_study_compares_it_with_ours(installed):
+    memories = ["stlt", "moodpackage:MoodMemory"]
+    factors = {"memory": memories, "n_agents": 3}
+    store = installed / "study.sqlite"
+    study = Study(
+        RumorModel, factors, seeds=range(1), steps=3, store=store, record=False
+    )
+    assert not study.run("serial", progress=False).failed
+    table = study.results().steps
+    assert set(table["memory"]) == set(memories)
     asked = table[table["step"] == 3].set_index("memory")["calls"]
     assert asked["moodpackage:MoodMemory"] > 0
-    assert (installed / "rumor.png").stat().st_size > 500
-
-
-@pytest.mark.slow
-def test_the_command_finds_a_class_in_the_current_folder_and_so_do_its_workers(
-    tmp_path,
-):
-    (tmp_path / "mypackage.py").write_text(MOOD)
-    command = Path(sys.executable).with_name("mesa-memory")
-    few = [
-        "--seeds",
-        "1",
-        "--steps",
-        "1",
-        "--agents",
-        "3",
-        "--processes",
-        "2",
-        "--out",
-        "out",
-    ]
-    names = ["--memory", "none,mypackage:MoodMemory"]
-    ran = subprocess.run(
-        [command, "batch", "rumor", *names, *few],
-        cwd=tmp_path,
-        capture_output=True,
-        timeout=600,
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert "mypackage:MoodMemory" in (tmp_path / "out" / "rumor.csv").read_text()
 
 
 def test_the_demo_plays_it_and_its_page_offers_it(installed):
@@ -128,10 +100,9 @@ def test_what_is_no_memory_is_refused_with_what_to_do(installed, name, message):
 
 
 def test_the_command_says_the_same_in_a_line(installed):
-    for command in (("batch", "rumor"), ("demo", "--headless")):
-        result = call(*command, "--memory", "moodpackage:NoMemoryAtAll")
-        assert result.exit_code == 2
-        assert "not a class of memory" in result.stderr
+    result = call("demo", "--headless", "--memory", "moodpackage:NoMemoryAtAll")
+    assert result.exit_code == 2
+    assert "not a class of memory" in result.stderr
 
 
 def test_mesa_llms_own_memory_is_one_too():

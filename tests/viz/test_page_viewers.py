@@ -8,7 +8,7 @@ import time
 import pytest
 
 from mesa_memory import open_run
-from tests.support.browser import at, browser, launch, opener, served
+from tests.support.browser import at, launch, opener, served
 from tests.support.waiting import HUNG, until
 
 pytestmark = pytest.mark.slow
@@ -46,12 +46,6 @@ def demo(file):
         given.setenv("SOLARA_KERNEL_CULL_TIMEOUT", "1h")
         with played(file) as base:
             yield base
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as started:
-        yield started
 
 
 def steps(file):

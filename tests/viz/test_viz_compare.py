@@ -8,7 +8,7 @@ from mesa_memory import Services
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import agent as agents
 from mesa_memory.viz.data import compare
-from tests.support.browser import Window, browser, run_key
+from tests.support.browser import Window, run_key
 from tests.support.dashboards import dashboard
 from tests.support.recorded_town import RecordedTown
 
@@ -78,6 +78,14 @@ def test_a_text_held_twice_is_alone_once_if_the_other_has_it_once():
     assert [one["held by"] for one in found] == [compare.LEFT, compare.BOTH]
 
 
+def test_numbers_of_a_run_are_summed_until_each_step(runs):
+    found = compare.numbers(runs[0])
+    assert set(found) == {"calls", "tokens", "cost"}
+    table = runs[0].cost((), as_records=True)
+    assert found["calls"][STEPS] == table[0]["calls"]
+    assert found["calls"].is_monotonic_increasing
+
+
 def test_prompts_are_paired_by_what_they_are_for():
     left = [{"section": "memory", "layer": "x", "text": "a"}] * 2
     right = [{"section": "memory", "layer": "x", "text": "b"}]
@@ -107,8 +115,10 @@ def address(files):
 
 
 @pytest.mark.slow
-def test_two_runs_stand_side_by_side_with_their_first_difference(address, files):
-    with browser() as chromium, Window(chromium, address) as window:
+def test_two_runs_stand_side_by_side_with_their_first_difference(
+    chromium, address, files
+):
+    with Window(chromium, address) as window:
         window.open("?view=compare&agent=2&step=6")
         window.until(lambda: "only one run has it" in window.text())
         window.page.get_by_role("button", name="Go there").click()

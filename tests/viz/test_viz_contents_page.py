@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.support.browser import Window, browser
+from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play
 from tests.support.recorded_minds import HOSTILE
@@ -35,12 +35,6 @@ def address(tmp_path_factory):
         play(Inn(record=file, **kinds[name]), STEPS)
     with dashboard(*files.values()) as base:
         yield base
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -73,13 +67,6 @@ def test_a_request_is_read_by_keyboard_with_its_parts(window):
     name, parts = downloaded(window, section(window, "Context window"))
     assert name.endswith("-parts.csv")
     assert sum(float(part["share"]) for part in parts) == pytest.approx(1, abs=0.01)
-
-
-def test_a_conclusion_leads_to_its_request(window):
-    window.open("?view=evidence&agent=5", see=".mm-tree")
-    window.page.get_by_role("button", name="See the request that made it").click()
-    window.shows(view="requests")
-    assert "Context window" in window.text()
 
 
 def test_a_step_without_a_request_leads_to_one_with_some(window):

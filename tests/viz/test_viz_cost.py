@@ -6,7 +6,7 @@ import pytest
 
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data.requests import cost
-from tests.support.browser import Window, browser
+from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
@@ -60,12 +60,7 @@ def test_sums_until_a_step_are_those_of_the_single_calls(run):
 
 def test_an_unknown_price_is_a_gap_and_no_zero(run):
     spent = cost.spent(run)
-    alone = dict(spent.series("cost", summed=False))["reflect"]
-    summed = dict(spent.series("cost", summed=True))["reflect"]
-    first = alone.index(None)
-    assert all(value == 0 for value in summed[:first])
-    # A sum with an unknown part stays unknown.
-    assert set(summed[first:]) == {None}
+    assert None in dict(spent.series("cost"))["reflect"]
     count = sum(call["cost"] is None for call in run.calls(as_records=True))
     rows = {row["model"]: row for row in cost.grouped(run, ("model",))}
     assert rows["local/free"]["unpriced"] == count
@@ -88,12 +83,8 @@ def test_a_run_without_calls_has_nothing_to_show(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_view_says_that_a_price_is_unknown(file):
-    with (
-        browser() as chromium,
-        dashboard(file) as address,
-        Window(chromium, address) as window,
-    ):
+def test_the_view_says_that_a_price_is_unknown(chromium, file):
+    with dashboard(file) as address, Window(chromium, address) as window:
         window.open(f"?view=cost&step={STEPS}", see=f"text=Until step {STEPS}")
         assert "No price is known for: local/free" in window.text()
         assert "unknown (" in window.text()
@@ -101,10 +92,10 @@ def test_the_view_says_that_a_price_is_unknown(file):
         window.shows(view="cost", step=STEPS - 1)
         assert f"Until step {STEPS - 1}" in window.text()
         assert window.page.locator(".mm-chart canvas").count()
-        window.open("?view=cost&cost_measure=cost&cost_way=summed")
-        window.shows(view="cost", cost_way="summed")
+        window.open("?view=cost&cost_measure=cost")
+        window.shows(view="cost", cost_measure="cost")
         assert "the chart has a gap" in window.text()
         assert window.page.locator(".mm-chart canvas").count()
         with window.page.expect_download() as download:
             window.page.get_by_text("SVG").first.click()
-        assert download.value.suggested_filename == "cost-cost-summed.svg"
+        assert download.value.suggested_filename == "cost-cost.svg"

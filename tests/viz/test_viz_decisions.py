@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from mesa_memory import open_run
 from mesa_memory.viz.data import decisions as data
 from mesa_memory.viz.report import write_report
-from tests.support.browser import Window, browser
+from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play
 from tests.support.refusing import REFUSAL, REFUSER, REFUSES, TOLD, Council
@@ -31,12 +31,6 @@ def file(tmp_path_factory):
 def run(file):
     with open_run(file) as opened:
         yield opened
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

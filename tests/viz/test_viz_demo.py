@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from mesa_memory.cli import main
 from mesa_memory.runs import open_run
-from tests.support.browser import ROOT, Window, browser
+from tests.support.browser import ROOT, Window
 
 pytestmark = pytest.mark.slow
 
@@ -66,12 +66,6 @@ def demo(file):
     yield started
     started.process.kill()
     started.process.wait()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as started:
-        yield started
 
 
 def press(window, name):

@@ -6,9 +6,7 @@ from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data.agent import past
 from mesa_memory.viz.data.contents import evidence as data
-from tests.support.playing import play
 from tests.support.recorded_minds import HOSTILE, Minds
-from tests.support.recorded_town import RecordedTown
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +20,8 @@ def run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def town(tmp_path_factory):
-    file = str(tmp_path_factory.mktemp("town") / "run.sqlite")
-    play(RecordedTown(file, n=7), 8)
-    with open_run(file) as opened:
+def town(town_file):
+    with open_run(town_file) as opened:
         yield opened
 
 

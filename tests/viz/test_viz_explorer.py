@@ -6,10 +6,8 @@ import pytest
 
 from mesa_memory import Services
 from mesa_memory.stores import open_store
-from tests.support.browser import Window, browser, run_key
+from tests.support.browser import Window, run_key
 from tests.support.dashboards import dashboard
-from tests.support.playing import play
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.recorded import Story
 from tests.support.recorded_town import RecordedTown
 
@@ -20,29 +18,14 @@ OPEN_MENU = ".menuable__content__active"
 ATTACK = "<img src=x onerror=alert(1)>{{constructor.constructor('alert(2)')()}}"
 
 
-def written(place):
-    """A town whose run is being written by this process, not by the server's."""
-    town = RecordedTown(place, n=3)
-    town.step()
-    Services.of(town).recorder.sync()
-    return town
-
-
 @pytest.fixture(scope="module")
 def going(tmp_path_factory):
-    """A town in a file."""
+    """A town whose run is being written by this process, not by the server's."""
     file = str(tmp_path_factory.mktemp("going") / "run.sqlite")
-    town = written(file)
+    town = RecordedTown(file, n=3)
+    town.step()
+    Services.of(town).recorder.sync()
     yield town, file
-    Services.of(town).recorder.close()
-
-
-@pytest.fixture(scope="module")
-def going_in_postgres(request):
-    """A town in a database."""
-    place = request.getfixturevalue("postgres").database()
-    town = written(place)
-    yield town, place
     Services.of(town).recorder.close()
 
 
@@ -104,19 +87,11 @@ def hostile(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory, going, hostile, going_in_postgres):
-    """A server with a small run, two that go on, and a hostile one between them."""
-    file = str(tmp_path_factory.mktemp("explored") / "run.sqlite")
-    play(RecordedTown(file, n=7), STEPS)
-    with dashboard(file, going[1], hostile, going_in_postgres[1]) as base:
+def address(town_file, going, hostile):
+    """A server with a small run, one that goes on, and a hostile one."""
+    with dashboard(town_file, going[1], hostile) as base:
         assert base.startswith("http://127.0.0.1:")
         yield base
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as started:
-        yield started
 
 
 def test_the_slider_goes_back_and_shows_the_past(chromium, address):
@@ -156,11 +131,8 @@ def test_the_back_button_takes_a_choice_back(chromium, address):
         assert chosen(window) == ""
 
 
-@pytest.mark.parametrize("run", ["going", "going_in_postgres"])
-def test_a_run_that_is_being_written_shows_its_new_steps(
-    chromium, address, request, run
-):
-    town, place = request.getfixturevalue(run)
+def test_a_run_that_is_being_written_shows_its_new_steps(chromium, address, going):
+    town, place = going
     with Window(chromium, address) as window:
         window.open(f"?run={run_key(place)}&view=agent&agent=2")
         window.shows(agent=2, step=1)

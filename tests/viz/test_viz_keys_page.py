@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.support.browser import Window, browser, served
+from tests.support.browser import Window
+from tests.support.dashboards import live_pages
 from tests.support.live_views import press
 
 pytestmark = pytest.mark.slow
-STARTING = "Solara server is starting at"
 #: remembers what a page writes into pictures
 LISTEN = """() => {
   window.written = [];
@@ -24,18 +24,9 @@ LISTEN = """() => {
 
 
 @pytest.fixture(scope="module")
-def page():
+def page(chromium):
     """A town of six that has played three days."""
-    file = str(Path(__file__).parent.with_name("support") / "live_pages.py")
-    options = ("--port", "0", "--no-open", "--production", "--no-check-version")
-    with (
-        served(
-            *("-m", "solara", "run", file, "--host", "127.0.0.1", *options),
-            announces=STARTING,
-        ) as base,
-        browser() as chromium,
-        Window(chromium, base) as window,
-    ):
+    with live_pages() as base, Window(chromium, base) as window:
         window.open("ours?view=population", see=".mm-empty")
         for day in ("1", "2", "3"):
             press(window, "Step")

@@ -50,18 +50,8 @@ def test_an_unknown_argument_is_refused_by_name(call):
         call(colour="red")
 
 
-@pytest.mark.parametrize(
-    "call", [lambda v: MemoryViz(Town(rng=1), views=v), make_memory_component]
-)
-def test_views_that_are_no_keys_are_refused(call):
-    with pytest.raises(TypeError, match=r"a list of keys, got a text: \['agent'\]"):
-        call("agent")
-    with pytest.raises(TypeError, match="the model is given by SolaraViz"):
-        call(Town(rng=1))
-    with pytest.raises(ValueError, match=r"views are story, agent, .*got 'dreams'"):
-        call(["dreams"])
-
-
 def test_a_page_that_is_no_number_is_refused():
     with pytest.raises(TypeError, match="number of a tab"):
-        make_memory_component(page="1")
+        make_memory_component("1")
+    with pytest.raises(TypeError, match="the model is given by SolaraViz"):
+        make_memory_component(Town(rng=1))

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.browser import Window, browser
+from tests.support.browser import Window
 from tests.support.dashboards import live_pages
-from tests.support.live_views import VIEWS, Twin, both, press, show, turn
+from tests.support.live_views import VIEWS, Twin, agrees, choose, press, turn
 from tests.support.pages import HOSTILE
 
 pytestmark = pytest.mark.slow
@@ -27,12 +27,6 @@ HARM = ".mm-page script, .mm-page img, [href^=javascript], .mm-page svg[onload]"
 def address():
     with live_pages() as base:
         yield base
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -159,22 +153,19 @@ def test_a_memory_of_a_users_own_shows_its_layer_and_its_state(chromium, address
 
 @pytest.mark.parametrize("tab", VIEWS)
 def test_step_and_play_change_what_a_view_says(page, twin, tab):
-    choices, *functions = VIEWS[tab]
-    show(page, tab, choices)
-    before, must = both(page, twin, *functions)
-    assert before == must
+    turn(page, tab)
+    for field, value in VIEWS[tab][0].items():
+        choose(page, field, value)
+    agrees(page, twin, tab)
     first = int(page.step())
     press(page, "Step")
     # The last steps of a play before may come to the page together with this one.
     page.until(lambda: int(page.step()) > first)
-    said, must = both(page, twin, *functions)
-    assert said == must
-    assert said != before
+    agrees(page, twin, tab)
     press(page, "▶")
     page.sometime(lambda: int(page.step()) >= first + 3)
     press(page, "❚❚")
-    said, must = both(page, twin, *functions)
-    assert said == must
+    agrees(page, twin, tab)
 
 
 def test_the_evidence_of_a_reflection_opens_while_the_model_runs(page, twin):
@@ -182,7 +173,8 @@ def test_the_evidence_of_a_reflection_opens_while_the_model_runs(page, twin):
         number = int(page.step())
         press(page, "Step")
         page.shows(step=number + 1)
-    show(page, "Evidence", {"Agent": "1"})
+    turn(page, "Evidence")
+    choose(page, "Agent", "1")
     # After a long play the newest one may be evicted already; the list says so.
     made = page.page.locator("tbody tr", has_text="reflection")
     made.filter(has_text="remembered").first.click()

@@ -8,7 +8,7 @@ import solara
 from ipyvuetify import Alert, Btn
 
 from mesa_memory import Services, ShortTermMemory, configure
-from mesa_memory.viz.live.controls import Controls, Speed
+from mesa_memory.viz.live.controls import Controls
 from mesa_memory.viz.live.page_runs import PageRuns, use_current
 from mesa_memory.viz.selection import Choice, Selection
 from tests.support.waiting import HUNG, until
@@ -50,7 +50,7 @@ class Shown:
             if self.slow.value:
                 self.begun.set()
                 self.drawn.wait(HUNG)
-            Controls(self.page, current, {"rng": 1}, Speed(1, repeat), self.selection)
+            Controls(self.page, current, {"rng": 1}, self.selection, 1, repeat)
 
         _, self.context = solara.render(Page(), handle_error=False)
 

@@ -12,10 +12,9 @@ from mesa_memory.cli import main
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.stores import open_store
 from mesa_memory.viz.report import write_report
-from tests.support.browser import Window, browser
+from tests.support.browser import Window
 from tests.support.playing import play
 from tests.support.recorded import Story
-from tests.support.recorded_town import RecordedTown
 
 ATTACK = "</script><img src=x onerror=alert(1)>{{1+1}}<!--\u2028"
 RUMOUR = "the town well is poisoned"
@@ -24,14 +23,6 @@ RUMOUR = "the town well is poisoned"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("reports")
-
-
-@pytest.fixture(scope="module")
-def town(folder):
-    """A town with every kind of memory."""
-    file = str(folder / "town.sqlite")
-    play(RecordedTown(file, n=7), 8)
-    return file
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +75,8 @@ def read(path):
     return text, json.loads(found[0])
 
 
-def test_a_report_has_the_whole_run_of_the_chosen_agents(town, tmp_path):
-    with open_run(town) as run:
+def test_a_report_has_the_whole_run_of_the_chosen_agents(town_file, tmp_path):
+    with open_run(town_file) as run:
         written = write_report(run, tmp_path / "report.html", ["2", 5])
         text, data = read(written.path)
         assert written.size == written.path.stat().st_size
@@ -158,8 +149,8 @@ def test_agents_stand_where_the_model_has_them_with_what_it_says_of_them(
             assert row.count(number) == counts[place]
 
 
-def test_a_report_that_would_be_too_large_is_a_sample_and_says_so(town, tmp_path):
-    with open_run(town) as run:
+def test_a_report_that_would_be_too_large_is_a_sample_and_says_so(town_file, tmp_path):
+    with open_run(town_file) as run:
         whole = write_report(run, tmp_path / "whole.html")
         least = whole.size * 7 // 10
         small = write_report(run, tmp_path / "small.html", largest=least)
@@ -171,18 +162,18 @@ def test_a_report_that_would_be_too_large_is_a_sample_and_says_so(town, tmp_path
     assert not (tmp_path / "none.html").exists()
 
 
-def test_the_same_run_gives_the_same_report(town, tmp_path):
+def test_the_same_run_gives_the_same_report(town_file, tmp_path):
     files = [tmp_path / "one.html", tmp_path / "two.html"]
     for file in files:
-        with open_run(town) as run:
+        with open_run(town_file) as run:
             write_report(run, file)
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_no_file_is_lost_and_bad_names_are_told(town, tmp_path):
+def test_no_file_is_lost_and_bad_names_are_told(town_file, tmp_path):
     target = tmp_path / "report.html"
     target.write_text("mine")
-    with open_run(town) as run:
+    with open_run(town_file) as run:
         with pytest.raises(FileExistsError, match="choose another name"):
             write_report(run, target)
         assert target.read_text() == "mine"
@@ -203,25 +194,21 @@ def test_hostile_texts_are_no_markup_in_the_file(hostile, tmp_path):
     assert "unsafe" not in policy and "http" not in policy
 
 
-def test_the_command_writes_a_report_and_says_how_large(town, tmp_path):
+def test_the_command_writes_a_report_and_says_how_large(town_file, tmp_path):
     target = str(tmp_path / "report.html")
-    done = CliRunner().invoke(main, ["report", town, "--agents", "1, 3", "-o", target])
+    done = CliRunner().invoke(
+        main, ["report", town_file, "--agents", "1, 3", "-o", target]
+    )
     assert done.exit_code == 0, done.output
     assert re.search(r"Wrote .*report\.html \(0\.\d MB\)", done.output)
-    again = CliRunner().invoke(main, ["report", town, "-o", target])
+    again = CliRunner().invoke(main, ["report", town_file, "-o", target])
     assert again.exit_code == 2 and "exists" in again.output
-    wordless = ["report", town, "--about", "?!", "-o", target, "--overwrite"]
+    wordless = ["report", town_file, "--about", "?!", "-o", target, "--overwrite"]
     refused = CliRunner().invoke(main, wordless)
     assert refused.exit_code == 2 and "must have words, got '?!'" in refused.output
 
 
 # -- in a browser ---------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as started:
-        yield started
 
 
 class Page(Window):
@@ -256,9 +243,9 @@ def test_a_report_plays_from_the_disk_without_a_network(chromium, rumour, tmp_pa
 
 @pytest.mark.slow
 def test_a_report_shows_what_came_to_mind_and_what_it_rests_on(
-    chromium, town, tmp_path
+    chromium, town_file, tmp_path
 ):
-    with open_run(town) as run:
+    with open_run(town_file) as run:
         derived = next(
             (agent, row)
             for agent in run.unique_ids.values()
@@ -266,7 +253,9 @@ def test_a_report_shows_what_came_to_mind_and_what_it_rests_on(
             if row["origin"] == "derived" and row["sources"]
         )
     agent, row = derived
-    with Page(chromium, town, tmp_path / "report.html", agents=[agent, 5]) as window:
+    with Page(
+        chromium, town_file, tmp_path / "report.html", agents=[agent, 5]
+    ) as window:
         page = window.page
         place = [1, 2, 3, 4, 5, 6, 7, 8].index(int(row["valid_from"]))
         page.fill("#slider", str(place))
@@ -306,8 +295,8 @@ def test_hostile_texts_stay_texts_in_a_report(chromium, hostile, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_report_can_be_read_by_all(chromium, town, tmp_path, theme):
-    with Page(chromium, town, tmp_path / "report.html", about="harvest") as window:
+def test_a_report_can_be_read_by_all(chromium, town_file, tmp_path, theme):
+    with Page(chromium, town_file, tmp_path / "report.html", about="harvest") as window:
         window.page.emulate_media(color_scheme=theme)
         window.page.fill("#slider", "7")
         window.page.locator("#mind button").first.click()

@@ -1,4 +1,4 @@
-"""What a request asked and was answered, its parts, and the records that came of it."""
+"""What a request asked and was answered, and its parts."""
 
 import pytest
 import solara
@@ -7,9 +7,8 @@ from mesa_memory import Services
 from mesa_memory.core.text.replies import repair_prompt
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
-from mesa_memory.viz.data.agent import past
 from mesa_memory.viz.data.presence import steps
-from mesa_memory.viz.data.requests import origins, parts
+from mesa_memory.viz.data.requests import parts
 from mesa_memory.viz.data.requests import requests as data
 from mesa_memory.viz.views.requests import requests as view
 from tests.support.recorded import Story
@@ -102,30 +101,6 @@ def test_a_request_is_shown_with_its_settings_and_the_doubt_about_its_reply(stor
     assert sent[sent.index("temperature") - 1] == "0.2"
     doubt = "The reply is doubtful: the summary tells one of several events."
     assert [doubt in drawn(view.Reply(one)) for one in (first, again)] == [True, False]
-
-
-def test_every_conclusion_of_an_inn_leads_to_its_request(inn):
-    kinds = set()
-    for agent in inn.unique_ids.values():
-        known = past(inn, agent)
-        for row in known.rows:
-            if row["origin"] != "derived":
-                continue
-            step = row["step"]
-            among = data.requests(inn, agent, step - 1, step)
-            by = origins.maker(row, among)
-            assert by is not None, row
-            request, certain = by
-            if row["closed_because"] != "refused":
-                kinds.add((row["kind"], request["purpose"], certain))
-    assert {
-        ("conversation", "conversation", True),
-        ("fact", "extract", True),
-        ("story", "story", True),
-        ("chapter", "chapter", True),
-        ("summary", "consolidate", True),
-        ("impression", "impression", True),
-    } <= kinds
 
 
 def test_the_parts_of_a_request_have_all_its_tokens(inn):

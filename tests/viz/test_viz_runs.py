@@ -1,4 +1,4 @@
-"""How the runs of a page are told apart, stay in its list, and are searched."""
+"""How the runs of a page are told apart and stay in its list."""
 
 import shutil
 
@@ -6,13 +6,9 @@ import pytest
 
 from mesa_memory import Services
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.runs import open_run
-from mesa_memory.viz.data import find
 from mesa_memory.viz.explorer import open_feeds
 from mesa_memory.viz.live.page_runs import PageRuns
 from mesa_memory.viz.serving.run_feed import labels
-from tests.support.playing import play
-from tests.support.recorded_town import RecordedTown
 
 
 def town(memory="stlt", rng=1, record=True, days=2):
@@ -86,24 +82,3 @@ def test_the_runs_of_a_page_stay_in_its_list_for_every_window(record):
     assert PageRuns.of(first) is page
     for model in (first, second):
         Services.of(model).recorder.close()
-
-
-def test_agents_steps_kinds_and_texts_are_found_by_one_search(tmp_path):
-    path = str(tmp_path / "run.sqlite")
-    made = RecordedTown(path, n=4)
-    play(made, 5)
-    with open_run(path) as run:
-        texts = [hit.text for hit in find.find(run, "SOLD").hits]
-        assert texts
-        assert all("sold" in text.lower() for text in texts)
-        three = find.find(run, "3").hits
-        assert {hit.what for hit in three} >= {"agent", "step"}
-        assert find.find(run, "agent 3").hits[0].agent == 3
-        assert find.find(run, "step 4").hits[0].step == 4.0
-        (kind,) = (hit for hit in find.find(run, "observ").hits if hit.what == "kind")
-        listed = find.find(run, f"kind:{kind.record}")
-        assert {hit.what for hit in listed.hits} == {"observation"}
-        total = len(listed.hits) + listed.more
-        assert kind.text == f"observation: {total:,} records"
-        assert find.find(run, "100%_nothing").hits == ()
-        assert find.find(run, "  ").hits == ()

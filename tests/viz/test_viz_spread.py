@@ -11,38 +11,28 @@ from mesa_memory.runs import open_run
 from mesa_memory.runs.claims import Verdict, claim
 from mesa_memory.viz.data import leads
 from mesa_memory.viz.data.spread import spread
-from mesa_memory.viz.data.spread.spread import Criteria
-from tests.support.browser import Window, browser
+from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play
-from tests.support.recorded_town import RecordedTown
 
 TEXT = "On day 3 I sold 3 fish."
 STEPS = 8
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    path = str(tmp_path_factory.mktemp("spread") / "run.sqlite")
-    play(RecordedTown(path, n=7), STEPS)
-    return path
-
-
-@pytest.fixture(scope="module")
-def run(file):
-    with open_run(file) as opened:
+def run(town_file):
+    with open_run(town_file) as opened:
         yield opened
 
 
 def test_holding_is_what_the_states_of_all_agents_say(run):
     found = spread.found(run, TEXT)
-    least = 0.7
-    held = spread.holding(found, Criteria(least))
+    held = spread.holding(found)
     for row, agent in enumerate(held.agents):
         for column, step in enumerate(held.steps):
             records = run.state(agent, step, as_records=True)
             said = [claim(TEXT).judge(sentences(r["text"])) for r in records]
-            count = sum(any(each.counts(least) for each in one) for one in said)
+            count = sum(any(each.counts() for each in one) for one in said)
             assert held.counts[row, column] == count
     assert held.counts.any()
     assert not held.counts.all()
@@ -60,11 +50,8 @@ def test_a_text_that_is_remembered_word_for_word_is_most_similar(run):
 
 def test_a_summary_is_found_by_the_sentence_that_is_about_it(run):
     found = spread.found(run, TEXT)
-    summaries = spread.listed(found, STEPS, Criteria(kind="summary"))
-    assert summaries[0]["counts"]
-    texts = [
-        row["text"] for row in spread.holders(found, STEPS, Criteria(kind="summary"))
-    ]
+    held = spread.holders(found, STEPS)
+    texts = [row["text"] for row in held if row["kind"] == "summary"]
     assert texts and all(len(sentences(text)) > 1 for text in texts)
 
 
@@ -78,9 +65,9 @@ def test_nobody_holds_what_nobody_was_told(run):
 
 def test_holders_of_a_step_are_those_of_the_map(run):
     found = spread.found(run, TEXT)
-    held = spread.holding(found, Criteria(0.7))
+    held = spread.holding(found)
     for place, step in enumerate(held.steps):
-        rows = spread.holders(found, step, Criteria(0.7))
+        rows = spread.holders(found, step)
         assert [row["records"] for row in rows] == [
             count for count in held.counts[:, place].tolist() if count
         ]
@@ -89,7 +76,7 @@ def test_holders_of_a_step_are_those_of_the_map(run):
 
 
 def test_agents_in_order_of_first_holding_come_earlier_or_equal(run):
-    held = spread.holding(spread.found(run, "On day 1 I sold 1 fish."), Criteria(0.7))
+    held = spread.holding(spread.found(run, "On day 1 I sold 1 fish."))
     first = [
         next((n for n, c in enumerate(held.counts[place]) if c), STEPS)
         for place in held.order
@@ -120,22 +107,8 @@ def test_who_holds_a_rumour_is_told_from_who_holds_its_denial(
     assert holders == known["knows_rumour"][1:]
     assert holders[-1] == know
     assert spread.holding(correction).holders == known["knows_correction"][1:]
-    denied = spread.holding(rumour, verdict=Verdict.DENIES).holders
+    denied = spread.holding(rumour, Verdict.DENIES).holders
     assert denied == known["knows_correction"][1:]
-
-
-def test_a_group_that_is_ticked_counts_and_another_does_not(run):
-    found = spread.found(run, TEXT)
-    rows = spread.listed(found, STEPS)
-    other = next(row for row in rows if not row["counts"])
-    only = {r["key"]: False for r in rows if r["counts"]} | {other["key"]: True}
-    ticked = Criteria(marks=spread.written(only))
-    assert ticked.ticks == only
-    first, *rest = spread.listed(found, STEPS, ticked)
-    assert first["key"] == other["key"] and first["counts"]
-    assert not any(row["counts"] for row in rest)
-    assert max(spread.holding(found, ticked).reached) == other["ever"]
-    assert Criteria(marks="nonsense+12,-zz").ticks == {}
 
 
 def test_a_blank_text_is_refused(run):
@@ -144,12 +117,8 @@ def test_a_blank_text_is_refused(run):
 
 
 @pytest.mark.slow
-def test_the_view_shows_who_holds_a_text_and_follows_step_and_slider(file):
-    with (
-        browser() as chromium,
-        dashboard(file) as address,
-        Window(chromium, address) as window,
-    ):
+def test_the_view_shows_who_holds_a_text_and_follows_the_step(chromium, town_file):
+    with dashboard(town_file) as address, Window(chromium, address) as window:
         window.open("?view=spread&step=3", see="text=Type a sentence")
         box = window.page.get_by_label("Text in all memories")
         box.fill(TEXT)
@@ -164,15 +133,8 @@ def test_the_view_shows_who_holds_a_text_and_follows_step_and_slider(file):
         window.page.keyboard.press("Tab")
         window.page.get_by_label("Step forward").click()
         window.until(lambda: "Holders at step 4" in window.text())
-        slider = window.page.get_by_role("slider").filter(has_text="").last
-        slider.focus()
-        slider.press("ArrowLeft")
-        window.until(lambda: "spread_least=0.59" in window.query())
         assert window.page.locator(".mm-chart canvas").count()
         assert re.search(r"Sentences counted: [1-9]", window.text())
-        window.page.get_by_text("☑").first.click()
-        window.until(lambda: "spread_ticks=-" in window.query())
-        window.until(lambda: "taken out" in window.text())
         assert "other names or numbers" in window.text()
         with window.page.expect_download() as download:
             window.page.get_by_text("CSV").first.click()

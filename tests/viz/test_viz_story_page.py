@@ -1,17 +1,14 @@
-"""The Story view in the browser: it plays, it leads on, and it fits any screen."""
+"""The Story view in the browser: it plays, it leads on."""
 
 import re
 
-import mesa
 import pytest
 
-from mesa_memory import ShortTermMemory, configure, open_run
+from mesa_memory import open_run
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.data.story.said import said
-from tests.support.browser import Window, browser, run_key, served
+from tests.support.browser import Window, run_key, served
 from tests.support.playing import play
-from tests.support.recorded_town import RecordedTown
-from tests.support.spaces import Mixed
 
 pytestmark = pytest.mark.slow
 DAYS = 14
@@ -62,58 +59,10 @@ def told(file):
 
 
 @pytest.fixture(scope="module")
-def unplaced(tmp_path_factory):
-    """A run that says nothing of places or outcomes."""
-    place = str(tmp_path_factory.mktemp("unplaced") / "run.sqlite")
-    play(RecordedTown(place, n=8), 6)
-    return place
-
-
-@pytest.fixture(scope="module")
-def mixed(tmp_path_factory):
-    """A run in which somebody has no memory."""
-    place = str(tmp_path_factory.mktemp("mixed") / "run.sqlite")
-    play(Mixed(place), 4)
-    return place
-
-
-class Round(mesa.Model):
-    """Thirty people with long names, who are nowhere, and each tell the next one."""
-
-    def __init__(self, file):
-        super().__init__(rng=1)
-        configure(self, llm="offline", record=file)
-        for n in range(30):
-            agent = mesa.Agent(self)
-            agent.name = f"Bartholomew {n}"
-            agent.memory = ShortTermMemory(agent)
-
-    def step(self):
-        people = list(self.agents)
-        for one, other in zip(people, people[1:] + people[:1]):
-            said = {"message": "It rains.", "sender": one.unique_id}
-            other.memory.add_to_memory("message", said)
-
-
-@pytest.fixture(scope="module")
-def ring(tmp_path_factory):
-    """A run of thirty people who stand in a ring."""
-    place = str(tmp_path_factory.mktemp("ring") / "run.sqlite")
-    play(Round(place), 2)
-    return place
-
-
-@pytest.fixture(scope="module")
-def address(file, unplaced, mixed, ring):
-    given = (file, unplaced, mixed, ring, "--port", "0", "--no-open")
+def address(file, town_file):
+    given = (file, town_file, "--port", "0", "--no-open")
     with served("-m", "mesa_memory.cli", "dashboard", *given) as base:
         yield base
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as started:
-        yield started
 
 
 def opened(window, query=""):
@@ -261,31 +210,13 @@ def test_what_is_clicked_leads_to_the_view_that_explains_it(
 
 
 def test_a_run_without_places_or_outcomes_is_a_circle_coloured_by_its_memory(
-    chromium, address, unplaced
+    chromium, address, town_file
 ):
     with Window(chromium, address) as window:
-        window.open(f"?run={run_key(unplaced)}", see=".mm-stage-svg")
-        window.until(lambda: window.page.locator(".mm-stage-dot").count() == 8)
+        window.open(f"?run={run_key(town_file)}", see=".mm-stage-svg")
+        window.until(lambda: window.page.locator(".mm-stage-dot").count() == 7)
         assert "Events" in window.text(".mm-stage-legend")
         colours = window.page.get_by_label("Colour shows", exact=True)
         colours.select_option(label="Memory: recalls")
         window.until(lambda: "Recalls" in window.text(".mm-stage-legend"))
         assert "colour=memory" in window.query()
-
-
-@pytest.mark.parametrize("width", [400, 1280, 2560])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_the_screen_in_both_themes(chromium, address, width, scheme):
-    with Window(chromium, address, color_scheme=scheme) as window:
-        window.page.set_viewport_size({"width": width, "height": 900})
-        opened(window, "?step=8")
-        box = window.page.locator(".mm-stage-svg").bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width
-        assert box["width"] > 0.3 * width
-        dots = [d.bounding_box() for d in window.page.locator(".mm-stage-dot").all()]
-        for dot in dots:
-            assert box["x"] <= dot["x"]
-            assert dot["x"] + dot["width"] <= box["x"] + box["width"] + 1
-        wide = window.page.evaluate("document.querySelector('.mm-story').scrollWidth")
-        assert wide <= window.page.locator(".mm-story").bounding_box()["width"] + 1

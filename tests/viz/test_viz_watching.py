@@ -9,7 +9,7 @@ import solara
 from mesa_memory import Services, open_run
 from mesa_memory.viz.live.live_run import live_feed
 from mesa_memory.viz.selection import Choice
-from mesa_memory.viz.serving import hooks, throttle
+from mesa_memory.viz.serving import throttle
 from mesa_memory.viz.serving.hooks import use_chosen, use_newest
 from mesa_memory.viz.serving.run_feed import Feed
 from mesa_memory.viz.serving.throttle import LONGEST_PAUSE_S, Pace
@@ -137,33 +137,6 @@ def test_another_run_is_shown_from_its_first_state_on(town):
         assert {number for number, _ in seen} == {0, 1}
         assert all(fits for _, fits in seen)
     Services.of(other).recorder.close()
-
-
-def test_while_steps_come_often_only_their_own_thread_looks(town, monkeypatch):
-    feed, told, threads = live_feed(town), [], set()
-    looked, often = feed.look, hooks.OFTEN_S
-    # However slow the machine is, the steps come often, and work is followed by a rest.
-    monkeypatch.setattr(hooks, "OFTEN_S", 3600)
-    monkeypatch.setattr(feed.pace, "share", 1e-6)
-    monkeypatch.setattr(
-        feed, "look", lambda: threads.add(threading.get_ident()) or looked()
-    )
-
-    def subscribe(stepped):
-        told.append(stepped)
-        return told.clear
-
-    with drawn(lambda: use_newest(feed, subscribe).source.steps):
-        told[0]()
-        for _ in range(8):
-            town.step()
-            told[0]()
-        assert threads == {threading.get_ident()}
-        assert feed.pace.left > 0
-        monkeypatch.setattr(hooks, "OFTEN_S", often)
-        until(lambda: feed.source.steps[-1] == 9.0)  # as soon as it has ended
-        assert len(threads) == 2
-    assert not told
 
 
 def test_a_past_step_stays_as_it_is_until_something_else_is_chosen(town):

@@ -1,15 +1,26 @@
-"""Two memories side by side: records of both, and records of only one."""
+"""Two memories side by side, records of both and of only one; and numbers of runs by step."""
 
 from collections import Counter
 from dataclasses import dataclass
 
+import pandas as pd
+
+from mesa_memory.runs import Run
 from mesa_memory.runs.compare import Difference
 from mesa_memory.viz.data.agent import Past, Row
+from mesa_memory.viz.data.requests import cost
+from mesa_memory.viz.data.story.scene import scene
 
 #: values of ``held by``
 BOTH, LEFT, RIGHT = "both", "left", "right"
 #: longest value of a difference, in characters
 VALUE_CHARS = 20_000
+#: numbers that every run has: label and unit
+SPENT = {
+    "calls": ("calls until the step", "calls"),
+    "tokens": ("tokens until the step", "tokens"),
+    "cost": ("money until the step", "US dollars"),
+}
 #: columns that every row has, or that repeat another one
 _REPEATED = ("step", "seq", "agent", "content")
 
@@ -98,3 +109,13 @@ def told(difference: Difference) -> list[Pair]:
         for row in (left, right)
     ]
     return [Pair(*pair) for pair in zip(names, *sides)]
+
+
+def numbers(run: Run) -> dict[str, pd.Series]:
+    """The model's variables (``model:name``) and ``SPENT``, by step; known values only."""
+    seen, spent = scene(run), cost.spent(run)
+    found = {f"model:{name}": values for name, values in seen.collected.items()}
+    found |= {name: spent.counts[name].sum(axis=0).cumsum() for name in SPENT}
+    return {
+        name: pd.Series(values, spent.steps).dropna() for name, values in found.items()
+    }

@@ -1,6 +1,5 @@
 """The controls of a live page: play, speed and parameters."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import solara
@@ -13,42 +12,30 @@ from mesa_memory.viz.widgets import Slide
 from mesa_memory.viz.widgets.saying import Fold
 
 
-@dataclass(frozen=True)
-class Speed:
-    """The first settings of a page.
-
-    Attributes:
-        interval: milliseconds between two steps.
-        repeat: Reset plays as many steps as the last model had.
-    """
-
-    interval: int = 100
-    repeat: bool = False
-
-
 @solara.component
 def Controls(
     page: PageRuns,
     current: Current,
     params: dict[str, Any],
-    speed: Speed,
     selection: Selection,
+    play_interval: int = 100,
+    repeat: bool = False,
 ) -> Any:
-    """Buttons that are always in sight, and settings below them."""
+    """Buttons that are always in sight, and settings below them; see ``MemoryViz``."""
     values = solara.use_reactive(dict[str, Any]())
-    interval = solara.use_reactive(speed.interval)
-    repeat = solara.use_reactive(speed.repeat)
+    interval = solara.use_reactive(play_interval)
+    repeats = solara.use_reactive(repeat)
     feed = page.show(current.value)
     with solara.v.Html(
         tag="section", class_="mm-side", attributes={"aria-label": "Controls"}
     ):
-        Player(current, values, interval, repeat)
+        Player(current, values, interval, repeats)
         _Before(page, feed.key, selection)
         with Fold("Parameters and speed"):
             if params:
                 made_with = {} if feed.facts is None else feed.facts.parameters
                 Parameters(current.value, params, values, made_with)
-            solara.Checkbox(label="Reset plays as many steps", value=repeat)
+            solara.Checkbox(label="Reset plays as many steps", value=repeats)
             Slide(
                 label="Milliseconds between steps",
                 value=interval.value, min=1, max=500, step=1,

@@ -18,8 +18,6 @@ from mesa_memory.viz.serving.throttle import SHARE_BESIDE, Pace
 TICK_S = 0.03
 #: seconds without a step after which a simulation is paused
 PAUSE_S = 0.1
-#: seconds after which a step should be in the store
-WRITE_TIMEOUT_S = 1.0
 NOT_RECORDED = (
     "This model is not recorded, so its past cannot be shown. Call configure(model, "
     "record=True) before its agents are made; record='run.sqlite' keeps the run."
@@ -32,7 +30,7 @@ class LiveFeed(Feed):
     def __init__(self, recorder: Recorder, label: str, notes: Iterable[str]) -> None:
         self._recorder = recorder
         self._step = recorder.step  # the last known one
-        self._since = self._looked = time.monotonic()
+        self._since = time.monotonic()
         run = open_run(recorder.store, recorder.run)
         super().__init__(run, label, [*notes], Pace(SHARE_BESIDE))
 
@@ -55,21 +53,16 @@ class LiveFeed(Feed):
             return True  # another window has looked, or the run is over
         if step is None or (shown.steps and shown.steps[-1] == step):
             return False
-        if now - self._since > WRITE_TIMEOUT_S and now - self._looked < WRITE_TIMEOUT_S:
-            return False  # the store is slow, or has failed
         paused = self._recorder.stands and now - self._since > PAUSE_S
         return paused or not self.pace.left
 
     def look(self) -> Source:
-        """See ``Feed``; if a step does not come for long, finds out why.
+        """See ``Feed``; between two steps it waits, and so finds out if a store fails.
 
         Raises:
             StoreError: if the store fails, or cannot be read.
         """
-        now, self._looked = time.monotonic(), time.monotonic()
-        if now - self._since > WRITE_TIMEOUT_S and self._recorder.stands:
-            return self.refresh()
-        return super().refresh()
+        return self.refresh() if self._recorder.stands else super().refresh()
 
     def refresh(self) -> Source:
         """Waits until the finished steps are written, then reads them."""
@@ -78,15 +71,11 @@ class LiveFeed(Feed):
         return super().refresh()
 
 
-def live_feed(model: Any, record: bool = True) -> Feed:
-    """The feed of a model.
-
-    Args:
-        record: record in memory a model that is not recorded and has not begun.
-    """
+def live_feed(model: Any) -> Feed:
+    """The feed of a model; an unrecorded one that has not begun is recorded in memory."""
     label, notes = type(model).__name__, strangers(model)
     services = Services.of(model)
-    if services.recorder is None and record and _untouched(model):
+    if services.recorder is None and _untouched(model):
         services.recorder = start(model, services, Recording(True))
     if services.recorder is None:
         return Feed(None, label, [NOT_RECORDED, *notes])

@@ -16,20 +16,17 @@ _making = threading.Lock()
 class PageRuns:
     """The models of a page, oldest first; all sessions of the page share them.
 
-    Args:
-        record: record models in memory if they are not recorded.
-
     Attributes:
         feeds: of each model, in the same order.
     """
 
-    def __init__(self, record: bool = True) -> None:
+    def __init__(self) -> None:
         self.feeds: list[Feed] = []
-        self._record, self._models = record, list[Any]()
+        self._models: list[Any] = []
         self._lock = threading.RLock()
 
     @classmethod
-    def of(cls, model: Any, record: bool = True) -> "PageRuns":
+    def of(cls, model: Any) -> "PageRuns":
         """The runs of the page that shows this model, made on first use.
 
         They hang on the model, and live as long as it does.
@@ -38,7 +35,7 @@ class PageRuns:
             take_turns(model)
             around = locks(model)
             known = next((lock.page for lock in around if lock.page is not None), None)
-            page = known or cls(record)
+            page = known or cls()
             around[-1].page = page
         page.show(model)
         return page
@@ -51,7 +48,7 @@ class PageRuns:
                     return feed
             take_turns(model)
             locks(model)[-1].page = self
-            feed = live_feed(model, self._record)
+            feed = live_feed(model)
             self._models.append(model)
             self.feeds.append(feed)
             give_keys(self.feeds)

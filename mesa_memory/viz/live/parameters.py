@@ -66,13 +66,9 @@ def _Field(one: dict[str, Any], value: Any, choose: Callable[[Any], None]) -> An
 
 
 def _first(one: dict[str, Any], made_with: Any) -> Any:
-    """The value of the model that is shown, if the field can hold it."""
+    """The value of the model that is shown, if it is of the field's kind."""
     usual = one["value"]
-    if made_with is None or isinstance(made_with, bool) != isinstance(usual, bool):
-        return usual
     if one["type"] == "Select":
         return made_with if made_with in one["values"] else usual
-    if one["type"] in ("SliderInt", "SliderFloat"):
-        fits = isinstance(made_with, int | float)
-        return made_with if fits and one["min"] <= made_with <= one["max"] else usual
-    return made_with if isinstance(made_with, type(usual)) else usual
+    kind = int | float if one["type"].startswith("Slider") else type(usual)
+    return made_with if isinstance(made_with, kind) else usual

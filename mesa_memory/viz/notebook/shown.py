@@ -6,7 +6,7 @@ from IPython.display import HTML
 
 from mesa_memory.experiments.reports.templates import template
 from mesa_memory.runs import Run
-from mesa_memory.viz.data.agent import Past, layer_views, past, text_of
+from mesa_memory.viz.data.agent import layer_views, past, text_of
 from mesa_memory.viz.data.recall import recalls, understood
 
 #: package of the templates
@@ -27,8 +27,11 @@ def memory_at(run: Run, agent: Any, step: float | None = None) -> HTML:
     Raises:
         ValueError: for an unknown agent or step; lists some that exist.
     """
-    own, at = place(run, agent, step)
-    return memory_of(past(run, own), called(own, run.names.get(own)), at)
+    own, whose, at = _place(run, agent, step)
+    title = f"{whose} remembered at the end of step {at:g}"
+    layers = layer_views(past(run, own), at)
+    page = template(PACKAGE, "memory.html")
+    return HTML(page.render(title=title, layers=layers, text_of=text_of, most=MAX_ROWS))
 
 
 def recalls_at(run: Run, agent: Any, step: float | None = None) -> HTML:
@@ -41,38 +44,21 @@ def recalls_at(run: Run, agent: Any, step: float | None = None) -> HTML:
     Raises:
         ValueError: for an unknown agent or step; lists some that exist.
     """
-    own, at = place(run, agent, step)
-    return recalls_of(run, past(run, own), own, at)
-
-
-def memory_of(remembered: Past, whose: str, step: float) -> HTML:
-    """See ``memory_at``; of an agent whose past was read."""
-    title = f"{whose} remembered at the end of step {step:g}"
-    layers = layer_views(remembered, step)
-    page = template(PACKAGE, "memory.html")
-    return HTML(page.render(title=title, layers=layers, text_of=text_of, most=MAX_ROWS))
-
-
-def recalls_of(run: Run, remembered: Past, agent: Any, step: float) -> HTML:
-    """See ``recalls_at``; of an agent whose past was read."""
-    found = [understood(row, remembered) for row in recalls(run, agent, step)]
-    title = f"Recalls of {called(agent, run.names.get(agent))} in step {step:g}"
+    own, whose, at = _place(run, agent, step)
+    remembered = past(run, own)
+    found = [understood(row, remembered) for row in recalls(run, own, at)]
+    title = f"Recalls of {whose} in step {at:g}"
     page = template(PACKAGE, "recalls.html")
     return HTML(page.render(title=title, recalls=found, colours=COLOURS, most=MAX_ROWS))
 
 
-def called(agent: Any, name: str | None) -> str:
-    """The name of an agent with its id.
+def _place(run: Run, agent: Any, step: float | None) -> tuple[Any, str, float]:
+    """An agent's unique id and its name with the id, and a finished step.
 
-    Args:
-        agent: its unique id.
-        name: None for an agent without one.
+    Raises as ``Run.prompt`` does.
     """
-    return f"Agent {agent}" if name is None else f"{name} ({agent})"
-
-
-def place(run: Run, agent: Any, step: float | None) -> tuple[Any, float]:
-    """An agent's unique id and a finished step; raises as ``Run.prompt`` does."""
     run.prompt(agent, step)
-    at = run.steps[-1] if step is None else float(step)
-    return run.unique_ids[run.name_of(agent)], at
+    own = run.unique_ids[run.name_of(agent)]
+    name = run.names.get(own)
+    whose = f"Agent {own}" if name is None else f"{name} ({own})"
+    return own, whose, run.steps[-1] if step is None else float(step)

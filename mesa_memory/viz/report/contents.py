@@ -110,7 +110,7 @@ def _spread(
         return None, [], []
     found = spread.found(run, text)
     held = spread.holding(found)
-    denied = spread.holding(found, verdict=Verdict.DENIES)
+    denied = spread.holding(found, Verdict.DENIES)
     measures = [(of_text(held, text), "agents that remember a sentence that states it")]
     if denied.counts.any():
         meaning = "agents that remember a sentence that denies it"

@@ -1,9 +1,6 @@
 """Looking for new steps in the background, for as long as a page is open."""
 
-import math
 import threading
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import solara
@@ -11,11 +8,6 @@ import solara
 from mesa_memory.errors import StoreError
 from mesa_memory.viz.selection import Choice
 from mesa_memory.viz.serving.run_feed import Feed, Source
-
-#: steps that follow each other in fewer seconds come often
-OFTEN_S = 0.1
-#: registers a function that is called after each step; returns one that ends this
-type Told = Callable[[Callable[[], None]], Callable[[], None]]
 
 
 @dataclass(frozen=True)
@@ -35,54 +27,16 @@ class Seen:
     runs: int = 1
 
 
-class Updates:
-    """Times at which the thread of the simulation announced new steps.
-
-    Rendering is left to a thread that already renders. A simulation that asks again and
-    again would never let that thread finish; so while steps come often, the thread of
-    the simulation renders.
-    """
-
-    def __init__(self) -> None:
-        self._last, self._gap = -math.inf, math.inf
-
-    def note(self) -> None:
-        """The page is told now."""
-        now = time.monotonic()
-        self._last, self._gap = now, now - self._last
-
-    @property
-    def often(self) -> bool:
-        """True while one step follows another."""
-        return self._gap < OFTEN_S and time.monotonic() - self._last < 2 * OFTEN_S
-
-    @property
-    def settled(self) -> bool:
-        """True if another thread may render."""
-        return not self.often and time.monotonic() - self._last > OFTEN_S / 2
-
-
-def use_newest(feed: Feed, told: Told | None = None) -> Seen:
+def use_newest(feed: Feed) -> Seen:
     """The newest state of a run; renders again whenever there is another one.
 
-    Looking for new steps, reading and rendering them is work of a thread of the page,
-    or of the simulation if it steps often; ``feed.pace`` bounds it.
-
-    Args:
-        feed: of the run.
-        told: registers a function that is called after each step, and returns a
-            function that ends this; None without announcements.
+    Looking for new steps, reading and rendering them is work of a thread of the page;
+    ``feed.pace`` bounds it.
     """
     first = solara.use_memo(
         lambda: Seen(feed, feed.source, None, len(feed.all)), [id(feed)]
     )
     held = solara.use_reactive(first)
-    updates = solara.use_memo(Updates, [id(feed)])
-
-    def look_if_due() -> None:
-        if feed.due(held.peek().source):
-            with feed.pace.work():
-                held.value = look(feed)
 
     def watch(cancelled: threading.Event) -> None:
         going = True
@@ -91,15 +45,10 @@ def use_newest(feed: Feed, told: Told | None = None) -> Seen:
                 held.value = replace(held.peek(), runs=len(feed.all))
             # Once more after the end: the last steps may have come with it.
             going = feed.live
-            if updates.settled:
-                look_if_due()
+            if feed.due(held.peek().source):
+                with feed.pace.work():
+                    held.value = look(feed)
 
-    def stepped() -> None:
-        updates.note()
-        if updates.often:
-            look_if_due()
-
-    solara.use_effect(lambda: told(stepped) if told else None, [id(feed), told])
     solara.use_thread(watch, dependencies=[id(feed)], intrusive_cancel=False)
     # Another run may have been chosen since the thread of the last one has looked.
     return held.value if held.value.feed is feed else first

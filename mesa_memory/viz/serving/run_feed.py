@@ -32,6 +32,7 @@ class Feed:
         source: the newest state that is known.
         pace: limits the time spent on looking for new steps.
         all: every feed of the page, this one included.
+        answers: cached answers, see ``Source.of``.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class Feed:
         self.source = Source(self, [], [], ())
         self.pace = pace or Pace()
         self.all: Sequence[Feed] = (self,)
-        self._answers = lru_cache(CACHED_ANSWERS)(
+        self.answers = lru_cache(CACHED_ANSWERS)(
             lambda stamp, function, *given: function(self.run, *given)
         )
         self._looking = threading.Lock()
@@ -102,10 +103,6 @@ class Feed:
                 self.source = Source(self, steps, agents, stamp)
             self.state = state
             return self.source
-
-    def answer(self, stamp: tuple, function: Callable[..., Any], *given: Any) -> Any:
-        """See ``Source.of``."""
-        return self._answers(stamp, function, *given)
 
     def close(self) -> None:
         """Closes the store."""
@@ -176,7 +173,7 @@ class Source:
         Raises:
             StoreError, ValueError: of the function; nothing is kept then.
         """
-        return self.feed.answer(self.stamp, function, *arguments)
+        return self.feed.answers(self.stamp, function, *arguments)
 
 
 def _names(run: Run) -> dict[Any, str]:

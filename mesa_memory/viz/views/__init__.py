@@ -4,8 +4,8 @@ A view is one Solara component ``View(focus)`` in a file of its own. To add one,
 file and its line below.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.viz.views.agent import AgentView
@@ -87,14 +87,3 @@ GROUPS = (
     Group("Cost and Requests", COST),
     Group("Compare", (View("compare", "Compare", CompareView),)),
 )
-VIEWS = [view for group in GROUPS for view in group.views]
-
-
-def groups_of(views: Iterable[View]) -> list[Group]:
-    """The groups that have some of these views, with these alone."""
-    given = {view.key: view for view in views}
-    found = [
-        replace(group, views=tuple(given[v.key] for v in group.views if v.key in given))
-        for group in GROUPS
-    ]
-    return [group for group in found if group.views]

@@ -161,15 +161,3 @@ def bar(n: int, name: str, values: list[Any]) -> dict[str, Any]:
         "itemStyle": {"decal": pattern} if n else {},
         "data": values,
     }
-
-
-def with_limit(option: dict[str, Any], limit: float, greatest: float) -> dict[str, Any]:
-    """The chart with a dashed line at a budget, which lies within its y axis."""
-    option["series"][0]["markLine"] = {
-        "symbol": "none",
-        "data": [{"yAxis": limit, "name": "budget"}],
-        "label": {"formatter": "budget", "position": "insideEndTop"},
-        "lineStyle": {"color": "#D55E00", "type": "dashed", "width": 2},
-    }
-    option["yAxis"]["max"] = round(1.05 * max(limit, greatest), 6)
-    return option

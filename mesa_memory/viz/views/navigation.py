@@ -9,14 +9,10 @@ from mesa_memory.viz.serving.run_feed import Source
 MAX_SPREAD_CHARS = 400
 
 
-def to_evidence(selection: Selection, record: str, agent: Any, **more: Any) -> None:
-    """Shows the sources of an agent's record.
-
-    Args:
-        **more: what else is chosen, such as a step.
-    """
+def to_evidence(selection: Selection, record: str, agent: Any) -> None:
+    """Shows the sources of an agent's record."""
     options = selection.with_option("record", record)
-    selection.choose(view="evidence", agent=agent, options=options, **more)
+    selection.choose(view="evidence", agent=agent, options=options)
 
 
 def to_request(selection: Selection, request: str, step: float, agent: Any) -> None:

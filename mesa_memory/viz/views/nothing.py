@@ -10,16 +10,10 @@ from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import Empty, number
 
-
-@solara.component
-def NoMemories() -> Any:
-    """No agent has remembered anything yet."""
-    Empty(
-        "No agent has remembered anything yet. Make a step; a run that is only read "
-        "shows new steps by itself.",
-        button="Make a step",
-        on_click=solara.use_context(ACTIONS).step,
-    )
+NO_MEMORIES = (
+    "No agent has remembered anything yet. Make a step; a run that is only read shows "
+    "new steps by itself."
+)
 
 
 @solara.component

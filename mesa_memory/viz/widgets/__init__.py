@@ -1,7 +1,7 @@
 """Parts that views share: each a Solara component with a plain signature."""
 
 from mesa_memory.viz.widgets.chart import Chart, Heatmap
-from mesa_memory.viz.widgets.choosing import AgentPicker, Choose, SearchBox, Slide
+from mesa_memory.viz.widgets.choosing import AgentPicker, Choose, Slide, TextBox
 from mesa_memory.viz.widgets.passages import Passage, PassageMark, Passages
 from mesa_memory.viz.widgets.saying import (
     Answer,
@@ -37,10 +37,10 @@ __all__ = [
     "PassageMark",
     "Passages",
     "Plain",
-    "SearchBox",
     "Section",
     "Slide",
     "Table",
+    "TextBox",
     "Timeline",
     "number",
 ]

@@ -1,4 +1,4 @@
-"""Fields to choose an agent, one of a few, a number, or a text to search for."""
+"""Fields to choose an agent, one of a few, a number, or a text."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -72,17 +72,18 @@ def Choose(
 
 
 @solara.component
-def SearchBox(label: str, value: str, on_value: Callable[[str], None]) -> Any:
-    """A text to search for; takes effect with Enter, or on leaving the field."""
+def TextBox(selection: Selection) -> Any:
+    """The text that is looked for in all memories; takes effect with Enter, or on leaving."""
+    value = selection.choice.text.strip()
     typed = solara.use_reactive(value)
     solara.use_effect(lambda: typed.set(value), [value])
 
     def done(*_: Any) -> None:
-        if typed.value != value:
-            on_value(typed.value)
+        if typed.value.strip() != value:
+            selection.choose(text=typed.value.strip())
 
     field = solara.v.TextField(
-        label=label,
+        label="Text in all memories",
         v_model=typed.value,
         on_v_model=lambda text: typed.set(text or ""),
         class_="mm-field mm-field-wide",
@@ -94,7 +95,7 @@ def SearchBox(label: str, value: str, on_value: Callable[[str], None]) -> Any:
     )
     solara.v.use_event(field, "keydown.enter", done)
     solara.v.use_event(field, "blur", done)
-    solara.v.use_event(field, "click:clear", lambda *_: on_value(""))
+    solara.v.use_event(field, "click:clear", lambda *_: selection.choose(text=""))
     return field
 
 

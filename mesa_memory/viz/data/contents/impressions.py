@@ -43,8 +43,11 @@ class HeldOpinion:
 
     @property
     def sign(self) -> str:
-        """The sentiment as a sign."""
-        return sign(self.sentiment)
+        """``"+"``, ``"−"``, ``"0"``, or ``"?"`` if the sentiment is not known."""
+        value = self.sentiment
+        if value is None:
+            return "?"
+        return "+" if value > NEUTRAL else "−" if value < -NEUTRAL else "0"
 
     def held(self, step: float) -> bool:
         """True if it was current at the end of a step."""
@@ -118,13 +121,6 @@ def line(
         current = [opinion for opinion in opinions if opinion.held(step)]
         found.append(getattr(current[-1], what) if current else None)
     return found
-
-
-def sign(sentiment: float | None) -> str:
-    """``"+"``, ``"−"``, ``"0"``, or ``"?"`` if it is not known."""
-    if sentiment is None:
-        return "?"
-    return "+" if sentiment > NEUTRAL else "−" if sentiment < -NEUTRAL else "0"
 
 
 def _opinion(row: Row) -> HeldOpinion | None:

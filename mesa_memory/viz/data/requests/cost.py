@@ -61,19 +61,15 @@ class Spent:
             found[name] = None if np.isnan(total) else total
         return found
 
-    def series(self, measure: str, summed: bool) -> list[tuple[str, list[Any]]]:
+    def series(self, measure: str) -> list[tuple[str, list[Any]]]:
         """For each purpose, its numbers step by step; None is unknown.
 
         Args:
             measure: one of ``MEASURES``.
-            summed: from the beginning to each step, not of the step alone.
         """
-        values = self.counts[measure]
-        if summed:
-            values = values.cumsum(axis=1)
         return [
             (purpose, [None if np.isnan(v) else float(v) for v in row])
-            for purpose, row in zip(self.purposes, values)
+            for purpose, row in zip(self.purposes, self.counts[measure])
         ]
 
 

@@ -1,10 +1,6 @@
 """Holders of memories that state a text, step by step; see ``runs.claims``."""
 
-import re
-import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,36 +12,6 @@ from mesa_memory.viz.data.spread.corpus import Corpus, corpus
 
 #: groups of sentences that do not count and are listed
 NEAREST_GROUPS = 200
-
-
-@dataclass(frozen=True)
-class Criteria:
-    """The sentences that count.
-
-    Attributes:
-        least: similarity, 0 to 1, from which on a sentence that states the text counts.
-        kind: of record; None is all.
-        marks: groups of sentences that count, or do not, by hand, as they stand in
-            an address: ``+key`` counts, ``-key`` does not.
-    """
-
-    least: float = MIN_SIMILARITY
-    kind: str | None = None
-    marks: str = ""
-
-    @cached_property
-    def ticks(self) -> dict[str, bool]:
-        """True for each group that counts, by its key; other words in ``marks`` are left out."""
-        found = re.finditer(r"([+-])([0-9a-f]{8})", self.marks)
-        return {match[2]: match[1] == "+" for match in found}
-
-
-USUAL = Criteria()
-
-
-def written(ticks: Mapping[str, bool]) -> str:
-    """The ``marks`` of ticks."""
-    return "".join(f"{'+' if on else '-'}{key}" for key, on in sorted(ticks.items()))
 
 
 @dataclass(frozen=True)
@@ -67,14 +33,17 @@ class Found:
     similarity: np.ndarray
     verdicts: list[Verdict]
 
-    @property
-    def keys(self) -> list[str]:
-        """Short names of the groups, the same in every process."""
-        return [f"{zlib.crc32(name.encode()):08x}" for name in self.groups]
+    def counting(self, verdict: Verdict = Verdict.STATES) -> np.ndarray:
+        """Mask of the groups with this verdict that are similar enough, shape (groups,)."""
+        says = np.array([each is verdict for each in self.verdicts], dtype=bool)
+        return says & (self.similarity >= MIN_SIMILARITY)
 
-    def says(self, verdict: Verdict) -> np.ndarray:
-        """Mask of the groups with a verdict, shape (groups,)."""
-        return np.array([each is verdict for each in self.verdicts], dtype=bool)
+    def matching(self, verdict: Verdict = Verdict.STATES) -> np.ndarray:
+        """Mask of the lives whose text has such a sentence, shape (lives,)."""
+        counts = self.counting(verdict)[self.group_of]
+        parts = self.corpus.parts
+        texts = pd.Series(counts[parts["piece"]]).groupby(parts["text"]).any()
+        return texts.to_numpy(dtype=bool)[self.corpus.lives["text"]]
 
 
 @dataclass(frozen=True)
@@ -124,13 +93,11 @@ def found(run: Run, text: str) -> Found:
     return Found(held, list(groups), group_of, similarity, verdicts)
 
 
-def holding(
-    found: Found, criteria: Criteria = USUAL, verdict: Verdict = Verdict.STATES
-) -> HoldingCounts:
-    """Holders of a record that counts, or that denies the text, at the end of each step."""
+def holding(found: Found, verdict: Verdict = Verdict.STATES) -> HoldingCounts:
+    """Holders of a record that states, or denies, the text at the end of each step."""
     held = found.corpus
     times = np.array(held.steps)
-    lives = held.lives[matching(found, criteria, verdict)]
+    lives = held.lives[found.matching(verdict)]
     changes = np.zeros((len(held.agents), len(times) + 1), dtype=np.int32)
     np.add.at(changes, (lives["agent"], np.searchsorted(times, lives["valid_from"])), 1)
     # NaN, which is later than all, has no end among the steps.
@@ -138,37 +105,7 @@ def holding(
     return HoldingCounts(held.agents, held.steps, changes[:, :-1].cumsum(axis=1))
 
 
-def counting(
-    found: Found, criteria: Criteria, verdict: Verdict = Verdict.STATES
-) -> np.ndarray:
-    """Mask of the groups that count, shape (groups,); ticks change stating groups."""
-    counts = found.says(verdict) & (found.similarity >= criteria.least)
-    if verdict is Verdict.STATES and criteria.ticks:
-        for group, key in enumerate(found.keys):
-            counts[group] = criteria.ticks.get(key, counts[group])
-    return counts
-
-
-def matching(
-    found: Found, criteria: Criteria, verdict: Verdict = Verdict.STATES
-) -> np.ndarray:
-    """Mask of the lives that count, shape (lives,)."""
-    held = found.corpus
-    counts = counting(found, criteria, verdict)[found.group_of]
-    texts = pd.Series(counts[held.parts["piece"]]).groupby(held.parts["text"]).any()
-    return texts.to_numpy(dtype=bool)[held.lives["text"]] & _of_kind(held, criteria)
-
-
-def _of_kind(held: Corpus, criteria: Criteria) -> np.ndarray:
-    kinds = held.lives["kind"].to_numpy()
-    return (
-        np.full(len(kinds), True) if criteria.kind is None else kinds == criteria.kind
-    )
-
-
-def holders(
-    found: Found, step: float, criteria: Criteria = USUAL
-) -> list[dict[str, Any]]:
+def holders(found: Found, step: float) -> list[dict[str, Any]]:
     """Holders of such a record at the end of a step, in order of the agents.
 
     Each has ``agent``, ``records`` (how many), and of the one with the most similar
@@ -176,9 +113,9 @@ def holders(
     ``similarity`` and ``since``.
     """
     held = found.corpus
-    near = np.where(counting(found, criteria), found.similarity, 0)[found.group_of]
+    near = np.where(found.counting(), found.similarity, 0)[found.group_of]
     best = pd.Series(near[held.parts["piece"]]).groupby(held.parts["text"]).max()
-    lives = held.lives[matching(found, criteria)]
+    lives = held.lives[found.matching()]
     lives = _at(lives, step).assign(similarity=lambda rows: rows["text"].map(best))
     lives = lives.sort_values(["similarity", "seq"], ascending=[False, True])
     records = lives["agent"].value_counts()
@@ -203,25 +140,22 @@ def _at(lives: pd.DataFrame, step: float) -> pd.DataFrame:
     return lives[(lives["valid_from"] <= step) & ~(lives["valid_to"] <= step)]
 
 
-def listed(
-    found: Found, step: float, criteria: Criteria = USUAL
-) -> list[dict[str, Any]]:
+def listed(found: Found, step: float) -> list[dict[str, Any]]:
     """The different sentences that count, most holders first, then the nearest others.
 
     Each has ``text``, ``counts``, ``agents`` (how many hold it at the end of the step),
-    ``ever`` (how many had it in the run), ``first`` (step), ``similarity``, ``verdict``
-    and ``key``. At most 200 do not count.
+    ``ever`` (how many had it in the run), ``first`` (step), ``similarity`` and
+    ``verdict``. At most 200 do not count.
     """
-    held, keys = found.corpus, found.keys
-    lives = held.lives[_of_kind(held, criteria)]
+    held = found.corpus
     parts = held.parts.assign(group=found.group_of[held.parts["piece"]])
-    used = lives.merge(parts, on="text")
+    used = held.lives.merge(parts, on="text")
     rows = used.groupby("group").agg(
         ever=("agent", "nunique"), first=("valid_from", "min")
     )
     now = _at(used, step).groupby("group")["agent"].nunique()
     rows["agents"] = now.reindex(rows.index, fill_value=0)
-    rows["counts"] = counting(found, criteria)[rows.index]
+    rows["counts"] = found.counting()[rows.index]
     rows["similarity"] = found.similarity[rows.index].round(3)
     chosen = rows[rows["counts"]].sort_values(
         ["agents", "ever", "first"], ascending=[False, False, True], kind="stable"
@@ -231,5 +165,4 @@ def listed(
     rows = pd.concat([chosen, others[:NEAREST_GROUPS]])
     rows["text"] = [found.groups[n] for n in rows.index]
     rows["verdict"] = [found.verdicts[n].value for n in rows.index]
-    rows["key"] = [keys[n] for n in rows.index]
     return [{str(name): row[name] for name in row} for row in rows.to_dict("records")]

@@ -85,7 +85,7 @@ def With(focus: Focus, other: Source) -> Any:
 @solara.component
 def Memories(left: Focus, right: Focus) -> Any:
     """Both memories at the step, and their difference at all steps."""
-    mine, theirs, selection = left.past, right.past, left.selection
+    mine, theirs = left.past, right.past
     finished = set(right.source.steps)
     steps = [step for step in left.source.steps if step in finished]
     step = nearest(steps, left.step)
@@ -96,11 +96,7 @@ def Memories(left: Focus, right: Focus) -> Any:
         With(left, right.source)
         Empty(
             "The two runs share no finished step. Choose another run, or "
-            "compare two agents of this one.",
-            button="Compare with the same run",
-            on_click=lambda: selection.choose(
-                other_run=left.source.key, other_agent=None
-            ),
+            "compare two agents of this one."
         )
         return
     left, right = replace(left, step=step), replace(right, step=step)

@@ -4,58 +4,48 @@ from typing import Any
 
 import solara
 
-from mesa_memory.runs.compare import Parting
+from mesa_memory.runs.compare import Difference
 from mesa_memory.viz.background import use_work
 from mesa_memory.viz.data import compare as data
 from mesa_memory.viz.data import wording
 from mesa_memory.viz.serving.run_feed import Source
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Empty, Facts, Plain, Section, Table, number
+from mesa_memory.viz.widgets import Empty, Facts, Plain, Section, number
 
-#: agents times steps of runs that are compared without a click
-COMPARED_AGENT_STEPS = 20_000
 EVERYTHING = "steps, calls, records, recalls and the texts shown"
 
 
 @solara.component
 def Divergence(focus: Focus, other: Source) -> Any:
-    """The first difference of two runs; of long runs only on demand."""
-    wanted, source = solara.use_reactive(False), focus.source
-    size = len(source.steps) * len(source.agent_ids)
+    """The first difference of two runs, which is found in the background."""
+    source = focus.source
     with Section(
         "First difference of runs", hint=f"{source.label}  and  {other.label}"
     ):
-        if size <= COMPARED_AGENT_STEPS or wanted.value:
-            First(focus, other)
+        parting = use_work(
+            lambda: source.run.parting(other.run),
+            other.run,
+            (source.stamp, other.stamp),
+            False,
+            "Comparing all that was recorded; this takes a minute for long runs …",
+        )
+        if parting is None:
             return
-        solara.Text(
-            "All that was recorded is compared: records, calls, recalls, prompts. For "
-            "runs of this size that takes a minute or more."
-        )
-        solara.Button(
-            "Find it", on_click=lambda: wanted.set(True), icon_name="mdi-source-branch"
-        )
+        if parting.events:
+            solara.Text(
+                "Their memories are of different classes, so only the events of the "
+                "agents are compared, by agent, kind, step and text."
+            )
+        if parting.first is None:
+            compared = "the events of the agents" if parting.events else EVERYTHING
+            Empty(f"The runs are equal: {compared}.", "mdi-equal")
+        else:
+            First(focus, parting.first)
 
 
 @solara.component
-def First(focus: Focus, other: Source) -> Any:
-    """Finds the first difference in the background, then shows it."""
-    says = "Comparing all that was recorded of both runs …"
-    parting = use_work(
-        lambda: focus.source.run.parting(other.run),
-        other.run,
-        (focus.source.stamp, other.stamp),
-        False,
-        says,
-    )
-    if parting is None:
-        return
-    found = parting.first
-    MadeWith(parting)
-    if found is None:
-        compared = "the events of the agents" if parting.events else EVERYTHING
-        Empty(f"The runs are equal: {compared}.", "mdi-equal")
-        return
+def First(focus: Focus, found: Difference) -> Any:
+    """The step, agent and texts of a difference."""
     agent = (found.left or found.right or {}).get("agent")
     Facts(
         {
@@ -74,25 +64,6 @@ def First(focus: Focus, other: Source) -> Any:
     )
     for pair in data.told(found):
         Beside(pair, "left", "right").key(pair.title)
-
-
-@solara.component
-def MadeWith(parting: Parting) -> Any:
-    """The parameters in which the runs differ, and the effect on the comparison."""
-    if parting.events:
-        solara.Text(
-            "Their memories are of different classes, so only the events of the agents "
-            "are compared, by agent, kind, step and text."
-        )
-    left, right = parting.parameters
-    names = list(dict.fromkeys([*left, *right]))
-    if names:
-        columns = {
-            "parameter": lambda name: name,
-            "left": lambda name: str(left.get(name, "–")),
-            "right": lambda name: str(right.get(name, "–")),
-        }
-        Table(columns, names, file="parameters")
 
 
 @solara.component

@@ -9,10 +9,8 @@ from mesa_memory.runs.versions import source_ids
 from mesa_memory.viz.data import interventions
 from mesa_memory.viz.data.agent import text_of
 from mesa_memory.viz.data.contents import evidence as data
-from mesa_memory.viz.data.requests import origins
-from mesa_memory.viz.data.requests import requests as asked
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.navigation import to_agent, to_request
+from mesa_memory.viz.views.navigation import to_agent
 from mesa_memory.viz.views.nothing import Elsewhere
 from mesa_memory.viz.widgets import Answer, Note, Section, Table, number
 from mesa_memory.viz.widgets.passages import Tree
@@ -89,7 +87,8 @@ def Because(focus: Focus, record: str) -> Any:
     )
     with Section(f"Evidence of {record}"):
         Summary(focus, found)
-        MadeBy(focus, past.by_id.get(record))
+        if one := changed.get(record):
+            Note(f"It was {one.says}, at step {number(one.step)}.", "warning")
         Tree(
             nodes=nodes, label=f"Evidence of {record}: {len(nodes)} lines", event_go=go
         )
@@ -117,33 +116,3 @@ def Summary(focus: Focus, found: data.EvidenceTree) -> Any:
             "remembered before it was recorded, or the file was changed.",
             "warning",
         )
-
-
-@solara.component
-def MadeBy(focus: Focus, row: data.Row | None) -> Any:
-    """The origin of a record: a change by hand, or a request, as a button."""
-    source = focus.source
-    if row is None:
-        return
-    known = source.of(interventions.interventions)
-    one = interventions.of_records(known).get(row["id"])
-    if one is not None:
-        Note(f"It was {one.says}, at step {number(one.step)}.", "warning")
-        return
-    step = next((step for step in source.steps if step >= row["step"]), None)
-    if step is None:
-        return
-    at = Focus(source, focus.selection, focus.agent, step)
-    among = source.of(asked.requests, focus.agent, at.previous, step)
-    by = origins.maker(row, among)
-    if by is None:
-        return
-    request, certain = by
-    sure = "that made it" if certain else "that may have made it: its words differ"
-    solara.Button(
-        f"See the request {sure}",
-        icon_name="mdi-message-text-outline",
-        on_click=lambda: to_request(focus.selection, request["id"], step, focus.agent),
-        outlined=True,
-        small=True,
-    )

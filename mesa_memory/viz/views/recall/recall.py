@@ -34,11 +34,6 @@ ANSWER_CHARS = 120
 #: highest weight of a slider
 MAX_WEIGHT = 2.0
 WEIGHTS = ("Relevance", "Importance", "Recency")
-PRESETS = {
-    "Reset": None,
-    "Equal weights": (1.0, 1.0, 1.0),
-    "Relevance only": (1.0, 0.0, 0.0),
-}
 #: by the use of a record in a reply, the end of its cell in the table
 USED = {True: ", used", False: ", not used", None: ""}
 
@@ -140,7 +135,7 @@ def Candidates(focus: Focus, recall: data.RecordedRecall) -> Any:
 def Weights(
     focus: Focus, recall: data.RecordedRecall, tried: tuple[float, ...] | None
 ) -> Any:
-    """A slider for each weight, and buttons for usual ones."""
+    """A slider for each weight, and a button that takes all changes back."""
     used = recall.weighing(tried)
     choose = focus.selection.choose
 
@@ -158,14 +153,13 @@ def Weights(
                 min=0.0, max=max(MAX_WEIGHT, *used), step=0.05,
                 event_change=partial(change_one, place),
             )  # fmt: skip
-        for label, weights in PRESETS.items():
-            solara.Button(
-                label,
-                text=True,
-                small=True,
-                disabled=tried == weights,
-                on_click=lambda weights=weights: choose(weights=weights),
-            )
+        solara.Button(
+            "Reset",
+            text=True,
+            small=True,
+            disabled=tried is None,
+            on_click=lambda: choose(weights=None),
+        )
 
 
 @solara.component

@@ -17,7 +17,6 @@ SAVED = {
     "cached_calls": "calls from response cache",
     "replayed_calls": "calls from recorded run",
 }
-WAYS = {"step": "in each step", "summed": "until each step"}
 GROUPS = {
     "purpose": "purpose",
     "model": "model",
@@ -108,17 +107,12 @@ def _limits(focus: Focus) -> dict[str, float]:
 
 @solara.component
 def Course(focus: Focus, spent: data.Spent) -> Any:
-    """Step by step, a bar for each purpose; or the sum so far, and its limit."""
+    """Step by step, a bar for each purpose."""
     selection = focus.selection
     measure = selection.option("cost_measure", "tokens", data.MEASURES)
-    way = selection.option("cost_way", "step", WAYS)
-    limit = _limits(focus).get(measure) if way == "summed" else None
-    option = solara.use_memo(
-        lambda: _course(spent, measure, way == "summed", limit),
-        [id(spent), measure, way, limit],
-    )
+    option = solara.use_memo(lambda: _course(spent, measure), [id(spent), measure])
     label, meaning = data.MEASURES[measure]
-    with Section(f"{label} by purpose", hint=f"{meaning}, {WAYS[way]}"):
+    with Section(f"{label} by purpose", hint=f"{meaning}, in each step"):
         if measure == "cost" and spent.counts["unpriced"].any():
             Note(
                 "Where the price of a call is unknown, the chart has a gap. Choose "
@@ -129,28 +123,19 @@ def Course(focus: Focus, spent: data.Spent) -> Any:
             option,
             spent.steps,
             focus.step,
-            label=f"{label} of all agents by purpose, {WAYS[way]}",
-            file=f"cost-{measure}-{way}",
+            label=f"{label} of all agents by purpose, in each step",
+            file=f"cost-{measure}",
         )
-        with solara.Div(classes=["mm-row"]):
-            Choose("Shown", measure, LABELS, selection.setter("cost_measure"))
-            Choose("Counted", way, WAYS, selection.setter("cost_way"))
+        Choose("Shown", measure, LABELS, selection.setter("cost_measure"))
 
 
-def _course(
-    spent: data.Spent, measure: str, summed: bool, limit: float | None
-) -> dict[str, Any]:
+def _course(spent: data.Spent, measure: str) -> dict[str, Any]:
     series = [
-        curves.line(n, name or "?", values, shade=0.5) | {"stack": "all"}
-        if summed
-        else curves.bar(n, name or "?", values)
-        for n, (name, values) in enumerate(spent.series(measure, summed))
+        curves.bar(n, name or "?", values)
+        for n, (name, values) in enumerate(spent.series(measure))
     ]
     unit = "US dollars" if measure in ("cost", "known") else measure.partition("_")[0]
-    option = curves.over_steps(spent.steps, unit, series, gap=not summed)
-    if limit is None or not series:
-        return option
-    return curves.with_limit(option, limit, spent.until(spent.steps[-1])[measure] or 0)
+    return curves.over_steps(spent.steps, unit, series, gap=True)
 
 
 @solara.component

@@ -12,27 +12,13 @@ from mesa_memory.runs.claims import Verdict, has_words
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data import leads
 from mesa_memory.viz.data.spread import spread as data
-from mesa_memory.viz.selection import Selection, nearest
+from mesa_memory.viz.selection import nearest
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.nothing import NoMemories
-from mesa_memory.viz.widgets import (
-    Answer,
-    Choose,
-    Empty,
-    Hint,
-    SearchBox,
-    Section,
-    Slide,
-    Table,
-    number,
-)
+from mesa_memory.viz.views.nothing import NO_MEMORIES, Nothing
+from mesa_memory.viz.widgets import Answer, Empty, Hint, Section, Table, TextBox, number
 
-ALL = "all"
 #: characters of a text in the name of a button
 BUTTON_CHARS = 60
-#: the options of the address that have the least similarity and the ticks
-LEAST, TICKS = "spread_least", "spread_ticks"
-SIMILARITIES = [f"{n / 100:g}" for n in range(101)]
 RULE = (
     "A sentence counts if it has the text's names and numbers and says the same in these "
     "or like words. Denials, questions and sentences about others do not count; denials "
@@ -58,16 +44,6 @@ def SpreadView(focus: Focus) -> Any:
 
 
 @solara.component
-def TextBox(selection: Selection) -> Any:
-    """The field for the text that is looked for in all memories."""
-    SearchBox(
-        "Text in all memories",
-        selection.choice.text.strip(),
-        lambda value: selection.choose(text=value.strip()),
-    )
-
-
-@solara.component
 def AskForText(focus: Focus) -> Any:
     """An explanation, and a button with the words that most agents heard."""
     words = focus.source.of(leads.widest_words)
@@ -90,7 +66,7 @@ def Spread(focus: Focus, text: str) -> Any:
         return
     step = nearest(found.corpus.steps, focus.step)
     if not found.corpus.texts or step is None:
-        NoMemories()
+        Nothing(focus.selection, NO_MEMORIES)
         return
     Holding(replace(focus, step=step), found)
 
@@ -98,21 +74,10 @@ def Spread(focus: Focus, text: str) -> Any:
 @solara.component
 def Holding(focus: Focus, found: data.Found) -> Any:
     """The holders, and the sentences that count."""
-    selection = focus.selection
-    kinds = [ALL, *sorted(set(found.corpus.lives["kind"]))]
-    kind = selection.option("spread_kind", ALL, kinds)
-    criteria = data.Criteria(
-        float(selection.option(LEAST, f"{data.MIN_SIMILARITY}", SIMILARITIES)),
-        None if kind == ALL else kind,
-        selection.option(TICKS, ""),
-    )
-    seen = [id(found), criteria]
-    held = solara.use_memo(lambda: data.holding(found, criteria), seen)
-    denied = solara.use_memo(
-        lambda: data.holding(found, criteria, Verdict.DENIES), seen
-    )
+    held = solara.use_memo(lambda: data.holding(found), [id(found)])
+    denied = solara.use_memo(lambda: data.holding(found, Verdict.DENIES), [id(found)])
     rows = solara.use_memo(
-        lambda: data.listed(found, focus.step, criteria), [*seen, focus.step]
+        lambda: data.listed(found, focus.step), [id(found), focus.step]
     )
     values = solara.use_memo(
         lambda: held.counts[held.order].astype(np.float32), [id(held)]
@@ -124,7 +89,7 @@ def Holding(focus: Focus, found: data.Found) -> Any:
         f"{ever} ever did, {ever - now} have forgotten it."
     )
     with solara.Div(classes=["mm-columns"]):
-        Diffusion(focus, held, denied, criteria.least)
+        Diffusion(focus, held, denied)
         with Section("Holders by step", hint="first holders at the top"):
             curves.StepMap(
                 focus,
@@ -134,44 +99,25 @@ def Holding(focus: Focus, found: data.Found) -> Any:
                 meaning="such records held",
                 file="spread-map",
             )
-    WhatCounts(selection, kinds, kind, criteria.least)
-    Sentences(focus, rows, criteria)
-    Holders(focus, found, criteria)
-
-
-@solara.component
-def WhatCounts(selection: Selection, kinds: list[str], kind: str, least: float) -> Any:
-    """The rules of counting: least similarity and kind of record."""
-    hint = "the similarity is the share of the words, and of their meaning"
-    choices = {name: name for name in kinds} | {ALL: "all kinds"}
-    with Section("What counts", hint=hint), solara.Div(classes=["mm-row"]):
-        Slide(
-            label="Least similarity", value=least, min=0.0, max=1.0, step=0.01,
-            event_change=lambda value: selection.set_option(LEAST, f"{round(value, 2):g}"),
-        )  # fmt: skip
-        Choose("Kind of record", kind, choices, selection.setter("spread_kind"))
+    Sentences(focus, rows)
+    Holders(focus, found)
 
 
 @solara.component
 def Diffusion(
-    focus: Focus, held: data.HoldingCounts, denied: data.HoldingCounts, least: float
+    focus: Focus, held: data.HoldingCounts, denied: data.HoldingCounts
 ) -> Any:
     """The number of holders, and of those of a denial, step by step."""
-    selection = focus.selection
     option = solara.use_memo(lambda: _lines(held, denied), [id(held), id(denied)])
     with Section("Diffusion", hint="agents that hold such a memory, by step"):
         if not held.counts.any():
-            half = f"{round(least / 2, 2):g}"
             Empty(
-                "No text is similar enough. Move the slider to the left; the nearest "
-                "texts are listed below.",
-                "mdi-arrow-collapse-left",
-                button="Halve the least similarity",
-                on_click=lambda: selection.set_option(LEAST, half),
+                "No sentence states the text. The nearest ones are listed below.",
+                "mdi-arrow-down",
             )
             return
         curves.StepChart(
-            selection,
+            focus.selection,
             option,
             held.steps,
             focus.step,
@@ -193,7 +139,7 @@ def _lines(held: data.HoldingCounts, denied: data.HoldingCounts) -> dict[str, An
 
 
 @solara.component
-def Holders(focus: Focus, found: data.Found, criteria: data.Criteria) -> Any:
+def Holders(focus: Focus, found: data.Found) -> Any:
     """The holders at the step, each with its most similar record."""
     step = number(focus.step)
     names = ("text", "similarity", "since", "kind", "records")
@@ -206,7 +152,7 @@ def Holders(focus: Focus, found: data.Found, criteria: data.Criteria) -> Any:
                 "agent": lambda row: focus.source.called(row["agent"]),
                 **{name: name for name in names},
             },
-            data.holders(found, focus.step, criteria),
+            data.holders(found, focus.step),
             page=5,
             file=f"spread-step-{step}",
             on_pick=lambda row: focus.selection.choose(
@@ -217,26 +163,17 @@ def Holders(focus: Focus, found: data.Found, criteria: data.Criteria) -> Any:
 
 
 @solara.component
-def Sentences(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria) -> Any:
+def Sentences(focus: Focus, rows: list[dict[str, Any]]) -> Any:
     """The different sentences: first the counted ones, then the others with a reason."""
-    rows = sorted(rows, key=lambda row: not row["counts"])
     counted = sum(row["counts"] for row in rows)
     with Section(
-        f"Sentences counted: {counted} of {len(rows)}",
-        hint="# stands for any number; a click takes a sentence in or out",
+        f"Sentences counted: {counted} of {len(rows)}", hint="# stands for any number"
     ):
-        if criteria.marks:
-            solara.Button(
-                "Remove all ticks",
-                icon_name="mdi-undo",
-                on_click=lambda: focus.selection.set_option(TICKS, None),
-                text=True,
-            )
         Table(
             {
                 "counts": lambda row: "☑" if row["counts"] else "☐",
                 "sentence": "text",
-                "reason": lambda row: _reason(row, criteria),
+                "reason": _reason,
                 f"agents at step {number(focus.step)}": "agents",
                 "agents ever": "ever",
                 "first step": "first",
@@ -245,21 +182,11 @@ def Sentences(focus: Focus, rows: list[dict[str, Any]], criteria: data.Criteria)
             rows,
             file="spread-texts",
             page=10,  # so that some of those that do not count are seen, too
-            on_pick=lambda row: turn(focus.selection, criteria, row),
         )
 
 
-def _reason(row: dict[str, Any], criteria: data.Criteria) -> str:
+def _reason(row: dict[str, Any]) -> str:
+    """Why a sentence does not count; empty for one that does."""
     if row["counts"]:
         return ""
-    if row["key"] in criteria.ticks:
-        return "taken out"
     return "less similar" if row["verdict"] == Verdict.STATES else row["verdict"]
-
-
-def turn(selection: Selection, criteria: data.Criteria, row: dict[str, Any]) -> None:
-    """Lets a sentence count that does not, or the other way round."""
-    changed = {key: on for key, on in criteria.ticks.items() if key != row["key"]}
-    if row["key"] not in criteria.ticks:
-        changed[row["key"]] = not row["counts"]
-    selection.set_option(TICKS, data.written(changed) or None)

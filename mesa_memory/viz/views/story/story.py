@@ -19,10 +19,9 @@ from mesa_memory.viz.serving.portions import use_portions
 from mesa_memory.viz.serving.run_feed import Source
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_spread
-from mesa_memory.viz.views.spread.spread import TextBox
 from mesa_memory.viz.views.story.curves import Curves
 from mesa_memory.viz.views.story.person import Person
-from mesa_memory.viz.widgets import Answer, Choose, Section, number
+from mesa_memory.viz.widgets import Answer, Choose, Section, TextBox, number
 from mesa_memory.viz.widgets.chart import COLOURS
 from mesa_memory.viz.widgets.stage import NEUTRAL, Stage
 from mesa_memory.viz.widgets.stage import STYLE as STAGE
