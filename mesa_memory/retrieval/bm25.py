@@ -79,7 +79,7 @@ class LexicalIndex:
         self._postings: dict[str, tuple[array, array]] = {}
         self._gone: Counter[str] = Counter()  # removed documents with a term
         self._documents: list[tuple[str, ...] | None] = []  # the terms of each
-        # For each phrase asked for, by its first term, the documents that have it.
+        # For each phrase asked for, by its last term, the documents that have it.
         self._phrases: dict[str, dict[tuple[str, ...], array]] = {}
         self._lengths = array("f")
         self._alive = array("b")
@@ -230,7 +230,7 @@ class LexicalIndex:
         phrase = _phrase(name, self.vocabulary)
         if not phrase:
             return array("q")
-        known = self._phrases.setdefault(phrase[0], {})
+        known = self._phrases.setdefault(phrase[-1], {})
         if phrase not in known:
             held = [
                 self._postings[term][0] for term in phrase if term in self._postings
@@ -254,7 +254,8 @@ class LexicalIndex:
         kept = self._grouped
         if kept is None or kept[0] is not group:
             lengths = np.bincount(group, self._lengths, count + 1)[:count]
-            damping = lengths * (K1 * B / (lengths.mean() or 1.0)) + K1 * (1 - B)
+            mean = lengths.sum() / count or 1.0
+            damping = lengths * (K1 * B / mean) + K1 * (1 - B)
             kept = self._grouped = group, damping
         return kept[1]
 

@@ -209,7 +209,7 @@ class RecordIndex(RecordTable):
         shares = [self.lexical.shares(line, numbers.tolist()) for line in said]
         talks = self.dialogue(slots)
         talking = talks.session[judged] < len(talks.starts)
-        return best_match(dense, judged, np.max(shares, axis=0), talking)
+        return best_match(dense, judged, np.maximum.reduce(shares), talking)
 
     def _ranked(
         self,

@@ -40,7 +40,8 @@ def best_match(
     """
     if not len(judged):
         return -math.inf
-    spread = float(dense.std())
-    z = (dense[judged] - dense.mean()) / spread if spread else 0.0
+    beyond = dense - dense.sum() / len(dense)
+    spread = math.sqrt(np.square(beyond).sum() / len(dense))
+    z = beyond[judged] / spread if spread else 0.0
     least = np.where(talking, MIN_MATCH_IN_TALK, MIN_MATCH)
     return float((z + WORDS_WEIGHT * words - least).max())

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,9 +16,14 @@ def _name(who: str) -> str:
 
 
 class Speakers:
-    """Numbers speakers in order of arrival; 0 stands for none."""
+    """Numbers speakers in order of arrival; 0 stands for none.
+
+    Attributes:
+        called: how many names they have together.
+    """
 
     def __init__(self) -> None:
+        self.called = 0
         self._codes: dict[str, int] = {"": 0}
         self._bearers: dict[str, list[int]] = {}  # of a name or alias
         # First word of a name -> how many words such names have; ordered, unlike a set.
@@ -43,6 +48,7 @@ class Speakers:
         return code
 
     def _call(self, code: int, name: str) -> None:
+        self.called += 1
         self._names[code].append(name)
         bearers = self._bearers.setdefault(name, [])
         bearers.append(code)
@@ -73,8 +79,10 @@ class Speakers:
         codes = [code for name in found for code in self._bearers[name]]
         return list(dict.fromkeys(codes))
 
-    def without(self, text: str, codes: Iterable[int]) -> str:
+    def without(self, text: str, codes: Sequence[int]) -> str:
         """A text without the names of these speakers; as it is if nothing is left."""
+        if not codes:
+            return text
         left = text
         for code in codes:
             for name in self._names[code]:
