@@ -46,13 +46,13 @@ class Matches(NamedTuple):
 
     Attributes:
         numbers, counts: of the documents, and how often each has the term.
-        sizes: how many of them belong to each term.
+        terms: for each of them, the number of its term, from 0.
         frequencies: how many documents have each term, without removed ones.
     """
 
     numbers: np.ndarray
     counts: np.ndarray
-    sizes: list[int]
+    terms: np.ndarray
     frequencies: np.ndarray
 
 
@@ -156,8 +156,8 @@ class LexicalIndex:
             # All terms in one go: the postings one after the other.
             numbers = np.frombuffer(b"".join([p[0] for p in held]), dtype=np.int64)
             counts = np.frombuffer(b"".join([p[1] for p in held]), dtype=np.single)
-            sizes = [len(p[0]) for p in held]
-            found = Matches(numbers, counts, sizes, np.array(frequencies))
+            terms = np.repeat(np.arange(len(held)), [len(p[0]) for p in held])
+            found = Matches(numbers, counts, terms, np.array(frequencies))
         self._matched = key, found
         return found
 
@@ -171,7 +171,7 @@ class LexicalIndex:
         if found is None:
             return np.zeros(count, dtype=np.float32)
         rarity = _rarity(self._living, found.frequencies).astype(np.single)
-        weights = np.repeat(rarity, found.sizes)
+        weights = rarity.take(found.terms)
         weights *= found.counts / (self._damped().take(found.numbers) + found.counts)
         scored = np.bincount(found.numbers, weights, count)
         if self._living < count:
@@ -192,12 +192,11 @@ class LexicalIndex:
         found = self._matches(query)
         if found is None or not count:
             return np.zeros(count)
-        terms = len(found.sizes)
-        cells = group.take(found.numbers)
-        cells += np.repeat(np.arange(terms) * (count + 1), found.sizes)
-        held = np.bincount(cells, found.counts, terms * (count + 1))
-        held = held.reshape(terms, count + 1)[:, :count]
-        rarity = _rarity(count, np.count_nonzero(held, axis=1))
+        terms, width = len(found.frequencies), count + 1
+        cells = found.terms * width + group.take(found.numbers)
+        held = np.bincount(cells, found.counts, terms * width)
+        held = held.reshape(terms, width)[:, :count]
+        rarity = _rarity(count, (held > 0).sum(axis=1))
         return rarity @ (held / (held + self._damped_groups(group, count)))
 
     def shares(self, said: Sequence[str], numbers: Sequence[int]) -> np.ndarray:
