@@ -103,9 +103,11 @@ def cosines(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
         Shape (n,), float64.
     """
     found, long = np.empty(len(rows)), vector.astype(float)
+    wide = np.empty((min(len(rows), BLOCK_ROWS), len(long)))
     for start in range(0, len(rows), BLOCK_ROWS):
-        block = slice(start, start + BLOCK_ROWS)
-        found[block] = rows[block].astype(float) @ long
+        block = rows[start : start + BLOCK_ROWS]
+        wide[: len(block)] = block
+        np.dot(wide[: len(block)], long, out=found[start : start + BLOCK_ROWS])
     return found
 
 
