@@ -55,6 +55,17 @@ class Matches(NamedTuple):
     terms: np.ndarray
     frequencies: np.ndarray
 
+    def counted(self, group: np.ndarray, count: int) -> np.ndarray:
+        """The counts of each term in each group of documents, shape (terms, count).
+
+        Args:
+            group, count: see ``LexicalIndex.group_scores``.
+        """
+        terms, width = len(self.frequencies), count + 1
+        cells = self.terms * width + group.take(self.numbers)
+        held = np.bincount(cells, self.counts, terms * width)
+        return held.reshape(terms, width)[:, :count]
+
 
 def _rarity(count: int, frequencies: np.ndarray) -> np.ndarray:
     """The greatest weight of each term, by how many of ``count`` documents have it."""
@@ -192,30 +203,27 @@ class LexicalIndex:
         found = self._matches(query)
         if found is None or not count:
             return np.zeros(count)
-        terms, width = len(found.frequencies), count + 1
-        cells = found.terms * width + group.take(found.numbers)
-        held = np.bincount(cells, found.counts, terms * width)
-        held = held.reshape(terms, width)[:, :count]
+        held = found.counted(group, count)
         rarity = _rarity(count, (held > 0).sum(axis=1))
         return rarity @ (held / (held + self._damped_groups(group, count)))
 
-    def shares(self, said: Sequence[str], numbers: Sequence[int]) -> np.ndarray:
-        """The share of a query's terms in each of some documents, 0 to 1.
+    def shares(self, said: Sequence[str], group: np.ndarray, count: int) -> np.ndarray:
+        """The share of a query's terms in each of some groups, shape (count,), 0 to 1.
 
         Terms are weighted by their rarity.
 
         Args:
-            said: the words of the query; without terms, every share is 0.
+            said: the words of the query.
+            group, count: see ``group_scores``.
         """
-        weights: dict[str, float] = {}
-        for term in self.vocabulary.terms(said):
-            having = len(self._postings[term][0]) if term in self._postings else 0
-            having -= self._gone.get(term, 0)
-            odds = (self._living - having + 0.5) / (having + 0.5)
-            weights[term] = math.log1p(odds)
-        whole = math.fsum(weights.values()) or 1.0
-        held = [weights.keys() & (self._documents[number] or ()) for number in numbers]
-        return np.array([math.fsum(weights[t] for t in h) / whole for h in held])
+        found = self._matches(said)
+        if found is None:
+            return np.zeros(count)
+        unknown = len(set(self.vocabulary.terms(said))) - len(found.frequencies)
+        frequencies = np.append(found.frequencies, np.zeros(unknown))
+        rarity = _rarity(self._living, frequencies)
+        held = found.counted(group, count) > 0
+        return rarity[: len(held)] @ held / rarity.sum()
 
     def holding(self, name: Sequence[str]) -> array:
         """Numbers of the documents in which a name stands, ascending.

@@ -207,11 +207,25 @@ class RecordIndex(RecordTable):
         dense: np.ndarray,
     ) -> float:
         """The match of the best of these candidates with the lines of ``said``."""
-        numbers = judged if isinstance(slots, slice) else slots[judged]
-        shares = [self.lexical.shares(line, numbers.tolist()) for line in said]
-        talks = self.dialogue(slots)
-        talking = talks.session[judged] < len(talks.starts)
-        return best_match(dense, judged, np.maximum.reduce(shares), talking)
+        talks, count = self.dialogue(slots), len(judged)
+        session, sessions = talks.session[judged], len(talks.starts)
+        alone = session == sessions
+        place = np.full(sessions + 1, count)
+        place[session[~alone]] = (~alone).nonzero()[0]
+        group = place[talks.session]
+        group[judged[alone]] = alone.nonzero()[0]
+        everywhere = self._spread(slots, group, count)
+        shares = [self.lexical.shares(line, everywhere, count) for line in said]
+        found = np.maximum.reduce(shares)[group[judged]]
+        return best_match(dense, judged, found, ~alone)
+
+    def _spread(self, slots: Slots, group: np.ndarray, rest: int) -> np.ndarray:
+        """A number for each candidate as one for each slot; ``rest`` for the others."""
+        if isinstance(slots, slice):
+            return group
+        found = np.full(len(self.records), rest)
+        found[slots] = group
+        return found
 
     def _ranked(
         self,
@@ -351,10 +365,8 @@ class RecordIndex(RecordTable):
     def _session_words(self, slots: Slots, said: Sequence[str]) -> np.ndarray:
         """BM25 of each session of the candidates, read as one document."""
         talks = self.dialogue(slots)
-        group, count = talks.session, len(talks.starts)
-        if not isinstance(slots, slice):
-            group = np.full(len(self.records), count)
-            group[slots] = talks.session
+        count = len(talks.starts)
+        group = self._spread(slots, talks.session, count)
         return self.lexical.group_scores(said, group, count)
 
     def _clock(

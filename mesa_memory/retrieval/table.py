@@ -315,7 +315,9 @@ class RecordTable:
         if self._of_others is None:
             count = len(self.records)
             called = self._names_called()
-            slots = np.frombuffer(b"".join([held for _, held in called]), dtype=np.int64)
+            slots = np.frombuffer(
+                b"".join([held for _, held in called]), dtype=np.int64
+            )
             whose = np.repeat([c for c, _ in called], [len(held) for _, held in called])
             self._of_others = np.zeros(count, dtype=bool)
             self._of_others[slots[self.columns["who"][slots] != whose]] = True
