@@ -352,7 +352,9 @@ class RecordIndex(RecordTable):
                 fits[talks.where] += talks.neighbours(own, scoring.context_weights)
             if any(weights) and len(talks.starts):
                 said = cues.said if scoring.lexical_share else ()
-                lift = talks.lift(own, self._session_words(slots, said), weights)
+                group = self._spread(slots, talks.session, len(talks.starts))
+                text = self.lexical.group_scores(said, group, len(talks.starts))
+                lift = talks.lift(own, text, weights)
                 # So that it stays on the scale of other records.
                 scale = 1 + sum(weights)
                 session[talks.where] = lift / scale
@@ -361,13 +363,6 @@ class RecordIndex(RecordTable):
         if scoring.min_max:
             fits = retrieval.min_max(fits, scoring.constant_value)
         return fits, session
-
-    def _session_words(self, slots: Slots, said: Sequence[str]) -> np.ndarray:
-        """BM25 of each session of the candidates, read as one document."""
-        talks = self.dialogue(slots)
-        count = len(talks.starts)
-        group = self._spread(slots, talks.session, count)
-        return self.lexical.group_scores(said, group, count)
 
     def _clock(
         self,

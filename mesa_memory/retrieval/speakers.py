@@ -16,14 +16,9 @@ def _name(who: str) -> str:
 
 
 class Speakers:
-    """Numbers speakers in order of arrival; 0 stands for none.
-
-    Attributes:
-        called: how many names they have together.
-    """
+    """Numbers speakers in order of arrival; 0 stands for none."""
 
     def __init__(self) -> None:
-        self.called = 0
         self._codes: dict[str, int] = {"": 0}
         self._bearers: dict[str, list[int]] = {}  # of a name or alias
         # First word of a name -> how many words such names have; ordered, unlike a set.
@@ -48,7 +43,6 @@ class Speakers:
         return code
 
     def _call(self, code: int, name: str) -> None:
-        self.called += 1
         self._names[code].append(name)
         bearers = self._bearers.setdefault(name, [])
         bearers.append(code)

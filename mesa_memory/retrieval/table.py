@@ -1,7 +1,6 @@
 """One agent's live records as growing arrays, with their words and embeddings."""
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -65,8 +64,6 @@ class RecordTable:
         self._coded = 0
         self.speakers = Speakers()
         self._spoken: Counter[int] = Counter()  # live records of each speaker
-        # Of all names of live speakers, whose it is and the slots of texts with it.
-        self._called: list[tuple[int, array]] | None = None
         self._likeness: tuple[bytes, Likeness] | None = None  # and of which slots
         self._changed()
 
@@ -125,7 +122,8 @@ class RecordTable:
         columns = self.columns
         columns["importance"][slot] = importance
         columns["step"][slot] = columns["accessed"][slot] = record.step
-        columns["who"][slot] = speaker = self._speaks(who, alias)
+        columns["who"][slot] = speaker = self.speakers.code(who, alias)
+        self._spoken[speaker] += 1
         columns["kind"][slot], columns["subject"][slot] = kind, subject
         columns["place"][slot], columns["dump"][slot] = place, dump
         columns["alive"][slot], columns["embedded"][slot] = True, row is not None
@@ -203,7 +201,6 @@ class RecordTable:
             return
         self.columns["alive"][slot] = self.columns["voiced"][slot] = False
         self._spoken[int(self.columns["who"][slot])] -= 1
-        self._called = None
         self.lexical.remove(slot)
         self._changed()
         if len(self.records) > max(SMALLEST_TO_TIDY, 2 * len(self._slots)):
@@ -313,35 +310,17 @@ class RecordTable:
     def _about_others(self) -> np.ndarray:
         """For each slot, whether it names a speaker other than its own."""
         if self._of_others is None:
-            count = len(self.records)
-            called = self._names_called()
-            slots = np.frombuffer(
-                b"".join([held for _, held in called]), dtype=np.int64
-            )
-            whose = np.repeat([c for c, _ in called], [len(held) for _, held in called])
-            self._of_others = np.zeros(count, dtype=bool)
+            live = [code for code, number in self._spoken.items() if code and number]
+            called = [
+                (c, self.lexical.holding(name))
+                for c in live
+                for name in self.speakers.names(c)
+            ]
+            slots = np.frombuffer(b"".join([h for _, h in called]), dtype=np.int64)
+            whose = np.repeat([c for c, _ in called], [len(h) for _, h in called])
+            self._of_others = np.zeros(len(self.records), dtype=bool)
             self._of_others[slots[self.columns["who"][slots] != whose]] = True
         return self._of_others
-
-    def _names_called(self) -> list[tuple[int, array]]:
-        """The names of live speakers; later texts are appended to the slots of each."""
-        if self._called is None:
-            live = [code for code, count in self._spoken.items() if code and count > 0]
-            self._called = [
-                (code, self.lexical.holding(name))
-                for code in live
-                for name in self.speakers.names(code)
-            ]
-        return self._called
-
-    def _speaks(self, who: Any, alias: str) -> int:
-        """The number of the speaker of a new record."""
-        names = self.speakers.called
-        code = self.speakers.code(who, alias)
-        self._spoken[code] += 1
-        if self._spoken[code] == 1 or self.speakers.called > names:
-            self._called = None
-        return code
 
     def checked(self, given: Any, source: str, axes: int = 1) -> np.ndarray:
         """One embedding, or several with 2 axes, of the kind that is kept here."""
@@ -382,7 +361,7 @@ class RecordTable:
         self.vectors = vectors
 
     def _compact(self) -> None:
-        self._likeness = self._called = None
+        self._likeness = None
         kept = self.lexical.compact()
         self.records = [self.records[slot] for slot in kept]
         self._slots = {record.id: slot for slot, record in enumerate(self.records)}
