@@ -46,14 +46,25 @@ class Matches(NamedTuple):
 
     Attributes:
         numbers, counts: of the documents, and how often each has the term.
-        sizes: how many of them belong to each term.
+        terms: for each of them, the number of its term, from 0.
         frequencies: how many documents have each term, without removed ones.
     """
 
     numbers: np.ndarray
     counts: np.ndarray
-    sizes: list[int]
+    terms: np.ndarray
     frequencies: np.ndarray
+
+    def counted(self, group: np.ndarray, count: int) -> np.ndarray:
+        """The counts of each term in each group of documents, shape (terms, count).
+
+        Args:
+            group, count: see ``LexicalIndex.group_scores``.
+        """
+        terms, width = len(self.frequencies), count + 1
+        cells = self.terms * width + group.take(self.numbers)
+        held = np.bincount(cells, self.counts, terms * width)
+        return held.reshape(terms, width)[:, :count]
 
 
 def _rarity(count: int, frequencies: np.ndarray) -> np.ndarray:
@@ -79,7 +90,7 @@ class LexicalIndex:
         self._postings: dict[str, tuple[array, array]] = {}
         self._gone: Counter[str] = Counter()  # removed documents with a term
         self._documents: list[tuple[str, ...] | None] = []  # the terms of each
-        # For each phrase asked for, by its first term, the documents that have it.
+        # For each phrase asked for, by its last term, the documents that have it.
         self._phrases: dict[str, dict[tuple[str, ...], array]] = {}
         self._lengths = array("f")
         self._alive = array("b")
@@ -156,8 +167,8 @@ class LexicalIndex:
             # All terms in one go: the postings one after the other.
             numbers = np.frombuffer(b"".join([p[0] for p in held]), dtype=np.int64)
             counts = np.frombuffer(b"".join([p[1] for p in held]), dtype=np.single)
-            sizes = [len(p[0]) for p in held]
-            found = Matches(numbers, counts, sizes, np.array(frequencies))
+            terms = np.repeat(np.arange(len(held)), [len(p[0]) for p in held])
+            found = Matches(numbers, counts, terms, np.array(frequencies))
         self._matched = key, found
         return found
 
@@ -171,7 +182,7 @@ class LexicalIndex:
         if found is None:
             return np.zeros(count, dtype=np.float32)
         rarity = _rarity(self._living, found.frequencies).astype(np.single)
-        weights = np.repeat(rarity, found.sizes)
+        weights = rarity.take(found.terms)
         weights *= found.counts / (self._damped().take(found.numbers) + found.counts)
         scored = np.bincount(found.numbers, weights, count)
         if self._living < count:
@@ -192,31 +203,27 @@ class LexicalIndex:
         found = self._matches(query)
         if found is None or not count:
             return np.zeros(count)
-        terms = len(found.sizes)
-        cells = group.take(found.numbers)
-        cells += np.repeat(np.arange(terms) * (count + 1), found.sizes)
-        held = np.bincount(cells, found.counts, terms * (count + 1))
-        held = held.reshape(terms, count + 1)[:, :count]
-        rarity = _rarity(count, np.count_nonzero(held, axis=1))
+        held = found.counted(group, count)
+        rarity = _rarity(count, (held > 0).sum(axis=1))
         return rarity @ (held / (held + self._damped_groups(group, count)))
 
-    def shares(self, said: Sequence[str], numbers: Sequence[int]) -> np.ndarray:
-        """The share of a query's terms in each of some documents, 0 to 1.
+    def shares(self, said: Sequence[str], group: np.ndarray, count: int) -> np.ndarray:
+        """The share of a query's terms in each of some groups, shape (count,), 0 to 1.
 
         Terms are weighted by their rarity.
 
         Args:
-            said: the words of the query; without terms, every share is 0.
+            said: the words of the query.
+            group, count: see ``group_scores``.
         """
-        weights: dict[str, float] = {}
-        for term in self.vocabulary.terms(said):
-            having = len(self._postings[term][0]) if term in self._postings else 0
-            having -= self._gone.get(term, 0)
-            odds = (self._living - having + 0.5) / (having + 0.5)
-            weights[term] = math.log1p(odds)
-        whole = math.fsum(weights.values()) or 1.0
-        held = [weights.keys() & (self._documents[number] or ()) for number in numbers]
-        return np.array([math.fsum(weights[t] for t in h) / whole for h in held])
+        found = self._matches(said)
+        if found is None:
+            return np.zeros(count)
+        unknown = len(set(self.vocabulary.terms(said))) - len(found.frequencies)
+        frequencies = np.append(found.frequencies, np.zeros(unknown))
+        rarity = _rarity(self._living, frequencies)
+        held = found.counted(group, count) > 0
+        return rarity[: len(held)] @ held / rarity.sum()
 
     def holding(self, name: Sequence[str]) -> array:
         """Numbers of the documents in which a name stands, ascending.
@@ -230,7 +237,7 @@ class LexicalIndex:
         phrase = _phrase(name, self.vocabulary)
         if not phrase:
             return array("q")
-        known = self._phrases.setdefault(phrase[0], {})
+        known = self._phrases.setdefault(phrase[-1], {})
         if phrase not in known:
             held = [
                 self._postings[term][0] for term in phrase if term in self._postings
@@ -254,7 +261,8 @@ class LexicalIndex:
         kept = self._grouped
         if kept is None or kept[0] is not group:
             lengths = np.bincount(group, self._lengths, count + 1)[:count]
-            damping = lengths * (K1 * B / (lengths.mean() or 1.0)) + K1 * (1 - B)
+            mean = lengths.sum() / count or 1.0
+            damping = lengths * (K1 * B / mean) + K1 * (1 - B)
             kept = self._grouped = group, damping
         return kept[1]
 

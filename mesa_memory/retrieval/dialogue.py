@@ -101,27 +101,28 @@ class DialogueContext(NamedTuple):
         if (places[1:] < places[:-1]).any():
             order = places.argsort(kind="stable")
             places, who = places[order], who[order]
-        first = np.ones(count, dtype=bool)
-        np.not_equal(places[1:], places[:-1], out=first[1:])
-        starts = first.nonzero()[0]
-        sizes = _sizes(starts, count)
-        talk = sizes > 1
+        first = np.ones(count + 1, dtype=bool)  # the last is beyond the end
+        np.not_equal(places[1:], places[:-1], out=first[1:-1])
+        bounds, run = first.nonzero()[0], first[:-1].cumsum() - 1
+        talk = bounds[1:] - bounds[:-1] > 1
         if not coherent:
-            talk &= _two_speak(who, starts, sizes)
-        talking, run = np.repeat(talk, sizes), np.repeat(np.arange(len(starts)), sizes)
-        where: slice | np.ndarray = slice(None)
-        if order is not None or not talking.all():
-            where = talking.nonzero()[0] if order is None else order[talking]
+            talk &= _two_speak(who, bounds[:-1], run)
+        talking = talk[run].nonzero()[0]
         # A session begins with a talk, and after so many records again.
-        at = (np.arange(count) - np.repeat(starts, sizes))[talking]
-        begins = (at % SESSION_RECORDS == 0).nonzero()[0]
-        lengths = _sizes(begins, len(at))
-        session = np.full(count, len(begins))
-        session[where] = np.repeat(np.arange(len(begins)), lengths)
+        at = talking - bounds[run[talking]]
+        begins = np.ones(len(at) + 1, dtype=bool)
+        np.equal(at % SESSION_RECORDS, 0, out=begins[:-1])
+        sessions = begins.nonzero()[0]
+        where: slice | np.ndarray = talking if order is None else order[talking]
+        if order is None and len(talking) == count:
+            where = slice(None)
+        session = np.full(count, len(sessions) - 1)
+        session[where] = begins[:-1].cumsum() - 1
         if order is not None:
             run[order] = run.copy()
         joined = (at[1:] > 0).astype(np.float32)
-        return cls(run, talk, where, joined, begins, lengths, session)
+        lengths = sessions[1:] - sessions[:-1]
+        return cls(run, talk, where, joined, sessions[:-1], lengths, session)
 
     def neighbours(self, own: np.ndarray, shares: tuple[float, float]) -> np.ndarray:
         """The shares of neighbours in the relevance of records of talks, as in ``where``.
@@ -168,18 +169,10 @@ class DialogueContext(NamedTuple):
         return (speaks | (mentions & ~addressed)).nonzero()[0]
 
 
-def _sizes(starts: np.ndarray, count: int) -> np.ndarray:
-    """The lengths of the stretches that begin at ``starts``; the last ends at count."""
-    sizes = np.empty_like(starts)
-    sizes[:-1] = starts[1:] - starts[:-1]
-    sizes[-1:] = count - starts[-1:]
-    return sizes
-
-
-def _two_speak(who: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _two_speak(who: np.ndarray, starts: np.ndarray, run: np.ndarray) -> np.ndarray:
     """For each run, whether two agents speak in it."""
     high = np.maximum.reduceat(who, starts)
     low = np.minimum.reduceat(np.where(who > 0, who, NO_SPEAKER), starts)
     # More than two speak if somebody's number lies between two others.
-    between = (who > np.repeat(low, sizes)) & (who < np.repeat(high, sizes))
+    between = (who > low[run]) & (who < high[run])
     return ~np.logical_or.reduceat(between, starts) & (low < high)

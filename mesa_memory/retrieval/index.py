@@ -103,9 +103,11 @@ def cosines(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
         Shape (n,), float64.
     """
     found, long = np.empty(len(rows)), vector.astype(float)
+    wide = np.empty((min(len(rows), BLOCK_ROWS), len(long)))
     for start in range(0, len(rows), BLOCK_ROWS):
-        block = slice(start, start + BLOCK_ROWS)
-        found[block] = rows[block].astype(float) @ long
+        block = rows[start : start + BLOCK_ROWS]
+        wide[: len(block)] = block
+        np.dot(wide[: len(block)], long, out=found[start : start + BLOCK_ROWS])
     return found
 
 
@@ -205,11 +207,25 @@ class RecordIndex(RecordTable):
         dense: np.ndarray,
     ) -> float:
         """The match of the best of these candidates with the lines of ``said``."""
-        numbers = judged if isinstance(slots, slice) else slots[judged]
-        shares = [self.lexical.shares(line, numbers.tolist()) for line in said]
-        talks = self.dialogue(slots)
-        talking = talks.session[judged] < len(talks.starts)
-        return best_match(dense, judged, np.max(shares, axis=0), talking)
+        talks, count = self.dialogue(slots), len(judged)
+        session, sessions = talks.session[judged], len(talks.starts)
+        alone = session == sessions
+        place = np.full(sessions + 1, count)
+        place[session[~alone]] = (~alone).nonzero()[0]
+        group = place[talks.session]
+        group[judged[alone]] = alone.nonzero()[0]
+        everywhere = self._spread(slots, group, count)
+        shares = [self.lexical.shares(line, everywhere, count) for line in said]
+        found = np.maximum.reduce(shares)[group[judged]]
+        return best_match(dense, judged, found, ~alone)
+
+    def _spread(self, slots: Slots, group: np.ndarray, rest: int) -> np.ndarray:
+        """A number for each candidate as one for each slot; ``rest`` for the others."""
+        if isinstance(slots, slice):
+            return group
+        found = np.full(len(self.records), rest)
+        found[slots] = group
+        return found
 
     def _ranked(
         self,
@@ -336,7 +352,9 @@ class RecordIndex(RecordTable):
                 fits[talks.where] += talks.neighbours(own, scoring.context_weights)
             if any(weights) and len(talks.starts):
                 said = cues.said if scoring.lexical_share else ()
-                lift = talks.lift(own, self._session_words(slots, said), weights)
+                group = self._spread(slots, talks.session, len(talks.starts))
+                text = self.lexical.group_scores(said, group, len(talks.starts))
+                lift = talks.lift(own, text, weights)
                 # So that it stays on the scale of other records.
                 scale = 1 + sum(weights)
                 session[talks.where] = lift / scale
@@ -345,15 +363,6 @@ class RecordIndex(RecordTable):
         if scoring.min_max:
             fits = retrieval.min_max(fits, scoring.constant_value)
         return fits, session
-
-    def _session_words(self, slots: Slots, said: Sequence[str]) -> np.ndarray:
-        """BM25 of each session of the candidates, read as one document."""
-        talks = self.dialogue(slots)
-        group, count = talks.session, len(talks.starts)
-        if not isinstance(slots, slice):
-            group = np.full(len(self.records), count)
-            group[slots] = talks.session
-        return self.lexical.group_scores(said, group, count)
 
     def _clock(
         self,

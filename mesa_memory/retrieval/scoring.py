@@ -39,6 +39,12 @@ _NOT_PUBLISHED: dict[str, Any] = {
     "superseded": 0.0,
 }  # fmt: skip
 
+#: the settings of a scoring that are weights, one or two each
+_WEIGHTS = (
+    "relevance", "importance", "recency", "speaker_boost", "time_match",
+    "context_weights", "session_weights", "question_penalty", "superseded",
+)  # fmt: skip
+
 
 class RecallQuery(NamedTuple):
     """The query and the clock of a recall.
@@ -212,31 +218,14 @@ class Scoring:
             raise ValueError(f"decay must be above 0 and at most 1, got {self.decay}")
         if not 0 <= self.lexical_share <= 1:
             raise ValueError(f"lexical_share must be 0 to 1, got {self.lexical_share}")
-        if len(self.context_weights) != 2:
-            raise ValueError(
-                "context_weights must be two shares, of the record before and after; "
-                f"got {self.context_weights}"
-            )
-        if len(self.session_weights) != 2:
-            raise ValueError(
-                "session_weights must be two shares, of the best record and of the "
-                f"session's words; got {self.session_weights}"
-            )
-        weights = {
-            "relevance": self.relevance,
-            "importance": self.importance,
-            "recency": self.recency,
-            "speaker_boost": self.speaker_boost,
-            "time_match": self.time_match,
-            "context_weights before": self.context_weights[0],
-            "context_weights after": self.context_weights[1],
-            "session_weights best": self.session_weights[0],
-            "session_weights words": self.session_weights[1],
-            "question_penalty": self.question_penalty,
-            "superseded": self.superseded,
-        }
+        for name in ("context_weights", "session_weights"):
+            if len(getattr(self, name)) != 2:
+                raise ValueError(
+                    f"{name} must be two shares, got {getattr(self, name)}"
+                )
+        weights = {name: np.ravel(getattr(self, name)).tolist() for name in _WEIGHTS}
         # Written so that NaN is refused, too.
-        if not all(0 <= weight < math.inf for weight in weights.values()):
+        if not all(0 <= w < math.inf for several in weights.values() for w in several):
             raise ValueError(f"weights must be 0 or more, got {weights}")
         if self.refresh not in REFRESH_MODES:
             raise ValueError(

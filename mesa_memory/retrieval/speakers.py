@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -73,8 +73,10 @@ class Speakers:
         codes = [code for name in found for code in self._bearers[name]]
         return list(dict.fromkeys(codes))
 
-    def without(self, text: str, codes: Iterable[int]) -> str:
+    def without(self, text: str, codes: Sequence[int]) -> str:
         """A text without the names of these speakers; as it is if nothing is left."""
+        if not codes:
+            return text
         left = text
         for code in codes:
             for name in self._names[code]:

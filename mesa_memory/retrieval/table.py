@@ -1,6 +1,7 @@
 """One agent's live records as growing arrays, with their words and embeddings."""
 
 import math
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ Slots = slice | np.ndarray
 _COLUMNS = {
     "importance": "f8", "step": "f8", "accessed": "f8",
     "who": "i4", "kind": "i4", "subject": "i4", "place": "i4",
-    "alive": "?", "embedded": "?", "dump": "?", "question": "?",
+    "alive": "?", "embedded": "?", "voiced": "?", "dump": "?", "question": "?",
 }  # fmt: skip
 
 
@@ -62,7 +63,8 @@ class RecordTable:
         self._codes: dict[Hashable, int] = {}  # of kinds, subjects and places
         self._coded = 0
         self.speakers = Speakers()
-        self._likeness: tuple[np.ndarray, Likeness] | None = None  # and of which slots
+        self._spoken: Counter[int] = Counter()  # live records of each speaker
+        self._likeness: tuple[bytes, Likeness] | None = None  # and of which slots
         self._changed()
 
     def _changed(self) -> None:
@@ -120,10 +122,12 @@ class RecordTable:
         columns = self.columns
         columns["importance"][slot] = importance
         columns["step"][slot] = columns["accessed"][slot] = record.step
-        columns["who"][slot] = self.speakers.code(who, alias)
+        columns["who"][slot] = speaker = self.speakers.code(who, alias)
+        self._spoken[speaker] += 1
         columns["kind"][slot], columns["subject"][slot] = kind, subject
         columns["place"][slot], columns["dump"][slot] = place, dump
         columns["alive"][slot], columns["embedded"][slot] = True, row is not None
+        columns["voiced"][slot] = speaker and row is not None
         columns["question"][slot] = text.rstrip().endswith(QUESTION_MARKS)
         self.vectors[slot] = 0 if row is None else row
         self._changed()
@@ -146,6 +150,7 @@ class RecordTable:
             self._make_room(1, source, rows)
             self.vectors[slots] = rows
             self.columns["embedded"][slots] = True
+            self.columns["voiced"][slots] = self.columns["who"][slots] > 0
             self._changed()
 
     def embedded(self) -> tuple[list[MemoryRecord], np.ndarray]:
@@ -194,7 +199,8 @@ class RecordTable:
         slot = self._slots.pop(record.id, None)
         if slot is None:
             return
-        self.columns["alive"][slot] = False
+        self.columns["alive"][slot] = self.columns["voiced"][slot] = False
+        self._spoken[int(self.columns["who"][slot])] -= 1
         self.lexical.remove(slot)
         self._changed()
         if len(self.records) > max(SMALLEST_TO_TIDY, 2 * len(self._slots)):
@@ -238,7 +244,7 @@ class RecordTable:
         if until is not None:
             wanted &= columns["step"][:count] <= until
         wanted[[self._slots[r.id] for r in without if r.id in self._slots]] = False
-        return np.flatnonzero(wanted)
+        return slice(0, count) if wanted.all() else np.flatnonzero(wanted)
 
     def dialogue(self, slots: Slots) -> DialogueContext:
         """The talks among candidates; kept until others are asked for."""
@@ -255,22 +261,19 @@ class RecordTable:
 
         It is computed again for each ``LIKENESS_STRIDE`` new ones.
         """
-        count, columns = len(self.records), self.columns
-        usable = columns["alive"][:count] & columns["embedded"][:count]
-        spoken = np.flatnonzero(usable & (columns["who"][:count] > 0))
+        columns, count = self.columns, len(self.records)
+        spoken = columns["voiced"][:count].nonzero()[0]
         spoken = spoken[: len(spoken) // LIKENESS_STRIDE * LIKENESS_STRIDE]
         newest = spoken[-LIKENESS_RECORDS:]
-        if self._likeness is None or not np.array_equal(self._likeness[0], newest):
+        key = newest.tobytes()
+        if self._likeness is None or self._likeness[0] != key:
             found = Likeness.of(self.vectors[newest], columns["place"][newest])
-            self._likeness = newest, found
+            self._likeness = key, found
         return self._likeness[1]
 
     def speaking(self, said: Sequence[str]) -> list[int]:
         """Numbers of the speakers with live records whom the words of a text name."""
-        count = len(self.records)
-        who, alive = self.columns["who"][:count], self.columns["alive"][:count]
-        named = self.speakers.named_in(said)
-        return [code for code in named if (alive & (who == code)).any()]
+        return [c for c in self.speakers.named_in(said) if self._spoken[c] > 0]
 
     def named(self, slots: Slots, codes: Sequence[int]) -> np.ndarray:
         """For each candidate, how many of some speakers it is by or about.
@@ -307,19 +310,16 @@ class RecordTable:
     def _about_others(self) -> np.ndarray:
         """For each slot, whether it names a speaker other than its own."""
         if self._of_others is None:
-            count = len(self.records)
-            who, alive = self.columns["who"][:count], self.columns["alive"][:count]
-            live = np.bincount(who[alive])[1:].nonzero()[0] + 1
+            live = [code for code, number in self._spoken.items() if code and number]
             called = [
-                (c, name) for c in live.tolist() for name in self.speakers.names(c)
+                (c, self.lexical.holding(name))
+                for c in live
+                for name in self.speakers.names(c)
             ]
-            held = [self.lexical.holding(name) for _, name in called]
-            whose = np.repeat(
-                [code for code, _ in called], [len(each) for each in held]
-            )
-            slots = np.frombuffer(b"".join(held), dtype=np.int64)
-            self._of_others = np.zeros(count, dtype=bool)
-            self._of_others[slots[who[slots] != whose]] = True
+            slots = np.frombuffer(b"".join([h for _, h in called]), dtype=np.int64)
+            whose = np.repeat([c for c, _ in called], [len(h) for _, h in called])
+            self._of_others = np.zeros(len(self.records), dtype=bool)
+            self._of_others[slots[self.columns["who"][slots] != whose]] = True
         return self._of_others
 
     def checked(self, given: Any, source: str, axes: int = 1) -> np.ndarray:

@@ -19,7 +19,7 @@ from mesa_memory.retrieval.match import best_match
 from mesa_memory.retrieval.scoring import Scoring
 from tests.retrieval.test_sessions import index_of
 
-NO_TALK, TALK = np.zeros(2, dtype=bool), np.ones(2, dtype=bool)
+NO_TALK, TALK = np.zeros(4, dtype=bool), np.ones(4, dtype=bool)
 SAID = [
     "The mill burnt down last night.",
     "Apples are cheap on the market.",
@@ -31,19 +31,35 @@ MARK = "Weak match"
 
 
 def test_a_match_counts_cosines_in_standard_deviations_and_shares_of_words():
-    dense, judged = np.array([0.9, 0.1, 0.1, 0.1, 0.1]), np.array([0, 1])
-    z = 2.0  # of the first among these five
-    assert best_match(dense, judged, np.zeros(2), NO_TALK) == pytest.approx(z - 2.2)
-    found = best_match(dense, judged, np.array([0.5, 1.0]), NO_TALK)
-    assert found == pytest.approx(-0.5 + 5 - 2.2), "the best record, not the first"
-    assert best_match(np.ones(5), judged, np.zeros(2), NO_TALK) == -2.2
+    dense = np.array([0.9] + 9 * [0.1])
+    z, judged = np.array([3.0, -1 / 3, -1 / 3]), np.arange(3)
+    found = best_match(dense, judged, np.array([0.5, 1.0, 0.0]), NO_TALK[:3])
+    assert found == pytest.approx(z[0] + 4.5 - 1.8), "the largest share of words"
+    found = best_match(
+        np.tile(dense, 3), np.array([0, 1, 10, 20]), np.zeros(4), NO_TALK
+    )
+    assert found == pytest.approx(3.0 - 1.8), "the three highest among 30"
+    found = best_match(np.tile(dense, 3), np.arange(4), np.zeros(4), NO_TALK)
+    assert found == pytest.approx((3 - 2 / 3) / 3 - 1.8)
+    assert best_match(np.ones(5), judged, np.zeros(3), NO_TALK[:3]) == -1.8
     assert best_match(dense, judged[:0], np.zeros(0), NO_TALK[:0]) == -math.inf
 
 
 def test_in_a_talk_a_match_must_be_closer():
-    dense, judged, words = np.zeros(5), np.array([0, 1]), np.array([0.7, 0.0])
-    assert best_match(dense, judged, words, NO_TALK) > 0
-    assert best_match(dense, judged, words, TALK) < 0
+    dense, judged, words = np.arange(5), np.array([3, 4]), np.array([0.5, 0.0])
+    assert best_match(dense, judged, words, NO_TALK[:2]) > 0
+    assert best_match(dense, judged, words, TALK[:2]) < 0
+    assert best_match(np.zeros(5), judged, words, TALK[:2]) > 0, "words alone"
+
+
+def test_in_a_talk_the_words_of_the_session_count():
+    told = ["The mill burnt down.", "When was that?", "Last night, by lightning."]
+    query = "mill burnt lightning night"
+    talk = index_of([(1, "Ann" if n % 2 else "Bo", t) for n, t in enumerate(told)])
+    alone = index_of([(n, "Bo", t) for n, t in enumerate(told)])
+    found, apart = (index.search(query).match for index in (talk, alone))
+    assert found == pytest.approx(4.5 - 1.8), "all words are in the session"
+    assert apart < 4.5 * 0.8 - 1.8, "no record has more than three of four"
 
 
 def test_only_records_by_or_about_the_agent_named_in_a_query_can_match():
