@@ -23,6 +23,8 @@ from mesa_memory.stores.studies import FAILED, FINISHED, STOPPED, CaseRow, Studi
 if TYPE_CHECKING:
     import pandas as pd
 
+#: name of the study
+NAME = "scenarios"
 #: the protocol's methods that write nothing
 READ = ("writer", "retrieve_output", "read_scenarios", "status", "check_status",
         "succeeded", "failed", "pending", "aborted")  # fmt: skip
@@ -36,23 +38,17 @@ class ScenarioStore:
 
     Args:
         scenario_class: of the scenarios: a file does not say which code to load.
-        store: path of a SQLite file, or address of a PostgreSQL database.
-        name: of the study in it that has the scenarios as its cases.
+        store: path of a SQLite file, or address of a PostgreSQL database; it gets a
+            study ``"scenarios"`` with a case for each of them.
 
     Raises:
         HostChanged: if the installed Mesa lacks ``run_scenarios``.
         StoreError: if the store cannot be used; also when something is written.
     """
 
-    def __init__(
-        self,
-        scenario_class: type,
-        store: str | Path = "study.sqlite",
-        name: str = "scenarios",
-    ) -> None:
+    def __init__(self, scenario_class: type, store: str | Path) -> None:
         self._mesa, self._errors = mesa_arguments.scenario_runs()
-        self._kind, self._name = scenario_class, name
-        self._location = location_of(store)
+        self._kind, self._location = scenario_class, location_of(store)
         self._numbers: dict[Any, int] = {}  # of cases
         self._inner = self._mesa.InMemoryStore()
         for method in READ:
@@ -78,8 +74,7 @@ class ScenarioStore:
                         "another seed: give the new scenarios other ids, or a new store"
                     )
             studies.add_cases(study, rows)
-            cases = studies.cases(study)
-        self._numbers = {self._id(case): case.number for case in cases}
+            self._numbers = {self._id(c): c.number for c in studies.cases(study)}
         self._inner.write_scenarios(scenarios)
 
     def mark_succeeded(self, ref: Any) -> None:
@@ -107,8 +102,7 @@ class ScenarioStore:
         """The store, open, and the id of the study in it."""
         with closing(open_store(self._location)) as store:
             studies = Studies(store)
-            design: dict[str, Any] = {"measures": [], "outcomes": []}
-            yield studies, studies.add(self._name, full_name(self._kind), design, {}).id
+            yield studies, studies.add(NAME, full_name(self._kind), {}, {}).id
 
     def _end(self, run_id: Any, state: str, usage: Mapping[str, Any]) -> None:
         """Writes how a run ended.
@@ -117,11 +111,9 @@ class ScenarioStore:
             MesaException: Mesa's own, for a run that was never entered.
         """
         self._inner.check_status(run_id)
-        told = usage.get("failure", {})
-        values = {"state": state, "ended": True, "usage": usage}
-        values["error"] = told.get("message")
+        ended = {"state": state, "ended": True, "usage": usage}
         with self._studies() as (studies, study):
-            studies.settle(study, self._numbers[run_id], **values)
+            studies.settle(study, self._numbers[run_id], **ended)
 
     def _id(self, case: CaseRow) -> Any:
         return self._mesa.RunId(case.parameters["scenario_id"], case.replicate)
@@ -135,10 +127,14 @@ class ScenarioStore:
         parameters["scenario_id"] = number
         generator = type(scenario.rng.bit_generator).__name__
         seed = encode([generator, source.entropy, list(source.spawn_key)])
-        key = Case({}, parameters, seed, replicate).key
-        name = f"{self._name}/scenario={number},replication={replicate}"
-        row = {"key": key, "name": name, "parameters": parameters, "steps": 0.0}
-        return row | {"seed": seed, "replicate": replicate}
+        row = {
+            "parameters": parameters,
+            "seed": seed,
+            "replicate": replicate,
+            "steps": 0.0,
+        }
+        row["name"] = f"{NAME}/scenario={number},replication={replicate}"
+        return row | {"key": Case({}, parameters, seed, replicate).key}
 
     def _load(self, case: CaseRow) -> None:
         """Takes a case of the store into memory."""
@@ -156,9 +152,8 @@ class ScenarioStore:
             self._inner.mark_succeeded(self._mesa.InMemoryReference(run_id, output))
         elif told := case.usage.get("failure"):
             told |= {"origin": self._errors.FailureOrigin(told["origin"])}
-            failed, aborted = self._inner.mark_failed, self._inner.mark_aborted
-            mark = failed if case.state == FAILED else aborted
-            mark(run_id, self._errors.FailureInfo(**told))
+            mark = {FAILED: self._inner.mark_failed, STOPPED: self._inner.mark_aborted}
+            mark[case.state](run_id, self._errors.FailureInfo(**told))
 
 
 def _told(failure: Any) -> dict[str, Any]:

@@ -115,8 +115,8 @@ def scenario_runs() -> Any:
         HostChanged: if the installed Mesa lacks them, as those before 4.0 do.
     """
     try:
-        names = ("store", "exceptions")
-        return [import_module(f"mesa.experimental.scenarios.{name}") for name in names]
+        place = "mesa.experimental.scenarios."
+        return import_module(place + "store"), import_module(place + "exceptions")
     except ImportError as error:
         advice = "run_scenarios needs Mesa's main branch of August 2026 or later."
         raise changed("mesa", str(error), advice) from None
