@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from mesa_memory.experiments.studies.results import value_of
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.studies import FAILED, FINISHED, STOPPED, CaseRow, Studies
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: name of the study
 NAME = "scenarios"
@@ -127,14 +124,10 @@ class ScenarioStore:
         parameters["scenario_id"] = number
         generator = type(scenario.rng.bit_generator).__name__
         seed = encode([generator, source.entropy, list(source.spawn_key)])
-        row = {
-            "parameters": parameters,
-            "seed": seed,
-            "replicate": replicate,
-            "steps": 0.0,
-        }
-        row["name"] = f"{NAME}/scenario={number},replication={replicate}"
-        return row | {"key": Case({}, parameters, seed, replicate).key}
+        key = Case({}, parameters, seed, replicate).key
+        name = f"{NAME}/scenario={number},replication={replicate}"
+        row = {"key": key, "name": name, "parameters": parameters, "steps": 0.0}
+        return row | {"seed": seed, "replicate": replicate}
 
     def _load(self, case: CaseRow) -> None:
         """Takes a case of the store into memory."""
@@ -166,8 +159,8 @@ def _check(what: str, plain: Any) -> None:
         raise ParameterError(f"{what} cannot be written: {why}. Give it as plain data")
 
 
-def _plain(name: str, frame: "pd.DataFrame") -> dict[str, Any]:
-    """A table with its index as plain data."""
+def _plain(name: str, frame: Any) -> dict[str, Any]:
+    """A DataFrame with its index as plain data."""
     flat = frame.reset_index(allow_duplicates=True)
     columns = [
         [encode(label), str(column.dtype), [encode(value) for value in column.tolist()]]
@@ -178,8 +171,8 @@ def _plain(name: str, frame: "pd.DataFrame") -> dict[str, Any]:
     return plain
 
 
-def _frames(output: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
-    """The tables of an output again."""
+def _frames(output: Mapping[str, Any]) -> dict[str, Any]:
+    """The DataFrames of an output again."""
     import pandas as pd
 
     found = {}

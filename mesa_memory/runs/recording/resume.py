@@ -252,8 +252,7 @@ def copy_at(
     Raises:
         ParameterError, ReplayMismatch, StoreError, ValueError: see ``resume``.
     """
-    opened = _opened(model_class, location, run, read_only=True)
-    with opened as (store, chosen, recorded):
+    with _opened(model_class, location, run, True) as (store, chosen, recorded):
         make = _maker(model_class, store, recorded, parameters, trust)
         again = partial(_recorded, model_class, store, recorded, parameters, trust)
         at, states = states_at(again, store, chosen, step)
