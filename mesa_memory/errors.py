@@ -13,7 +13,7 @@
     ├── EmbedderError         texts could not be turned into vectors
     ├── DuplicatePurpose      another task has the same purpose
     ├── ParameterError        a run's model needs an argument that its file cannot give
-    ├── MemoryMismatch        a run has another class of memory than the new model
+    ├── MemoryMismatch        the memories of a run are not those of the new model
     ├── UnknownMemory         a name leads to no class of memory
     ├── UndeclaredState       a resumed run would lose an attribute that a step has set
     ├── NoSeed                a model does not say what its random numbers begin with
@@ -176,9 +176,9 @@ class DuplicatePurpose(MesaMemoryError, ValueError):
 
 
 class MemoryMismatch(MesaMemoryError, ValueError):
-    """The new model gives an agent another class of memory than the run has for it.
+    """The new model lacks an agent of the run, or gives it another class of memory.
 
-    The message names the agent, both classes, and what to do.
+    The message names the agents, and what to do.
     """
 
 

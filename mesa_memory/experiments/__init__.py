@@ -11,6 +11,7 @@ _PLACES = {
     "Processes": "experiments.studies.processes",
     "Question": "experiments.measures.questions",
     "Questionnaire": "experiments.measures.questionnaires",
+    "ScenarioStore": "experiments.scenarios",
     "Study": "experiments.studies.study",
     "attribute": "experiments.attribution",
     "draw": "hosts.mesa.draws",

@@ -120,8 +120,10 @@ class SqliteStore(Store):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the file; a reader leaves no empty log beside it."""
         super().close()
+        if self._path and self.read_only:
+            sqlite_file.remove_empty_log(self._path)
         if self._anchor is not None:
             self._anchor.close()
 

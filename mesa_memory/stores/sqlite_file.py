@@ -7,7 +7,7 @@ another application stays as it is, byte by byte.
 import os
 import re
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from urllib.parse import quote
 
 import mesa_memory.stores.schema as schema
@@ -126,6 +126,19 @@ def mode(path: str, options: Options) -> str:
     if options.read_only and locked and not _has_bytes(path + "-wal"):
         return "ro&immutable=1"
     return "ro"
+
+
+def remove_empty_log(path: str) -> None:
+    """Removes an empty write-ahead log and its index, unless another process has them.
+
+    A connection that may not write makes them, and cannot remove them as it closes.
+    """
+    log = path + "-wal"
+    if os.path.exists(log) and not _has_bytes(log) and os.access(path, os.W_OK):
+        # The last connection that may write removes them; in doubt, they stay.
+        uri = address(path, "rw")
+        with suppress(sqlite3.Error), closing(sqlite3.connect(uri, 0, uri=True)) as on:
+            on.execute("PRAGMA schema_version").fetchone()
 
 
 def _has_bytes(path: str) -> bool:

@@ -23,6 +23,7 @@ from mesa_memory import (
     register_policy,
     resume,
 )
+from mesa_memory.errors import MemoryMismatch, ParameterError
 from tests.support.street import Neighbour
 
 
@@ -329,3 +330,40 @@ def test_where_a_run_is_recorded_need_not_be_said_twice(kind, tmp_path):
     stopped(again, 1)
     with open_run(moved) as run, open_run(file) as old:
         assert (run.steps, old.steps) == ([1, 2, 3], [1, 2])
+
+
+class Square(mesa.Model):
+    """Another model, that takes other arguments."""
+
+    def __init__(self, houses=3, rng=None):
+        super().__init__(rng=rng)
+
+
+class Lane(mesa.Model):
+    """Another model with the arguments of a street; nobody lives there."""
+
+    def __init__(self, n=3, rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline", record=Street.file)
+
+
+@pytest.mark.parametrize("again", [resume, fork])
+def test_another_class_than_that_of_the_run_is_named_beside_it(again):
+    stopped(Street(n=2, rng=1))
+    with pytest.raises(
+        ParameterError,
+        match=r"test_parameters\.Street' with 'n', which Square does not",
+    ):
+        again(Square, "run.sqlite")
+    with pytest.raises(
+        MemoryMismatch, match=r"agents .'1', '2'., which the new"
+    ) as told:
+        again(Lane, "run.sqlite")
+    (note,) = told.value.__notes__
+    assert "Street', and Lane was given" in note
+    with pytest.raises(
+        TypeError, match=r"class comes first .* got 'run.sqlite' and <cl"
+    ):
+        again("run.sqlite", Street)
+    stopped(again(Street, "run.sqlite"), 1)  # the file is as it was, and in no use
+    assert open_run("run.sqlite").steps == [1, 2, 3]

@@ -192,3 +192,42 @@ def test_recording_resume_fork_and_study_are_the_same_without_shared_memory(
         assert_equal(mine, its)
     assert found[2] == expected[2]
     assert not has_log(tmp_path / "broken" / "run.sqlite")
+
+
+def test_a_reader_leaves_no_empty_log_beside_a_finished_run(path):
+    expected = written(path)
+    before = path.read_bytes()
+    code = (
+        "import sys; from mesa_memory import open_run\n"
+        "with open_run(sys.argv[1]) as run: print(run.steps)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[1.0, 2.0]\n"
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    assert path.read_bytes() == before and has_log(path)
+    reader = open_store(path, read_only=True)
+    assert everything(reader, 1) == expected
+    reader.close()
+
+
+def test_a_reader_that_closes_leaves_the_log_to_those_who_have_it(path):
+    written(path)
+    writer = open_store(path)
+    other = open_store(path, read_only=True)
+    writer.write(1, full(3))
+    writer.checkpoint_wal()
+    open_store(path, read_only=True).close()
+    writer.write(1, full(4))
+    log = Path(f"{path}-wal")
+    assert log.stat().st_size
+    reader = open_store(path, read_only=True)
+    found = everything(reader, 1)
+    reader.close()
+    assert len(found["steps"]) == 4 and log.stat().st_size
+    writer.close()
+    assert everything(other, 1) == found
+    other.close()
+    assert log.stat().st_size  # what is not in the file yet stays
+    assert written(path, 5)["steps"][:4] == found["steps"] and not log.exists()

@@ -38,8 +38,8 @@ def test_all_holds_with_a_checkout_of_mesa(tmp_path):
         pytest.skip("MESA_NEXT names no checkout of Mesa's main branch")
     (tmp_path / "mesa").symlink_to(Path(os.environ["MESA_NEXT"], "mesa").resolve())
     path = (tmp_path, HERE / "support" / "coming", environments.ROOT)
-    file = HERE / "upstream" / "with_mesa_4.py"
-    assert environments.run_pytest(sys.executable, file, path=path) == ""
+    files = [HERE / "upstream" / f"with_{name}.py" for name in ("mesa_4", "scenarios")]
+    assert environments.run_pytest(sys.executable, *files, path=path) == ""
 
 
 def test_all_holds_with_the_coming_mesa_llm_on_mesa_4(python):

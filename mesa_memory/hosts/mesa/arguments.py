@@ -1,12 +1,14 @@
 """Mesa: the seed of a model, its scenario, and the arguments it was made with."""
 
 import inspect
+from importlib import import_module
 from typing import Any
 
 import mesa
 import numpy as np
 
 from mesa_memory.core.arguments import OBJECT, encode, lost
+from mesa_memory.hosts import changed
 
 # -- the seed --------------------------------------------------------------------------
 
@@ -104,6 +106,20 @@ def make_scenario(kind: Any, number: Any, values: dict[str, Any]) -> Any:
     slots = getattr(scenario_class(), "__slots__", ())
     name = "scenario_id" if "scenario_id" in slots else "_scenario_id"
     return kind(**{name: number}, **values)
+
+
+def scenario_runs() -> Any:
+    """Mesa's modules for the runs of scenarios: of the store, and of errors.
+
+    Raises:
+        HostChanged: if the installed Mesa lacks them, as those before 4.0 do.
+    """
+    try:
+        place = "mesa.experimental.scenarios."
+        return import_module(place + "store"), import_module(place + "exceptions")
+    except ImportError as error:
+        advice = "run_scenarios needs Mesa's main branch of August 2026 or later."
+        raise changed("mesa", str(error), advice) from None
 
 
 # -- arguments -------------------------------------------------------------------------

@@ -96,8 +96,8 @@ def restore(
         given: arguments that the caller chose for the new model; they stay.
 
     Raises:
-        ValueError: if the model lacks an agent for a memory.
-        MemoryMismatch: if it has another class of memory for it.
+        MemoryMismatch: if the model lacks an agent for a memory, or has another class
+            of memory for it.
     """
     own = decode(states[MODEL_KEY])
     if own.get("first") is not None and not _SEED_NAMES & given.keys():
@@ -112,7 +112,7 @@ def restore(
     here = memories(model)
     missing = sorted(states.keys() - here.keys() - {MODEL_KEY})
     if missing:
-        raise ValueError(
+        raise MemoryMismatch(
             f"the run has memories of agents {missing}, which the new model "
             "lacks: make them in the model's set_state()"
         )

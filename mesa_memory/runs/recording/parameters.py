@@ -175,6 +175,26 @@ def made_with(
     return values | given
 
 
+def check_class(model_class: Any, recorded: Any, made_by: str) -> None:
+    """Raises for a class that does not take an argument of the run.
+
+    Args:
+        made_by: name of the class that the run was made by.
+
+    Raises:
+        ParameterError: names both classes, and the arguments.
+    """
+    _, takes = _defaults(model_class)
+    lacking = [name for name in recorded if not takes(name)]
+    if lacking and isinstance(model_class, type):  # a function chooses
+        listed = ", ".join(map(repr, lacking))
+        raise ParameterError(
+            f"the run was made by {made_by!r:.80} with {listed:.200}, which "
+            f"{model_class.__name__} does not take. Give that class, or make the model "
+            f"yourself: resume(lambda: {model_class.__name__}(…), file)."
+        )
+
+
 def _taken(value: Any, location: Any, trust: bool) -> tuple[Any, str | None]:
     """An argument from a file; or why it cannot be taken."""
     try:
@@ -262,8 +282,5 @@ def _defaults(model_class: Any) -> tuple[dict[str, Any], Callable[[str], bool]]:
         if each.default is not each.empty
         and lost(default := encode(each.default)) is None
     }
-    # A class that lacks an argument has changed: Python says so. A function chooses.
-    any_name = isinstance(model_class, type) or any(
-        each.kind is each.VAR_KEYWORD for each in own.values()
-    )
+    any_name = any(each.kind is each.VAR_KEYWORD for each in own.values())
     return found, lambda name: any_name or name in own

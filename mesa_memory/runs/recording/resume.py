@@ -18,7 +18,7 @@ from mesa_memory.errors import ParameterError, RunInUse
 from mesa_memory.memories.replacement import replace_memory, replacements
 from mesa_memory.runs.recording.attachment import Attachment
 from mesa_memory.runs.recording.paid_answers import PaidAnswers
-from mesa_memory.runs.recording.parameters import made_with, merged
+from mesa_memory.runs.recording.parameters import check_class, made_with, merged
 from mesa_memory.runs.recording.restored import restored, states_at
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.copying import copy_run
@@ -117,7 +117,8 @@ def resume(
 
     Raises:
         ParameterError: if an argument is not in the file (an object, a secret), or
-            needs ``trust``. Give it as one of ``parameters``.
+            needs ``trust``: give it as one of ``parameters``. Also if the class does not
+            take an argument of the run.
         RunInUse: if another process or model writes the run; says which, since when.
         ReplayMismatch: if the way to the step cannot be repeated: an answer was not
             recorded, such as that of an agent with ``configure(model, agents=False)``,
@@ -125,7 +126,7 @@ def resume(
         StoreError: if the run does not have the step, or the store fails.
         ValueError: if the model does not fit the run.
     """
-    with _opened(location, run) as (store, chosen, recorded):
+    with _opened(model_class, location, run) as (store, chosen, recorded):
         make = _maker(model_class, store, recorded, parameters, trust)
         again = partial(_recorded, model_class, store, recorded, parameters, trust)
         new = merged(recorded, parameters) if parameters else None
@@ -151,7 +152,7 @@ def resume_in(model_class: Callable[..., Any], store: Any, run: int) -> Any:
     Raises:
         ParameterError, RunInUse, StoreError, ValueError: see ``resume``.
     """
-    chosen, recorded = _run(store, run)
+    chosen, recorded, _ = _run(store, run)
     make = _maker(model_class, store, recorded, {}, trust=False)
     return _resumed(make, make, store, chosen, None, {}, None)
 
@@ -218,7 +219,7 @@ def fork(
         ParameterError, ReplayMismatch, StoreError, ValueError: see ``resume``.
         UnknownMemory, TypeError: for a wrong ``memory``; no run is begun.
     """
-    with _opened(location, run) as (store, chosen, recorded):
+    with _opened(model_class, location, run) as (store, chosen, recorded):
         make = _maker(model_class, store, recorded, parameters, trust)
         again = partial(_recorded, model_class, store, recorded, parameters, trust)
         at, states = states_at(again, store, chosen, step)
@@ -251,7 +252,7 @@ def copy_at(
     Raises:
         ParameterError, ReplayMismatch, StoreError, ValueError: see ``resume``.
     """
-    with _opened(location, run, read_only=True) as (store, chosen, recorded):
+    with _opened(model_class, location, run, True) as (store, chosen, recorded):
         make = _maker(model_class, store, recorded, parameters, trust)
         again = partial(_recorded, model_class, store, recorded, parameters, trust)
         at, states = states_at(again, store, chosen, step)
@@ -264,14 +265,26 @@ def copy_at(
 
 @contextmanager
 def _opened(
-    location: Any, run: int | None, read_only: bool = False
+    model_class: Any, location: Any, run: int | None, read_only: bool = False
 ) -> Iterator[tuple[Any, int, dict[str, Any]]]:
     """A store, a run in it and its model's parameters; closed again after a failure."""
+    if not callable(model_class) or callable(location):
+        raise TypeError(
+            "the model's class comes first and then the file, as in resume(Town, "
+            f"'run.sqlite'), got {model_class!r:.60} and {location!r:.60}"
+        )
     store = open_store(location, read_only=read_only)
+    name = made_by = getattr(model_class, "__name__", "")
     try:
-        yield (store, *_run(store, run))
-    except BaseException:
+        chosen, recorded, made_by = _run(store, run)
+        check_class(model_class, recorded, made_by)
+        yield store, chosen, recorded
+    except BaseException as error:
         store.close()
+        if isinstance(model_class, type) and made_by.rpartition(".")[2] != name:
+            error.add_note(
+                f"The run was made by {made_by!r:.80}, and {name} was given."
+            )
         raise
 
 
@@ -329,9 +342,10 @@ def _go_on(model: Any, run: int, step: float) -> None:
     recorder.begin_at(run, step, PaidAnswers.of(recorder.store, run, step))
 
 
-def _run(store: Any, run: int | None) -> tuple[int, dict[str, Any]]:
-    """A run's number and the parameters of its model."""
+def _run(store: Any, run: int | None) -> tuple[int, dict[str, Any], str]:
+    """A run's number, and the parameters and name of its model's class."""
     chosen = store.run_id(run)
     with store.reading() as on:
-        parameters = on.scalar(sa.select(runs.c.parameters).filter_by(id=chosen))
-    return chosen, parameters or {}
+        query = sa.select(runs.c.parameters, runs.c.model).filter_by(id=chosen)
+        parameters, made_by = on.execute(query).one()
+    return chosen, parameters or {}, str(made_by)
