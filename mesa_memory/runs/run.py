@@ -357,7 +357,7 @@ class Run(RecordedRun):
 
         Args:
             folder: made if need be; must not hold files of these names.
-            format: ``"csv"``, ``"jsonl"`` or ``"parquet"``, which needs pyarrow.
+            format: ``"csv"`` or ``"jsonl"``.
 
         Returns:
             The files.

@@ -161,7 +161,6 @@ def hostile(base):
         "a variable": asked | {"options": {"api_key": "os.environ/OPENAI_API_KEY"}},
         "DSN": asked | {"note": "host=evil.example user=me"},
         "DSN as address": asked | {"note": "postgresql://me@evil.example/db"},
-        "a database of its own": asked | {"note": "postgresql:embedded?folder=x"},
         "a share": asked | {"note": "\\\\evil.example\\share"},
     }
 
