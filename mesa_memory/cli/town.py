@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any
 from mesa_memory.cli.output import Output, dollars
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from mesa_memory.examples.rumor.model import RumorModel
 
 BELIEFS = {"rumour": "the rumour", "correction": "the correction", None: "neither"}
@@ -78,18 +76,3 @@ def shown_agents(model: "RumorModel") -> list[Any]:
         for belief in BELIEFS
         for agent in [a for a in beliefs if beliefs[a] == belief][:SHOWN_AGENTS]
     ]
-
-
-def compare(means: "pd.DataFrame", n_agents: int, output: Output) -> None:
-    """Prints the end of a batch: one row for each memory."""
-    shares = (100 / n_agents * means[list(_PEOPLE)]).map("{:.0f}".format)
-    rows = means.assign(
-        **shares,
-        calls=means["calls"].map("{:,.0f}".format),
-        tokens=(means["tokens"] / 1000).map("{:,.0f} k".format),
-        cost=means["cost"].map(dollars),
-    )
-    title = "Per cent of the town at the last step, mean over seeds"
-    records: Any = rows.rename(columns=_PEOPLE).reset_index().to_dict("records")
-    columns = ("memory", *_PEOPLE.values(), "calls", "tokens", "cost")
-    output.table("means", title, columns, records)

@@ -2,11 +2,9 @@
 
 Files are named after the tables, never after what agents say. In CSV a text that a
 spreadsheet would run as a formula gets an apostrophe in front, see ``spreadsheet``. JSON
-Lines keep texts as they are. What is JSON in the store is JSON text in CSV. An embedding is
-base64 of its little-endian float16 numbers.
+Lines keep texts as they are. What is JSON in the store is JSON text in CSV.
 """
 
-import base64
 import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -68,7 +66,7 @@ def _rows(run: RecordedRun, table: SQLTable) -> Select:
 
 
 def _write_csv(path: Path, table: SQLTable, chunks: Chunks) -> None:
-    cells = [_json if _is_json(c) else _cell for c in table.columns]
+    cells = [_json if _is_json(c) else spreadsheet.cell for c in table.columns]
     with path.open(
         "w", newline="", encoding="utf-8", errors="backslashreplace"
     ) as file:
@@ -78,18 +76,8 @@ def _write_csv(path: Path, table: SQLTable, chunks: Chunks) -> None:
             writer.writerows([c(v) for c, v in zip(cells, row)] for row in rows)
 
 
-def _cell(value: Any) -> Any:
-    return spreadsheet.cell(_plain(value))
-
-
 def _json(value: Any) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    return value
 
 
 def _write_jsonl(path: Path, table: SQLTable, chunks: Chunks) -> None:
@@ -98,7 +86,7 @@ def _write_jsonl(path: Path, table: SQLTable, chunks: Chunks) -> None:
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for rows in chunks:
             for row in rows:
-                line = dict(zip(names, map(_plain, row)))
+                line = dict(zip(names, row))
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 

@@ -209,24 +209,6 @@ class Searchable(Document):
     postgres = JSONB
 
 
-class Embedding(TypeDecorator):
-    """A vector as bytes of little-endian float16."""
-
-    impl = sa.LargeBinary
-    cache_ok = True
-    place = "a column"
-
-    def process_result_value(self, value: Any, dialect: Any) -> bytes | None:
-        """The bytes.
-
-        Raises:
-            StoreCorrupt: for anything but whole numbers of float16.
-        """
-        if value is None or (isinstance(value, bytes) and not len(value) % 2):
-            return value
-        raise wrong(self.place, "a vector of float16", value)
-
-
 # -- values ---------------------------------------------------------------------------
 
 
@@ -236,10 +218,10 @@ def clean_rows(rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
     NUL and lone surrogates, which PostgreSQL cannot keep, become ``"\ufffd"``.
 
     Raises:
-        TypeError: for anything but plain data and bytes.
+        TypeError: for anything but plain data.
     """
     try:
-        text = orjson.dumps(rows, default=_embedding)
+        text = orjson.dumps(rows)
     except TypeError:  # a lone surrogate, a long integer or a key that is not text
         return storable(rows)
     clean = b"\\u0000" not in text and scrub_json(text) == text
@@ -261,7 +243,7 @@ def storable(value: Any) -> Any:
         }
     if isinstance(value, list | tuple):
         return [storable(item) for item in value]
-    if value is None or isinstance(value, int | bytes):
+    if value is None or isinstance(value, int):
         return value
     raise TypeError(f"{type(value).__name__} is not plain data: {value!r:.80}")
 
@@ -272,9 +254,3 @@ def json_text(value: Any) -> str:
         return orjson.dumps(value).decode()
     except TypeError:  # a long integer or a key that is not text
         return json.dumps(storable(value), ensure_ascii=False, allow_nan=False)
-
-
-def _embedding(value: Any) -> None:
-    """Accepts the bytes of an embedding, which are not text."""
-    if not isinstance(value, bytes):
-        raise TypeError(f"{type(value).__name__} is not plain data: {value!r:.80}")

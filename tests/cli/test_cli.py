@@ -115,23 +115,6 @@ def test_a_cost_that_is_not_known_is_not_shown_as_zero():
     assert len(re.findall("unknown", result.stdout)) == 2
 
 
-# -- batch ----------------------------------------------------------------------------
-
-
-def test_a_batch_writes_table_and_picture_and_says_where(tmp_path):
-    few = ("--memory", "none, stlt,none", "--seeds", 2, "--processes", 1)
-    result = call("batch", "rumor", *few, *SMALL, "--out", tmp_path / "new")
-    assert result.exit_code == 0, result.output
-    for name in ("rumor.csv", "rumor.png"):
-        assert (tmp_path / "new" / name).stat().st_size > 500
-        assert str(tmp_path / "new" / name) in result.stdout
-    assert "100%" in result.stderr
-    assert re.search(r"stlt\D+\d+", result.stdout)
-    assert (
-        len((tmp_path / "new" / "rumor.csv").read_text().splitlines()) == 1 + 2 * 2 * 4
-    )
-
-
 # -- what goes wrong ------------------------------------------------------------------
 
 
@@ -141,11 +124,6 @@ def test_a_wrong_argument_is_named_with_what_is_right():
         (("demo", "--steps", 0), "0 is not in the range x>=1"),
         (("demo", "--seed", -1), "-1 is not in the range"),
         (("demo", "--port", 70000), "70000 is not in the range"),
-        (("batch", "flu"), "'flu' is not 'rumor'"),
-        (("batch", "rumor", "--seeds", -1), "-1 is not in the range x>=1"),
-        (("batch", "rumor", "--steps", 0), "0 is not in the range"),
-        (("batch", "rumor", "--processes", 0), "0 is not in the range"),
-        (("batch", "rumor", "--out", __file__), "is a file"),
     ]
     for arguments, message in cases:
         result = call(*arguments)
@@ -160,20 +138,18 @@ def error_line(result):
     return error
 
 
-@pytest.mark.parametrize("command", [DEMO, ("batch", "rumor", "--seeds", 1)])
-def test_a_missing_key_ends_in_one_line(command, monkeypatch, tmp_path):
+def test_a_missing_key_ends_in_one_line(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY")
-    result = call(*command, *SMALL, "--llm", "openai/gpt-4o-mini")
+    result = call(*DEMO, *SMALL, "--llm", "openai/gpt-4o-mini")
     assert result.exit_code == 2
     assert error_line(result).startswith("Error: ")
     assert "OPENAI_API_KEY" in error_line(result)
     assert isinstance(result.exception, SystemExit)
 
 
-@pytest.mark.parametrize("command", [DEMO, ("batch", "rumor")])
-def test_an_unknown_memory_ends_in_one_line(command):
-    result = call(*command, *SMALL, "--memory", "x")
+def test_an_unknown_memory_ends_in_one_line():
+    result = call(*DEMO, *SMALL, "--memory", "x")
     assert result.exit_code == 2
     assert "'x': choose from short_term, stlt" in error_line(result)
 
@@ -199,7 +175,7 @@ def test_the_version_is_the_packages():
     assert call("--version").stdout == f"mesa-memory, version {__version__}\n"
 
 
-@pytest.mark.parametrize("command", [(), ("demo",), ("batch",)])
+@pytest.mark.parametrize("command", [(), ("demo",), ("study",)])
 def test_help_is_plain_ascii(command):
     result = call(*command, "--help")
     assert result.exit_code == 0

@@ -273,7 +273,6 @@ def test_only_parameters_of_a_trusted_file_name_an_address(file, server, monkeyp
         with sqlite3.connect(file) as on:
             on.execute("UPDATE calls SET model = ?", (f"openai/{strangers.base}",))
             on.execute("UPDATE runs SET model = ?", (f"{strangers.base}.Town",))
-            on.execute("UPDATE records SET embedder = ?", (f"litellm:openai/x@{strangers.base}",))  # fmt: skip
         lived(resume(Town, file, trust=True))
         assert server.log
         assert strangers.max_connections == 0
@@ -281,7 +280,7 @@ def test_only_parameters_of_a_trusted_file_name_an_address(file, server, monkeyp
 
 def everywhere(file, text):
     """Puts a text into every field of text that does not hold the file together."""
-    keep = {"id", "agent", "key", "state", "unique_id", "layers", "embedding"}
+    keep = {"id", "agent", "key", "state", "unique_id", "layers"}
     keep |= {"sources", "subject", "parameters", "versions", "superseded_by", "seed"}
     keep |= {
         "candidates",
@@ -331,7 +330,6 @@ def test_reading_a_file_asks_none_of_its_addresses(file, listener):
     poison(file, embedder=f"litellm:openai/http://127.0.0.1:{port}/v1")
     with open_run(file) as run:
         assert run.state(agent=1, as_records=True)
-        run.search("the bridge", as_records=True)
         run.calls(as_records=True)
         run.cost(as_records=True)
         assert run.parameters["embedder"].endswith(f":{port}/v1")

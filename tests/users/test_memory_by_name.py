@@ -1,11 +1,11 @@
 """A memory of somebody else's is taken by name: installed, or as ``module:class``."""
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -49,6 +49,15 @@ def installed(tmp_path, monkeypatch):
     sys.modules.pop("moodpackage", None)
 
 
+STUDY = """
+from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.experiments import Study
+
+memories = ["none", "mypackage:MoodMemory"]
+study = Study(RumorModel, {"memory": memories, "n_agents": 3}, seeds=range(2), steps=1)
+"""
+
+
 def call(*arguments):
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
@@ -63,45 +72,21 @@ def test_a_model_takes_an_installed_memory_and_a_class_by_name(installed):
     assert kind("stlt") == "STLTMemory", "nobody takes a name of ours"
 
 
-def test_a_batch_compares_it_with_ours(installed):
-    few = ("--seeds", 1, "--steps", 3, "--agents", 3, "--processes", 1)
-    names = "stlt,mood,moodpackage:MoodMemory"
-    result = call("batch", "rumor", "--memory", names, *few, "--out", installed)
-    assert result.exit_code == 0, result.output
-    table = pd.read_csv(installed / "rumor.csv")
-    assert list(table["memory"].unique()) == names.split(",")
-    asked = table[table["step"] == 3].set_index("memory")["calls"]
-    assert asked["mood"] == asked["moodpackage:MoodMemory"]
-    assert (installed / "rumor.png").stat().st_size > 500
-
-
 @pytest.mark.slow
 def test_the_command_finds_a_class_in_the_current_folder_and_so_do_its_workers(
     tmp_path,
 ):
     (tmp_path / "mypackage.py").write_text(MOOD)
     command = Path(sys.executable).with_name("mesa-memory")
-    few = [
-        "--seeds",
-        "1",
-        "--steps",
-        "1",
-        "--agents",
-        "3",
-        "--processes",
-        "2",
-        "--out",
-        "out",
-    ]
-    names = ["--memory", "none,mypackage:MoodMemory"]
+    (tmp_path / "towns.py").write_text(STUDY)
     ran = subprocess.run(
-        [command, "batch", "rumor", *names, *few],
+        [command, "study", "run", "towns.py", "--processes", "2", "--json"],
         cwd=tmp_path,
         capture_output=True,
         timeout=600,
     )
     assert ran.returncode == 0, ran.stderr
-    assert "mypackage:MoodMemory" in (tmp_path / "out" / "rumor.csv").read_text()
+    assert json.loads(ran.stdout)["study"]["finished"] == 4
 
 
 def test_the_demo_plays_it_and_its_page_offers_it(installed):
@@ -155,10 +140,9 @@ def test_two_packages_with_one_name_are_named(installed):
 
 
 def test_the_command_says_the_same_in_a_line(installed):
-    for command in (("batch", "rumor"), ("demo", "--headless")):
-        result = call(*command, "--memory", "moodpackage:NoMemoryAtAll")
-        assert result.exit_code == 2
-        assert "not a class of memory" in result.stderr
+    result = call("demo", "--headless", "--memory", "moodpackage:NoMemoryAtAll")
+    assert result.exit_code == 2
+    assert "not a class of memory" in result.stderr
 
 
 def test_mesa_llms_own_memory_is_one_too():

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: what a row says of its case, besides the parameters
 CASE, SEED, REPLICATE = "case", "seed", "replicate"
+#: what a run has used
+USED = ("calls", "tokens_in", "tokens_out", "cost")
 
 
 class Results:
@@ -58,8 +60,7 @@ class Results:
         for case in self._rows:
             found = last.get(case.number, {})
             more = {name: value_of(found.get(name)) for name in sorted(outcomes)}
-            used = ("calls", "tokens_in", "tokens_out", "cost")
-            spent = {name: case.usage.get(name) for name in used}
+            spent = {name: case.usage.get(name) for name in USED}
             done = {"state": case.state, "steps": _whole(case.done)}
             checks = case.usage.get("checks", {})
             spent |= {name: checks.get(name) for name in CHECKS}

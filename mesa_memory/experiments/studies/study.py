@@ -304,7 +304,7 @@ class Study:
         """
         from mesa_memory.experiments.audit import audit_of, audit_study
 
-        audited = audit_study(self, memory, wordings or {})
+        audited = audit_study(self, memory, outcome, wordings or {})
         audited.run(executor, progress=progress)
         return audit_of(self, audited, memory, outcome, base)
 
@@ -336,8 +336,8 @@ class Study:
     ) -> Path:
         """Writes one HTML file that shows the study without a server or a network.
 
-        It has what ``compare`` says, manipulation checks, cost beside the forecast, the
-        methods text, and one seed in two arms: the first decision in which they differ.
+        It has what ``compare`` says, each seed, manipulation checks, defaults, cost beside
+        the forecast, methods, and the first decision in which two arms of a seed differ.
 
         Args:
             path, audit, overwrite: see ``write_study_report``.

@@ -177,7 +177,7 @@ def _difference(
         ]
         return (
             f"the request is not the recorded one: {'; '.join(changes)}. Replay with the "
-            "recorded settings, see run.settings()."
+            "recorded settings, see run.calls()."
         )
     before = _lines(recorded.prompt())
     after = _lines(request.messages())
