@@ -153,6 +153,11 @@ def _readable(value: Any) -> Any:
         return "[this store]"
     if mark in (GENERATOR, BITS, SEEDS):
         return f"[recorded state of {_kind(value[mark])}]"
+    if mark == NUMBER:
+        try:
+            return number_of(value[mark])
+        except (TypeError, ValueError):  # a damaged file is shown as it is
+            return value[mark]
     if mark is not None:
         return _readable(value[mark])
     if isinstance(value, dict):

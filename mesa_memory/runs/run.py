@@ -12,7 +12,6 @@ import mesa_memory.runs.export as exporting
 import mesa_memory.runs.provenance as provenance
 import mesa_memory.runs.recalls as recalls
 import mesa_memory.runs.state as state
-import mesa_memory.runs.verdicts as verdicts
 import mesa_memory.runs.versions as versions
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.arguments import readable
@@ -272,16 +271,6 @@ class Run(RecordedRun):
             as_records: a list of dicts instead of a DataFrame.
         """
         return calls.cost(self, by).given(as_records)
-
-    def verdicts(
-        self, agent: Any = None, step: float | None = None, *, as_records: bool = False
-    ) -> Any:
-        """The verdict of the write gate of facts on each statement, in order.
-
-        ``kept`` is False for what it refused; ``fact``, ``stable`` and ``useful`` are
-        the model's verdict. A repeated statement has a row of its own.
-        """
-        return verdicts.verdicts(self, agent, step).given(as_records)
 
     def interventions(self, *, as_records: bool = False) -> Any:
         """The interventions of a researcher, in order."""

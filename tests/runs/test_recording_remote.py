@@ -82,10 +82,6 @@ def test_a_vector_that_was_not_recorded_is_a_mismatch_or_asked_for(tmp_path):
     ):
         for _ in range(3):
             town.step()
-    town = RemoteTown(None, replay=file, on_miss="call")
-    for _ in range(3):
-        town.step()
-    assert len(set(town.remote.texts)) == 1
 
 
 @pytest.mark.parametrize("written", ["no base64", "AAAA", "AADAfw=="])

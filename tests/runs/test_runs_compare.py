@@ -246,7 +246,6 @@ def test_asking_changes_nothing_in_the_file(tmp_path):
     store.close()
     before = path.read_bytes()
     with open_run(path) as run:
-        run.search("fire")
         run.history(agent=7)
         run.export(tmp_path / "out")
     assert path.read_bytes() == before

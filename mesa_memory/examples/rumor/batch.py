@@ -72,14 +72,6 @@ def run(
     return frame.drop(columns=["api_base", "replicate"])
 
 
-def summary(frame: pd.DataFrame) -> pd.DataFrame:
-    """Means over the seeds at the last step, one row for each memory, in order."""
-    last = frame[frame["step"] == frame["step"].max()]
-    counted = last.loc[:, ["memory", *last.loc[:, "knows_rumour":]]]
-    # skipna=False: a mean with an unknown cost in it is unknown
-    return counted.groupby("memory", sort=False).agg(lambda c: c.mean(skipna=False))
-
-
 def write(frame: pd.DataFrame, folder: Path) -> tuple[Path, Path]:
     """Writes ``rumor.csv`` and ``rumor.png`` into a folder, made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
