@@ -52,7 +52,8 @@ class Watch:
             AttributeError: names the attributes that there are.
         """
         for name, outcome in self.outcomes.items():
-            if isinstance(outcome, str) and not hasattr(model, outcome):
+            # Named, not read: a property may have no value before the first step.
+            if isinstance(outcome, str) and outcome not in dir(model):
                 there = ", ".join(n for n in sorted(vars(model)) if n[0] != "_")
                 raise AttributeError(
                     f"outcomes[{name!r}] is {outcome!r}, and the {type(model).__name__} "

@@ -57,7 +57,7 @@ class Study:
         steps: at which a run ends, unless the model sets ``running`` to False before.
         measures: functions of the model, or names of its attributes, by name; at the
             end of each step. What the model's DataCollector collects is kept anyway.
-        outcomes: the same, at the end of the run only.
+        outcomes: the same, at the end of the run only; attributes are there at first, too.
         questionnaires: what agents are asked, and when; nothing else changes by it.
         store: path of a SQLite file, or address of a PostgreSQL database.
         replicates: runs of each arm and seed; they differ in what language models
