@@ -7,9 +7,7 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import urllib.request
-from pathlib import Path
 
 from mesa_memory import open_run
 from mesa_memory.errors import EmbedderError, MissingExtra, StoreUnavailable
@@ -97,16 +95,6 @@ def postgres(run: str) -> None:
     raise AssertionError("a server answered where there is none")
 
 
-def parquet(run: str) -> None:
-    """A run is written, and read again."""
-    import pyarrow.parquet
-
-    with tempfile.TemporaryDirectory() as folder:
-        _call("export", run, "--format", "parquet", "--out", folder)
-        files = {path.stem: path for path in Path(folder).glob("*.parquet")}
-        assert pyarrow.parquet.read_table(files["records"]).num_rows > 0
-
-
 def dask(run: str) -> None:
     """A worker of a cluster on this machine opens a run."""
     from distributed import Client
@@ -121,18 +109,6 @@ def _steps(run: str) -> int:
         return len(found.steps)
 
 
-def embedded(run: str) -> None:
-    """A demo is recorded in a server of its own, and inspected."""
-    # Servers may not run as root; then another user has to enter the folder.
-    with tempfile.TemporaryDirectory(prefix="mesa-memory-") as folder:
-        address = f"postgresql:embedded?folder={folder}/data"
-        _call(
-            *("demo", "--headless", "--agents", "4", "--steps", "2"),
-            *("--record", address),
-        )
-        assert "finished" in _call("inspect", address)
-
-
 def _call(*arguments: str) -> str:
     done = subprocess.run(
         [*COMMAND, *arguments], capture_output=True, text=True, check=False
@@ -142,8 +118,6 @@ def _call(*arguments: str) -> str:
 
 
 extra, recorded = sys.argv[1:]
-EXTRAS = (
-    dashboard, fastembed, minilm, multilingual, languages, postgres, parquet, dask, embedded,
-)  # fmt: skip
+EXTRAS = (dashboard, fastembed, minilm, multilingual, languages, postgres, dask)
 {f.__name__: f for f in EXTRAS}[extra](recorded)
 print(f"{extra}: installed, and used without a network.")

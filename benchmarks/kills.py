@@ -27,7 +27,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import model2vec  # noqa: F401 - loaded here, once, and not by each of the processes
-import numpy as np
 import sqlalchemy as sa
 
 import mesa_memory.runs.recording.resume
@@ -51,8 +50,8 @@ TABLES = (
     "steps", "vectors",
 )  # fmt: skip
 UNEQUAL = {"run", "attempts"} | schema.UNREPEATABLE
-#: what two scores, or two numbers of a vector, may differ by and still rank alike
-NEAR = 2e-6, 2e-3
+#: what two scores may differ by and still rank alike
+NEAR = 2e-6
 #: the step after which a fork begins
 FORKED = 3
 #: no chain is killed more often than this
@@ -277,11 +276,6 @@ def differences(one: dict[str, list], other: dict[str, list]) -> list[str]:
 
 def alike(key: str, one: Any, other: Any) -> bool:
     """The same value; scores and vectors as near as rankings ask."""
-    if key == "embedding" and one is not None and other is not None:
-        left, right = (np.frombuffer(v, dtype="<f2").astype("f4") for v in (one, other))
-        return left.shape == right.shape and bool(
-            np.allclose(left, right, atol=NEAR[1])
-        )
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(
             alike(key, a, b) for a, b in zip(one, other)
@@ -291,7 +285,7 @@ def alike(key: str, one: Any, other: Any) -> bool:
             alike(key, one[k], other[k]) for k in one
         )
     if isinstance(one, float) and isinstance(other, float):
-        return abs(one - other) <= NEAR[0]
+        return abs(one - other) <= NEAR
     return bool(one == other)
 
 

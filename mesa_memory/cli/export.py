@@ -12,10 +12,9 @@ from mesa_memory.cli.console import opened, plain_console, run_argument
 @click.option(
     "--format",
     "format",
-    type=click.Choice(("csv", "parquet", "jsonl")),
+    type=click.Choice(("csv", "jsonl")),
     default="csv",
     show_default=True,
-    help="Parquet needs the package pyarrow.",
 )
 @click.option(
     "--out",

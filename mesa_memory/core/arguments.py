@@ -140,6 +140,11 @@ def _readable(value: Any) -> Any:
         return "[this store]"
     if mark == GENERATOR:
         return f"[recorded state of {value[mark].get('bit_generator')}]"
+    if mark == NUMBER:
+        try:
+            return number_of(value[mark])
+        except (TypeError, ValueError):  # a damaged file is shown as it is
+            return value[mark]
     if mark is not None:
         return _readable(value[mark])
     if isinstance(value, dict):

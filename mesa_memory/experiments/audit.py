@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from mesa_memory.core.arguments import readable
+from mesa_memory.experiments.studies.comparing import outcome_of
 from mesa_memory.inference.comparison import Comparison
 from mesa_memory.inference.numbers import number, signed
 from mesa_memory.memories import registry
@@ -83,18 +84,24 @@ def wordings_of(
 
 
 def audit_study(
-    study: Any, memory: Any, more: Mapping[str, Callable[[str], str]]
+    study: Any,
+    memory: Any,
+    outcome: str | None,
+    more: Mapping[str, Callable[[str], str]],
 ) -> Any:
     """A study of one arm in all wordings, in the same store.
 
     Args:
         study: the ``Study`` that has the arm.
         memory: level of its factor ``memory``.
+        outcome: name of the outcome, to be compared when all runs are made.
         more: a user's functions from a text to a text, by name.
 
     Raises:
-        ValueError: if no arm of the study has the memory, or a name is taken.
+        ValueError: if no arm of the study has the memory, the study lacks the outcome, or
+            a name is taken.
     """
+    outcome_of(study, outcome)
     taken = WORDINGS.keys() & more.keys()
     if taken:
         raise ValueError(f"a wording of the audit is called {sorted(taken)[0]!r}")

@@ -15,8 +15,8 @@ from mesa_memory.core.arguments import encode, full_name, lost
 from mesa_memory.errors import ParameterError, StudyChanged
 from mesa_memory.experiments.studies.design import Case
 from mesa_memory.experiments.studies.entry import location_of
-from mesa_memory.experiments.studies.results import value_of
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
+from mesa_memory.runs.recording.parameters import decoded
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.studies import FAILED, FINISHED, STOPPED, CaseRow, Studies
 
@@ -131,9 +131,9 @@ class ScenarioStore:
 
     def _load(self, case: CaseRow) -> None:
         """Takes a case of the store into memory."""
-        values = value_of(case.parameters) | {"replication_id": case.replicate}
+        values = decoded(case.parameters, None) | {"replication_id": case.replicate}
         number = values.pop("scenario_id")
-        generator, entropy, spawned = value_of(case.seed)
+        generator, entropy, spawned = decoded(case.seed, None)
         sequence = np.random.SeedSequence(entropy, spawn_key=spawned)
         values["rng"] = np.random.Generator(getattr(np.random, generator)(sequence))
         scenario = mesa_arguments.make_scenario(self._kind, number, values)
@@ -177,7 +177,7 @@ def _frames(output: Mapping[str, Any]) -> dict[str, Any]:
 
     found = {}
     for name, plain in output.items():
-        names, columns = value_of(plain["index"]), value_of(plain["columns"])
+        names, columns = decoded(plain["index"], None), decoded(plain["columns"], None)
         series = [pd.Series(values, dtype=dtype) for _, dtype, values in columns]
         frame = pd.concat(series, axis=1).set_index(list(range(len(names))))
         frame.index.names = names

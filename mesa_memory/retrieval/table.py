@@ -153,12 +153,6 @@ class RecordTable:
             self.columns["voiced"][slots] = self.columns["who"][slots] > 0
             self._changed()
 
-    def embedded(self) -> tuple[list[MemoryRecord], np.ndarray]:
-        """The live records with an embedding, oldest first, and a row for each."""
-        count, columns = len(self.records), self.columns
-        slots = np.flatnonzero(columns["alive"][:count] & columns["embedded"][:count])
-        return [self.records[slot] for slot in slots], self.vectors[slots]
-
     def lacking(self) -> list[MemoryRecord]:
         """The live records without an embedding, oldest first."""
         count, columns = len(self.records), self.columns

@@ -1,7 +1,6 @@
 """The requests to language models, with which settings, and their cost."""
 
-from collections.abc import Iterable, Sequence
-from itertools import zip_longest
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import case, func, select
@@ -11,7 +10,6 @@ from mesa_memory.runs.recorded import RecordedRun, logged
 from mesa_memory.runs.table import Table
 
 table = schema.calls
-columns, agents = table.columns, schema.agents.columns
 #: what cost can be grouped by
 KEYS = (
     "purpose", "agent", "step", "model", "replayed", "finish", "tier", "cached", "client",
@@ -60,49 +58,13 @@ def _sum(column: Any) -> Any:
     return func.coalesce(func.sum(column), 0)
 
 
-#: what all requests of a row have in common
-_KEYS = (
-    columns.purpose, columns.asked, columns.answered, columns.address, columns.client, columns.form,
-    columns.settings,
-)  # fmt: skip
-
-
-def settings(run: RecordedRun) -> Table:
-    """See ``Run.settings``."""
-    made = select(*_KEYS, columns.date, columns.model).where(run.mine(table))
-    rows = run.table(made.order_by(columns.seq)).rows
-    for row in rows:
-        model = row.pop("model")
-        row["provider"] = (row["asked"] or model or "").partition("/")[0] or None
-    dates = [row.pop("date") for row in rows]
-    found = _counted(map(_row, rows), "calls", dates)
-    return Table.of(found)
-
-
 def memories(run: RecordedRun) -> Table:
     """See ``Run.memories``."""
+    agents = schema.agents.columns
     wanted = select(agents["class"], agents.memory, agents.settings)
-    rows = run.table(wanted.where(run.mine(schema.agents)).order_by(agents.agent)).rows
-    return Table.of(_counted(rows, "agents"))
-
-
-def _counted(
-    rows: Iterable[dict[str, Any]], name: str, dates: Sequence[str | None] = ()
-) -> list[dict[str, Any]]:
-    """Each different row once, with how often it came, and first and last when."""
     found: dict[str, dict[str, Any]] = {}
-    for row, date in zip_longest(rows, dates):
-        known = found.setdefault(repr(row), row | {name: 0})
-        known[name] += 1
-        if dates:
-            known["first"], known["last"] = known.get("first") or date, date
-    return list(found.values())
-
-
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with the settings that reports ask for, and all others under ``options``."""
-    given = dict(row.pop("settings") or {})
-    asked = {
-        n: given.pop(n, None) for n in ("temperature", "top_p", "seed", "max_tokens")
-    }
-    return {**row, **asked, "options": given or None}
+    rows = run.table(wanted.where(run.mine(schema.agents)).order_by(agents.agent)).rows
+    for row in rows:
+        known = found.setdefault(repr(row), row | {"agents": 0})
+        known["agents"] += 1
+    return Table.of(list(found.values()))

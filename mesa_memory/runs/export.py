@@ -1,22 +1,16 @@
 """A run as files: one for each table, for any tool.
 
 Files are named after the tables, never after what agents say. In CSV a text that a
-spreadsheet would run as a formula gets an apostrophe in front, see ``core.spreadsheet``.
-JSON Lines and Parquet keep texts as they are. What is JSON in the store is JSON text in CSV and
-Parquet. An embedding is base64 of its little-endian float16 numbers in CSV and JSON
-Lines, and a list of numbers in Parquet.
+spreadsheet would run as a formula gets an apostrophe in front, see ``spreadsheet``. JSON
+Lines keep texts as they are. What is JSON in the store is JSON text in CSV.
 """
 
-import base64
 import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sqlalchemy import Select, select
 from sqlalchemy import Table as SQLTable
 
@@ -24,7 +18,6 @@ import mesa_memory.runs.spreadsheet as spreadsheet
 import mesa_memory.stores.columns as columns
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.text.redaction import hide
-from mesa_memory.errors import MissingExtra
 from mesa_memory.runs.recorded import RecordedRun
 
 #: what only those need who write a run
@@ -41,8 +34,6 @@ def export(run: RecordedRun, folder: str | Path, format: str) -> list[Path]:
     """See ``Run.export``."""
     if format not in WRITERS:
         raise ValueError(f"format must be one of {', '.join(WRITERS)}, got {format!r}")
-    if format == "parquet" and find_spec("pyarrow") is None:
-        raise MissingExtra("pyarrow", "parquet")
     write = WRITERS[format]
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,7 +66,7 @@ def _rows(run: RecordedRun, table: SQLTable) -> Select:
 
 
 def _write_csv(path: Path, table: SQLTable, chunks: Chunks) -> None:
-    cells = [_json if _is_json(c) else _cell for c in table.columns]
+    cells = [_json if _is_json(c) else spreadsheet.cell for c in table.columns]
     with path.open(
         "w", newline="", encoding="utf-8", errors="backslashreplace"
     ) as file:
@@ -85,18 +76,8 @@ def _write_csv(path: Path, table: SQLTable, chunks: Chunks) -> None:
             writer.writerows([c(v) for c, v in zip(cells, row)] for row in rows)
 
 
-def _cell(value: Any) -> Any:
-    return spreadsheet.cell(_plain(value))
-
-
 def _json(value: Any) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    return value
 
 
 def _write_jsonl(path: Path, table: SQLTable, chunks: Chunks) -> None:
@@ -105,42 +86,8 @@ def _write_jsonl(path: Path, table: SQLTable, chunks: Chunks) -> None:
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for rows in chunks:
             for row in rows:
-                line = dict(zip(names, map(_plain, row)))
+                line = dict(zip(names, row))
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
-
-
-def _write_parquet(path: Path, table: SQLTable, chunks: Chunks) -> None:
-    pyarrow = import_module("pyarrow")
-    parquet = import_module("pyarrow.parquet")
-    numbers = pyarrow.list_(pyarrow.float32())
-    kinds: dict[Any, Any] = {
-        columns.Embedding: numbers,
-        columns.Boolean: pyarrow.bool_(),
-        columns.Integer: pyarrow.int64(),
-        columns.BigInteger: pyarrow.int64(),
-        columns.Double: pyarrow.float64(),
-    }
-    fields = [(c.name, kinds.get(type(c.type), pyarrow.string())) for c in table.c]
-    names = pyarrow.schema(fields)
-    with parquet.ParquetWriter(path, names, compression="zstd") as file:
-        for rows in chunks:
-            lines = [
-                {c.name: _arrow(value, c) for c, value in zip(table.c, row)}
-                for row in rows
-            ]
-            file.write_table(pyarrow.Table.from_pylist(lines, schema=names))
-
-
-def _arrow(value: Any, column: Any) -> Any:
-    """A value as a column of a Parquet file takes it."""
-    if _is_json(column):
-        return _json(value)
-    if isinstance(value, bytes):
-        return np.frombuffer(value, dtype="<f2").astype(np.float32)
-    if isinstance(value, str):
-        # A lone surrogate, which UTF-8 does not have.
-        return value.encode("utf-8", "backslashreplace").decode()
-    return value
 
 
 def _is_json(column: Any) -> bool:
@@ -151,5 +98,4 @@ def _is_json(column: Any) -> bool:
 WRITERS: dict[str, Callable[[Path, SQLTable, Chunks], None]] = {
     "csv": _write_csv,
     "jsonl": _write_jsonl,
-    "parquet": _write_parquet,
 }

@@ -1,6 +1,6 @@
 """A recorded run: memories by step, with their evidence, recalls and costs."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,9 +11,7 @@ import mesa_memory.runs.decisions as decisions
 import mesa_memory.runs.export as exporting
 import mesa_memory.runs.provenance as provenance
 import mesa_memory.runs.recalls as recalls
-import mesa_memory.runs.search as searching
 import mesa_memory.runs.state as state
-import mesa_memory.runs.verdicts as verdicts
 import mesa_memory.runs.versions as versions
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.arguments import readable
@@ -145,18 +143,6 @@ class Run(RecordedRun):
         """
         return state.agents(self).given(as_records)
 
-    def settings(self, *, as_records: bool = False) -> Any:
-        """The models that were asked, and with which settings, as a report needs them.
-
-        One row for each combination: ``purpose``, ``asked`` (the model that requests
-        name), ``answered`` (in the provider's words), ``address`` of the server if it is
-        not the provider's own, ``client``, ``form`` of the reply, ``provider``,
-        ``temperature``, ``top_p``, ``seed`` and ``max_tokens`` (None where nothing was
-        sent), all other ``options``, the number of ``calls``, and ``first`` and ``last``
-        date in UTC (None for answers of this process).
-        """
-        return calls.settings(self).given(as_records)
-
     def memories(self, *, as_records: bool = False) -> Any:
         """The kinds of agents and memories, with their settings.
 
@@ -286,47 +272,9 @@ class Run(RecordedRun):
         """
         return calls.cost(self, by).given(as_records)
 
-    def verdicts(
-        self, agent: Any = None, step: float | None = None, *, as_records: bool = False
-    ) -> Any:
-        """The verdict of the write gate of facts on each statement, in order.
-
-        ``kept`` is False for what it refused; ``fact``, ``stable`` and ``useful`` are
-        the model's verdict. A repeated statement has a row of its own.
-        """
-        return verdicts.verdicts(self, agent, step).given(as_records)
-
     def interventions(self, *, as_records: bool = False) -> Any:
         """The interventions of a researcher, in order."""
         return state.interventions(self).given(as_records)
-
-    def search(
-        self,
-        text: str,
-        agent: Any = None,
-        step: float | None = None,
-        k: int | None = 10,
-        kinds: str | Collection[str] | None = None,
-        *,
-        across: bool = False,
-        embedder: Any = "static",
-        as_records: bool = False,
-    ) -> Any:
-        """Records by meaning and words, best first, as a memory ranks its own.
-
-        Args:
-            text: what it is about.
-            agent: only its records; None is all agents.
-            step: only what was current at the end of it; None is all there ever was.
-            k: at most ``k`` of them; None is all of them.
-            kinds: only these.
-            across: in all runs of the store.
-            embedder: the one the run was recorded with, as for ``configure``; what it
-                did not embed, is embedded now.
-            as_records: a list of dicts instead of a DataFrame.
-        """
-        asked = (text, agent, step, k, kinds, across, embedder)
-        return searching.search(self, *asked).given(as_records)
 
     def differences(self, other: "Run", events: bool = False) -> Difference | None:
         """The first difference to another run, of any store; None if they are equal.
@@ -357,7 +305,7 @@ class Run(RecordedRun):
 
         Args:
             folder: made if need be; must not hold files of these names.
-            format: ``"csv"``, ``"jsonl"`` or ``"parquet"``, which needs pyarrow.
+            format: ``"csv"`` or ``"jsonl"``.
 
         Returns:
             The files.

@@ -15,7 +15,7 @@ from mesa_memory.stores.sql import Store
 
 records = schema.records
 #: the columns that only programs need
-_NOT_SHOWN = ("run", "embedding", "embedder", "graded_at", "closed_at", "staled_at")
+_NOT_SHOWN = ("run", "graded_at", "closed_at", "staled_at")
 #: the columns of a record
 COLUMNS = tuple(c for c in records.columns if c.name not in _NOT_SHOWN)
 

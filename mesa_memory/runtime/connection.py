@@ -6,7 +6,7 @@ from typing import Any
 
 from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.inbox import Commit
-from mesa_memory.core.records import MemoryRecord, RecordBus
+from mesa_memory.core.records import RecordBus
 from mesa_memory.core.requests import Flow, arun, run
 from mesa_memory.core.text.detection import wording_for
 from mesa_memory.core.text.redaction import cause
@@ -226,11 +226,6 @@ class Connection:
     def embed(self, texts: Sequence[str]) -> Embedded:
         """The vectors of texts, blocking."""
         return self.services.embed(texts)
-
-    def note_embedded(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
-        """Records got their embeddings."""
-        if recorder := self.services.recorder:
-            recorder.embedded(records, found.vectors, found.source)
 
     def note_recall(
         self, purpose: str, found: Any, shown: Callable[[Any], bool] = lambda _: True

@@ -39,11 +39,9 @@ class Batch:
 
     Attributes:
         step: the model's clock.
-        opened: rows of ``records``; ``embedding`` is bytes of little-endian float16;
-            without a ``text``, it is made from kind and content.
+        opened: rows of ``records``; without a ``text``, it is made from kind and content.
         graded: (record id, importance, step at which it was known).
         closed: (record id, valid_to, closed_because, superseded_by or None).
-        embedded: (record id, float16 bytes, name of the embedder).
         staled: (record id, stale_since).
         recalls, prompts, calls, interventions, answers, scenes: rows of these tables.
         probes: further rows of ``calls``, numbered apart; see ``schema.PROBES``.
@@ -65,7 +63,6 @@ class Batch:
     closed: list[tuple[str, float, str | None, str | None]] = field(
         default_factory=list
     )
-    embedded: list[tuple[str, bytes, str]] = field(default_factory=list)
     staled: list[tuple[str, float]] = field(default_factory=list)
     recalls: list[dict[str, Any]] = field(default_factory=list)
     prompts: list[dict[str, Any]] = field(default_factory=list)

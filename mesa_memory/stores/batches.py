@@ -17,7 +17,6 @@ from mesa_memory.stores.schema import REPLACED_TABLES, metadata
 CHANGES = {
     "graded": ("importance", "graded_at"),
     "closed": ("valid_to", "closed_because", "superseded_by", "closed_at"),
-    "embedded": ("embedding", "embedder"),
     "staled": ("stale_since", "staled_at"),
 }
 #: the newest checkpoints of a run that stay, besides those to be kept

@@ -11,11 +11,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import orjson
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.types import TypeDecorator, UserDefinedType
+from sqlalchemy.types import TypeDecorator
 
 from mesa_memory.core.text.redaction import REDACTED, scrub_json, secrets
 from mesa_memory.errors import StoreCorrupt
@@ -210,49 +209,6 @@ class Searchable(Document):
     postgres = JSONB
 
 
-class _HalfVector(UserDefinedType):
-    """The type ``halfvec`` of pgvector, of any length."""
-
-    cache_ok = True
-
-    def get_col_spec(self, **_: Any) -> str:
-        return "halfvec"
-
-
-class Embedding(TypeDecorator):
-    """A vector as bytes of little-endian float16; ``halfvec`` in PostgreSQL."""
-
-    impl = sa.LargeBinary
-    cache_ok = True
-    place = "a column"
-
-    def load_dialect_impl(self, dialect: Any) -> Any:
-        """``halfvec`` in PostgreSQL, a BLOB in SQLite."""
-        kind = _HalfVector() if dialect.name == "postgresql" else sa.LargeBinary()
-        return dialect.type_descriptor(kind)
-
-    def process_bind_param(self, value: Any, dialect: Any) -> Any:
-        """The vector as the database takes it."""
-        if value is None or dialect.name != "postgresql":
-            return value
-        return vector_text(value)
-
-    def process_result_value(self, value: Any, dialect: Any) -> bytes | None:
-        """The vector as bytes, for both databases."""
-        if value is None:
-            return value
-        if dialect.name != "postgresql":
-            if isinstance(value, bytes) and not len(value) % 2:
-                return value
-            raise wrong(self.place, "a vector of float16", value)
-        return np.array(value[1:-1].split(","), dtype="<f2").tobytes()
-
-
-def vector_text(value: bytes) -> str:
-    """Float16 bytes as pgvector writes a vector, exactly: ``[0.5,0.25]``."""
-    return "[" + ",".join(map(repr, np.frombuffer(value, dtype="<f2").tolist())) + "]"
-
-
 # -- values ---------------------------------------------------------------------------
 
 
@@ -262,10 +218,10 @@ def clean_rows(rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
     NUL and lone surrogates, which PostgreSQL cannot keep, become ``"\ufffd"``.
 
     Raises:
-        TypeError: for anything but plain data and bytes.
+        TypeError: for anything but plain data.
     """
     try:
-        text = orjson.dumps(rows, default=_embedding)
+        text = orjson.dumps(rows)
     except TypeError:  # a lone surrogate, a long integer or a key that is not text
         return storable(rows)
     clean = b"\\u0000" not in text and scrub_json(text) == text
@@ -287,7 +243,7 @@ def storable(value: Any) -> Any:
         }
     if isinstance(value, list | tuple):
         return [storable(item) for item in value]
-    if value is None or isinstance(value, int | bytes):
+    if value is None or isinstance(value, int):
         return value
     raise TypeError(f"{type(value).__name__} is not plain data: {value!r:.80}")
 
@@ -298,9 +254,3 @@ def json_text(value: Any) -> str:
         return orjson.dumps(value).decode()
     except TypeError:  # a long integer or a key that is not text
         return json.dumps(storable(value), ensure_ascii=False, allow_nan=False)
-
-
-def _embedding(value: Any) -> None:
-    """Accepts the bytes of an embedding, which are not text."""
-    if not isinstance(value, bytes):
-        raise TypeError(f"{type(value).__name__} is not plain data: {value!r:.80}")

@@ -26,9 +26,6 @@ _FILE_DAMAGED = (
     StoreCorrupt,
     "the file is damaged. Restore a backup; `sqlite3 FILE .recover` may save the rest.",
 )
-_PGVECTOR_ADVICE = (
-    "the server lacks a file, type or feature; pgvector 0.7 or later is needed."
-)
 #: beginnings of SQLite's error names and of PostgreSQL's SQLSTATE codes (appendix A), and
 #: of psycopg's classes for errors without a code; the longer ones first
 _FAULTS: dict[tuple[str, ...], tuple[type[StoreError], str]] = {
@@ -93,7 +90,6 @@ _FAULTS: dict[tuple[str, ...], tuple[type[StoreError], str]] = {
             "and database."
         ),
     ),
-    ("58P01", "0A000", "42704"): (StoreError, _PGVECTOR_ADVICE),
     ("",): (StoreError, f"the database reports an unexpected error. {_KEPT_ADVICE}"),
 }
 

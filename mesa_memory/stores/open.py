@@ -24,9 +24,8 @@ def open_store(
     """Opens a store, or makes a new one.
 
     Args:
-        location: path of a SQLite file, ``"sqlite:///path"``, ``":memory:"``,
-            ``"postgresql+psycopg://user@host/database"``, or ``"postgresql:embedded"``
-            (``"postgresql:embedded?folder=path"``), which runs its own server.
+        location: path of a SQLite file, ``"sqlite:///path"``, ``":memory:"``, or
+            ``"postgresql+psycopg://user@host/database"``.
         read_only: write nothing.
         timeout: seconds to wait for another writer before ``StoreBusy``.
         journal: of a SQLite file. ``"auto"`` gives a new file a write-ahead log where

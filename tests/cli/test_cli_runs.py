@@ -2,8 +2,6 @@
 
 import json
 import sqlite3
-import subprocess
-import sys
 
 import pytest
 from click.testing import CliRunner
@@ -169,22 +167,6 @@ def test_what_goes_wrong_ends_in_one_line_and_exit_code_2(
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == (1 if "Usage" not in result.stderr else 4)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("command", ["inspect", "cost", "diff", "export"])
-def test_help_is_plain_ascii(command):
-    result = call(command, "--help")
-    assert result.exit_code == 0
-    assert result.stdout.isascii()
-
-
-def test_help_needs_no_database():
-    code = (
-        "import sys, mesa_memory.cli\n"
-        "heavy = {'sqlalchemy', 'pandas', 'numpy', 'rich'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
 
 
 # -- for programs, and for narrow screens ---------------------------------------------

@@ -3,6 +3,7 @@
 import math
 import os
 import re
+from functools import partial
 
 os.environ.setdefault("OPENAI_API_KEY", "test")
 
@@ -57,14 +58,12 @@ class Place(mesa.Model):
         self.step()
 
 
-def test_size_and_age_are_means_over_agents_and_records():
+def test_size_is_the_mean_over_agents():
     place = Place(lambda agent: ShortTermMemory(agent, n=2))
     assert metrics.size(place) == 0
-    assert math.isnan(metrics.age(place))
     place.day((0, "One"), (0, "Two"), (1, "One"))
     place.day((0, "Three"))
     assert metrics.size(place) == pytest.approx(4 / 3)
-    assert metrics.age(place) == pytest.approx(3 / 4)  # three of a day, one of today
     place.day()
     place.day((0, "Four"))
     place.day((0, "Five"))
@@ -82,16 +81,15 @@ def test_each_layer_is_counted_for_itself():
     names = list(of.index)
     assert len(names) == 2
     for name in names:
-        assert metrics.size_of(name)(place) == of.loc[name, "records"]
-        assert metrics.age_of(name)(place) == of.loc[name, "age"]
+        assert metrics.size(place, name) == of.loc[name, "records"]
     assert metrics.size(place) == of["records"].sum()
-    assert metrics.size_of("attic")(place) == 0
+    assert metrics.size(place, "attic") == 0
 
 
 def test_what_has_just_come_is_pending():
     place = Place(ShortTermMemory, n=1)
     place.agents[0].memory.add_to_memory("news", {"text": WELL})
-    assert metrics.size_of("pending")(place) == 1
+    assert metrics.size(place, "pending") == 1
     assert metrics.holders(WELL)(place) == 1
 
 
@@ -105,13 +103,8 @@ def test_holders_are_found_by_a_text_by_a_pattern_and_by_a_function():
     assert metrics.holders("the moon")(place) == 0
 
 
-def test_agreement_is_the_mean_similarity_of_pairs():
+def test_agreement_is_the_share_of_pairs_with_one_answer():
     place = Place(ShortTermMemory)
-    assert metrics.agreement(place) == 1.0
-    place.day((0, "mill"), (1, "mill"))
-    # 99 says mill: two alike, and two pairs with one who knows nothing
-    assert metrics.agreement(place) == pytest.approx(1 / 3)
-    assert math.isnan(metrics.agreement(Place(ShortTermMemory, n=1)))
     believes = {1: "yes", 2: "yes", 3: "no"}
     of = metrics.agreement_on(lambda agent: believes.get(agent.unique_id))
     assert of(place) == pytest.approx(1 / 3)
@@ -139,20 +132,14 @@ def friends(values):
     return place
 
 
-def test_impressions_are_a_matrix_and_liking_is_returned_or_not():
+def test_impressions_are_a_matrix():
     values = {(1, 2): 0.5, (2, 1): 0.5, (1, 3): -0.5, (3, 1): -0.5, (4, 1): 0.25}
     place = friends(values)
     matrix = metrics.impressions(place)
     assert list(matrix.index) == list(matrix.columns) == [1, 2, 3, 4]
     known = {(i, j): v for i, row in matrix.iterrows() for j, v in row.items()}
     assert {pair: v for pair, v in known.items() if not math.isnan(v)} == values
-    assert metrics.reciprocity(place) == pytest.approx(1.0)
-    assert metrics.reciprocated(place) == pytest.approx(4 / 5)
     assert metrics.impressions(place, "familiarity").loc[1, 2] == 0.5
-    against = friends({(1, 2): 0.5, (2, 1): -0.5, (1, 3): -0.5, (3, 1): 0.5})
-    assert metrics.reciprocity(against) == pytest.approx(-1.0)
-    assert math.isnan(metrics.reciprocity(Place(ImpressionMemory)))
-    assert math.isnan(metrics.reciprocated(Place(ShortTermMemory)))
 
 
 def test_the_forgetting_curve_is_kaplan_and_meiers():
@@ -170,8 +157,6 @@ def test_the_forgetting_curve_is_kaplan_and_meiers():
         share *= 1 - row.forgotten / row.at_risk
         by_hand.append(share)
     assert list(curve["held"]) == pytest.approx(by_hand)
-    assert metrics.retention(0)(place) >= metrics.retention(50)(place)
-    assert metrics.retention(50)(place) == by_hand[-1]
     with pytest.raises(ValueError, match="not recorded"):
         metrics.forgetting(Place(ShortTermMemory))
 
@@ -185,7 +170,6 @@ def test_what_a_summary_keeps_is_not_forgotten():
     gone = metrics.forgetting(place, forgotten=("evicted", "consolidated"))
     assert gone["forgotten"].sum() > 0
     assert metrics.forgetting(place, kinds=["news"]).empty
-    assert math.isnan(metrics.retention(1, kinds=["news"])(place))
 
 
 def test_false_memories_are_counted_against_the_models_truth():
@@ -222,26 +206,21 @@ def test_calls_tokens_and_cost_leave_out_what_a_researcher_asks():
     assert before[2] == 0
     probe(place.agents[0], "Is the well safe?")
     assert (metrics.calls(place), metrics.tokens(place)) == before[:2]
-    assert metrics.calls_for("probe")(place) == 1
-    assert metrics.calls_for("probe", "consolidate")(place) == 3
-    assert metrics.tokens_for("consolidate")(place) == before[1]
-    assert metrics.cost_for("probe")(place) == 0
+    assert metrics.calls(place, ("probe",)) == 1
+    assert metrics.calls(place, ("probe", "consolidate")) == 3
+    assert metrics.tokens(place, ("consolidate",)) == before[1]
+    assert metrics.cost(place, ("probe",)) == 0
     assert metrics.calls(mesa.Model()) == 0
 
 
 REPORTERS = {
     "size": metrics.size,
-    "window": metrics.size_of("window"),
-    "age": metrics.age,
+    "window": partial(metrics.size, layer="window"),
     "holders": metrics.holders("sold fish"),
-    "agreement": metrics.agreement,
     "same": metrics.agreement_on(str),
-    "liking": metrics.reciprocity,
-    "known": metrics.reciprocated,
-    "retention": metrics.retention(2),
     "false": metrics.false_memories({("mill", "state"): "burnt"}),
     "calls": metrics.calls,
-    "graded": metrics.calls_for("grade"),
+    "graded": partial(metrics.calls, purposes=("grade",)),
     "tokens": metrics.tokens,
     "cost": metrics.cost,
     "impressions": metrics.impressions,
@@ -310,12 +289,9 @@ def test_a_resumed_run_goes_on_with_the_same_values(tmp_path):
 
 def test_wrong_arguments_are_refused():
     cases = [
-        (lambda: metrics.size_of(""), "layer must be a name"),
         (lambda: metrics.holders(3), "fact must be a text, a pattern"),
         (lambda: metrics.holders("?!"), "must have words"),
-        (lambda: metrics.retention(-1), "age must be a number of steps"),
         (lambda: metrics.false_memories("no"), "truth must be a function"),
-        (lambda: metrics.calls_for(), "name at least one purpose"),
         (lambda: metrics.impressions(Place(ShortTermMemory), "mood"), "'sentiment' or"),
         (lambda: metrics.forgetting(mesa.Model(), kinds="message"), "list of texts"),
     ]

@@ -228,3 +228,25 @@ def test_processes_write_what_one_process_writes(file):
     run(serial)
     assert run(spawned, 2).finished
     assert csv(spawned) == csv(serial)
+
+
+def test_a_misspelt_outcome_is_told_before_a_run_is_made_with_those_there_are(file):
+    study = street(file, outcomes={"events": remembered})
+    for ask in (
+        lambda: study.compare(outcome="evnets"),
+        lambda: study.report(file.with_name("report.html"), outcome="evnets"),
+        lambda: study.audit("stlt", outcome="evnets", executor="serial"),
+    ):
+        with pytest.raises(ValueError, match=r"no outcome 'evnets'.* are: events"):
+            ask()
+    assert not file.exists()
+    run(study)
+    assert study.compare(outcome="calls").outcome == "calls"
+
+
+def test_an_outcome_that_the_model_lacks_is_told_before_its_first_step(file):
+    status = run(street(file, outcomes={"events": "wealht"}, seeds=[1]))
+    assert [case.done for case in status.cases] == [None, None]
+    for failed in status.failed:
+        assert "'wealht', and the Street lacks such an attribute" in failed["error"]
+        assert "it has " in failed["error"] and "steps" in failed["error"]

@@ -27,7 +27,6 @@ from tests.support.choosers import Choice, chance_server
 from tests.support.study_results import run
 
 os.environ.setdefault("OPENAI_API_KEY", "test")
-from tests.support.deciding import Deciders, provider
 
 
 class Thinker(LLMAgent):
@@ -65,16 +64,6 @@ def study(file, server, model=Choice, factors=None, **given):
     factors = {"base": [server.base]} if factors is None else factors
     given = {"seeds": [1, 2], "steps": 2} | given
     return Study(model, factors, store=file, **given)
-
-
-@pytest.mark.parametrize("record", [True, False])
-def test_requests_count_whether_or_not_they_are_recorded(file, server, record):
-    made = study(file, server, record=record)
-    run(made)
-    assert len(server.log) == 8
-    text = made.methods()
-    assert "openai/test answered 8 requests (reasoning 8)." in text
-    assert "Altogether 8 calls used" in text and "No language model" not in text
 
 
 @pytest.mark.parametrize("record", [True, False])
@@ -206,46 +195,6 @@ def numbers(values):
             yield from numbers(value)
         elif isinstance(value, int | float) and not isinstance(value, bool):
             yield str(value)
-
-
-def test_the_models_their_settings_and_days_are_those_of_the_store(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
-    file = tmp_path / "study.sqlite"
-    with provider() as server:
-        factors = {
-            "base": server.base,
-            "mode": "sync",
-            "services": [{}],
-            "temperature": 0.5,
-        }
-        made = Study(
-            Deciders,
-            factors,
-            seeds=[1, 2],
-            steps=1,
-            store=file,
-            outcomes={"people": people},
-        )
-        run(made)
-        text = made.methods()
-        asked = len(server.log)
-    with sqlite3.connect(file) as store:
-        rows = store.execute(
-            "SELECT count(*), min(date), max(date) FROM calls"
-        ).fetchall()
-    ((calls, first, last),) = rows
-    assert calls == asked and f"openai/test answered {calls} requests" in text
-    days = f"on {first[:10]}" if first[:10] == last[:10] else f"from {first[:10]}"
-    told = f"test (asked as openai/test at {server.base}; temperature = 0.5; {days}"
-    assert told in text
-    assert "people (How many people there are)" in text
-
-
-def people(model):
-    """How many people there are."""
-    return len(model.agents)
 
 
 def expected(store, which):

@@ -116,19 +116,6 @@ def test_a_store_that_is_gone_stops_the_study(file):
 
 
 @pytest.mark.slow
-def test_a_killed_workers_run_goes_on_and_pays_for_no_answer_twice(file, server):
-    dies = file.with_name("dies")
-    dies.mkdir()
-    study = paid(file, server, factors={"dies": str(dies)})
-    assert run(study, Processes(2)).finished
-    assert len(list(dies.iterdir())) == 3, "each run was killed once"
-    assert len(asked(server)) == len(set(asked(server))) == 18
-    whole = paid(file.with_name("whole.sqlite"), server)
-    run(whole)
-    assert csv(study, ["dies"]) == csv(whole)
-
-
-@pytest.mark.slow
 def test_a_run_that_kills_its_worker_each_time_is_given_up(file, server):
     study = paid(file, server, seeds=[1], factors={"dies": [None, "always"]})
     status = run(study, Processes(2))

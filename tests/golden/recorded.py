@@ -3,8 +3,8 @@
     python -m tests.golden.recorded          writes tests/data/golden anew
     python -m tests.golden.recorded NAME …   only these
 
-Left out: what a clock has measured, versions, keys of shared answers, in which the
-server's port counts, and bytes of embeddings, which the rankings' own test pins.
+Left out: what a clock has measured, versions, and keys of shared answers, in which the
+server's port counts.
 """
 
 import gzip
@@ -25,7 +25,7 @@ DATA = Path(__file__).parent.parent / "data" / "golden"
 COLUMNS = {
     "agents": "agent unique_id class memory layers",
     "records": "id agent layer kind step text content importance subject sources "
-    "valid_from valid_to closed_because superseded_by embedder graded_at origin",
+    "valid_from valid_to closed_because superseded_by graded_at origin",
     "recalls": "step agent layer purpose query scoring candidates",
     "prompts": "step agent layer section text",
     "calls": "step agent purpose occurrence model prompt prompt_hash reply "

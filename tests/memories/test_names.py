@@ -92,4 +92,3 @@ def test_recall_and_metrics_find_the_other_form_of_a_name(form, tmp_path):
     configure(town, record=None)
     with open_run(file) as run:
         assert run.state(other, 3, as_records=True)
-        assert one in run.search(other, k=1, as_records=True)[0]["text"]

@@ -186,5 +186,5 @@ def test_a_summary_is_read_by_its_sentences():
     for person in village.people:
         person.memory = STLTMemory(person, 1, 1)
     lived(village, 1 + len(days))
-    assert metrics.size_of("summary")(village) > 0
+    assert metrics.size(village, "summary") > 0
     assert metrics.who_holds(village, CHEATER) == [1]

@@ -143,14 +143,6 @@ def test_a_second_call_keeps_the_limits_of_requests(monkeypatch):
         assert server.in_flight_max == 1
 
 
-def test_what_to_do_on_a_miss_is_said_together_with_the_run_to_replay(configured):
-    with pytest.raises(ValueError, match=r"on_miss.*replay="):
-        configure(configured, on_miss="call")
-
-
-# -- called wrongly ------------------------------------------------------------------
-
-
 def test_a_setting_that_does_not_exist_is_told_the_one_that_does():
     cases = [("tiemout", "timeout"), ("recorder", "record")]
     for given, meant in cases:

@@ -57,7 +57,6 @@ CASES = [
     ("records", "valid_to", "text", "evidence"),
     ("records", "graded_at", "text", "dashboard"),
     ("records", "importance", "text", "resume"),
-    ("records", "embedding", "huge", "questions"),
     ("records", "sources", "huge", "resume"),
     ("records", "origin", "text", "resume"),
     ("records", "subject", "dict", "fork"),

@@ -132,21 +132,6 @@ def test_one_record_may_follow_another(memory, tmp_path):
             assert run.steps == steps
 
 
-def test_memories_from_before_the_record_are_found_by_what_they_mean(tmp_path):
-    file = str(tmp_path / "run.sqlite")
-    street = Street(rng=1, memory="episodic")
-    street.agents[0].memory.add_to_memory("observation", {"seen": "a dog on a roof"})
-    for _ in range(2):
-        street.step()
-    street.agents[0].memory.retrieve_top_k_entries(3, query="a dog")
-    configure(street, record=file)
-    street.step()
-    configure(street, record=None)
-    with open_run(file) as run:
-        found = run.search("an animal high up", k=1)
-        assert "a dog on a roof" in str(found["text"].iloc[0])
-
-
 def test_a_memory_that_nobody_holds_any_more_is_taken_up_when_it_is_used(tmp_path):
     street = Street(rng=1, memory="stlt")
     old = street.agents[0].memory

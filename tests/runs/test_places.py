@@ -129,7 +129,6 @@ def test_only_a_number_after_an_address_is_a_run():
             "12",
         ),
         ("postgresql://u:a%23b%3F@host/runs?options=-csearch_path%3Dname", None, None),
-        ("postgresql:embedded?folder=C# runs", None, None),
         ("missing #1/missing.sqlite", None, None),
         ("missing.sqlite#2", "missing.sqlite", "2"),
         ("#3", None, None),

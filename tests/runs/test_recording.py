@@ -214,19 +214,9 @@ def test_a_changed_prompt_is_found_at_its_first_use(whole, tmp_path):
     assert raised.value.step == 1
 
 
-def test_a_replay_may_ask_the_model_for_what_is_not_there(whole, tmp_path):
-    file = tmp_path / "again.sqlite"
-    town = lived(file, STEPS + 3, replay=whole[0], on_miss="call")
-    assert town.steps == STEPS + 3
-    calls = tables(file)["calls"]
-    assert {row["step"] for row in calls} == set(range(1, STEPS + 4))
-
-
 def test_a_replay_needs_a_run_with_the_seed(whole, tmp_path):
     with pytest.raises(ValueError, match="does not have run '7'"):
         lived(tmp_path / "a.sqlite", replay=f"{whole[0]}#7")
-    with pytest.raises(ValueError, match="on_miss"):
-        lived(tmp_path / "b.sqlite", replay=whole[0], on_miss="guess")
 
 
 def test_recording_refuses_a_wrong_argument():

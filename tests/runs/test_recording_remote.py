@@ -55,9 +55,6 @@ def test_a_resumed_run_does_not_embed_again_and_recalls_the_same(tmp_path):
     second = lived(resume(RemoteTown, files[1]), 4).remote.texts
     assert second and not set(first) & set(second)
     assert_equal(*(tables(file) for file in files))
-    embedded = tables(files[0])["records"][0]
-    assert embedded["embedder"] == "remote:table"
-    assert len(embedded["embedding"]) == 2 * Remote().dim
 
 
 class Gone(Remote):
@@ -85,10 +82,6 @@ def test_a_vector_that_was_not_recorded_is_a_mismatch_or_asked_for(tmp_path):
     ):
         for _ in range(3):
             town.step()
-    town = RemoteTown(None, replay=file, on_miss="call")
-    for _ in range(3):
-        town.step()
-    assert len(set(town.remote.texts)) == 1
 
 
 @pytest.mark.parametrize("written", ["no base64", "AAAA", "AADAfw=="])

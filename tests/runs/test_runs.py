@@ -148,9 +148,6 @@ def test_layer_and_kind_narrow_the_state(run):
         (lambda run: run.history(), "one of them"),
         (lambda run: run.history("7/x", agent=7), "one of them"),
         (lambda run: run.cost("who"), "cost is by purpose, agent"),
-        (lambda run: run.search(""), "needs a text"),
-        (lambda run: run.search("x", k=-1), "k must be 0 or more"),
-        (lambda run: run.search("x", across=True, step=1), "a step is one of a run"),
     ],
 )
 def test_what_is_unknown_is_named_with_what_there_is(run, ask, message):

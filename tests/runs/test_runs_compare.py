@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from mesa_memory.errors import MissingExtra, StoreCorrupt
+from mesa_memory.errors import StoreCorrupt
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
-from tests.support.recorded import Story, vector
+from tests.support.recorded import Story
 
 
 @pytest.fixture
@@ -193,34 +193,12 @@ def test_json_lines_hold_everything_as_it_is(odd, tmp_path):
     assert [row["seq"] for row in rows] == sorted(row["seq"] for row in rows)
 
 
-def test_parquet_holds_everything_with_its_type(odd, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    paths = odd.export(tmp_path, "parquet")
-    tables = {path.stem: parquet.read_table(path) for path in paths}
-    rows = tables["records"].to_pylist()
-    assert ODD in [row["text"] for row in rows]
-    assert rows[0]["embedding"] == [0, 1, 0, 0, 0, 0, 0, 0]
-    assert len(vector(1)) == 16
-    assert rows[0]["valid_from"] == 1.0
-    assert tables["interventions"].num_rows == 0
-    assert str(tables["calls"].schema.field("replayed").type) == "bool"
-
-
-def test_without_pyarrow_the_command_that_brings_it_is_named(
-    odd, tmp_path, monkeypatch
-):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtra, match=r"pip install \"mesa-memory\[parquet\]\""):
-        odd.export(tmp_path / "out", "parquet")
-    assert not (tmp_path / "out").exists()
-
-
 def test_no_file_is_written_over(odd, tmp_path):
     (tmp_path / "steps.csv").write_text("mine")
     with pytest.raises(FileExistsError, match="choose another folder"):
         odd.export(tmp_path)
     assert [p.name for p in tmp_path.glob("*.csv")] == ["steps.csv"]
-    with pytest.raises(ValueError, match="csv, jsonl, parquet, got 'xls'"):
+    with pytest.raises(ValueError, match="csv, jsonl, got 'xls'"):
         odd.export(tmp_path, "xls")
 
 
@@ -268,7 +246,6 @@ def test_asking_changes_nothing_in_the_file(tmp_path):
     store.close()
     before = path.read_bytes()
     with open_run(path) as run:
-        run.search("fire")
         run.history(agent=7)
         run.export(tmp_path / "out")
     assert path.read_bytes() == before

@@ -39,7 +39,7 @@ class Town(mesa.Model):
     """A user's model as many are: what it asks, and where, are arguments."""
 
     def __init__(self, n=2, llm="offline", api_base=None, options=None, embedder="static",
-                 note="", plan=(), rng=None, replay=None, on_miss="raise"):  # fmt: skip
+                 note="", plan=(), rng=None, replay=None):  # fmt: skip
         super().__init__(rng=rng)
         self.api_base = api_base
         options = dict(options or {})
@@ -49,8 +49,7 @@ class Town(mesa.Model):
         if note.startswith("http"):
             options["api_base"] = note
         configure(self, llm=llm, options=options, embedder=embedder, attempts=1,
-                  record=None if replay else "run.sqlite", replay=replay,
-                  on_miss=on_miss)  # fmt: skip
+                  record=None if replay else "run.sqlite", replay=replay)  # fmt: skip
         for _ in range(n):
             model = register_policy("talk", lambda turn: "Hello!")
             if llm != "offline":
@@ -161,7 +160,6 @@ def hostile(base):
         "a variable": asked | {"options": {"api_key": "os.environ/OPENAI_API_KEY"}},
         "DSN": asked | {"note": "host=evil.example user=me"},
         "DSN as address": asked | {"note": "postgresql://me@evil.example/db"},
-        "a database of its own": asked | {"note": "postgresql:embedded?folder=x"},
         "a share": asked | {"note": "\\\\evil.example\\share"},
     }
 
@@ -274,7 +272,6 @@ def test_only_parameters_of_a_trusted_file_name_an_address(file, server, monkeyp
         with sqlite3.connect(file) as on:
             on.execute("UPDATE calls SET model = ?", (f"openai/{strangers.base}",))
             on.execute("UPDATE runs SET model = ?", (f"{strangers.base}.Town",))
-            on.execute("UPDATE records SET embedder = ?", (f"litellm:openai/x@{strangers.base}",))  # fmt: skip
         lived(resume(Town, file, trust=True))
         assert server.log
         assert strangers.max_connections == 0
@@ -282,7 +279,7 @@ def test_only_parameters_of_a_trusted_file_name_an_address(file, server, monkeyp
 
 def everywhere(file, text):
     """Puts a text into every field of text that does not hold the file together."""
-    keep = {"id", "agent", "key", "state", "unique_id", "layers", "embedding"}
+    keep = {"id", "agent", "key", "state", "unique_id", "layers"}
     keep |= {"sources", "subject", "parameters", "versions", "superseded_by", "seed"}
     keep |= {
         "candidates",
@@ -332,7 +329,6 @@ def test_reading_a_file_asks_none_of_its_addresses(file, listener):
     poison(file, embedder=f"litellm:openai/http://127.0.0.1:{port}/v1")
     with open_run(file) as run:
         assert run.state(agent=1, as_records=True)
-        run.search("the bridge", as_records=True)
         run.calls(as_records=True)
         run.cost(as_records=True)
         assert run.parameters["embedder"].endswith(f":{port}/v1")
@@ -344,10 +340,7 @@ def test_reading_a_file_asks_none_of_its_addresses(file, listener):
     assert not heard
 
 
-@pytest.mark.parametrize("on_miss", ["raise", "call"])
-def test_a_replayed_file_sends_nothing_to_its_addresses(
-    on_miss, file, server, listener, monkeypatch
-):
+def test_a_replayed_file_sends_nothing_to_its_addresses(file, server, listener):
     port, heard = listener
     with sqlite3.connect(file) as on:
         (raw,) = on.execute("SELECT raw FROM calls WHERE raw IS NOT NULL").fetchone()
@@ -356,12 +349,6 @@ def test_a_replayed_file_sends_nothing_to_its_addresses(
         on.execute("UPDATE calls SET raw = ? WHERE raw IS NOT NULL", (json.dumps(bad),))
         on.execute("UPDATE calls SET model = ?", (f"openai/{evil}",))
     poison(file, api_base=evil)
-    if on_miss == "raise":
-        Town(rng=1, replay=str(file)).step()
-        assert not server.log
-    else:  # nothing of it was recorded: the user's own provider is asked
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base)
-        monkeypatch.setenv("OPENAI_API_BASE", server.base)
-        Town(llm="openai/gpt-4o-mini", rng=1, replay=str(file), on_miss=on_miss).step()
-        assert server.log
+    Town(rng=1, replay=str(file)).step()
+    assert not server.log
     assert not heard

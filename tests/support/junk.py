@@ -122,8 +122,6 @@ def _ask(path: str) -> None:
             run.prompts(agent)
             run.prompt(agent)
             run.calls(agent)
-        run.search("fish", k=3)
-        run.search("fish", across=True)
 
 
 def _explain(path: str) -> None:

@@ -2,8 +2,6 @@
 
 from collections import defaultdict
 
-import numpy as np
-
 from mesa_memory.stores import Batch, RunInfo
 
 SUBJECT = {"7": "b", "b": 7}
@@ -56,7 +54,7 @@ class Story:
         heard = f"The mill of ward {step} is on fire"
         self._open(batch, agent, "stlt", "message", step, text=heard,
                    content={"message": heard, "sender": SUBJECT[agent]},
-                   embedding=vector(step), embedder="tests", importance=3.0)  # fmt: skip
+                   importance=3.0)  # fmt: skip
         self._open(
             batch, agent, "stlt", "observation", step, text=f"I see field {step}"
         )
@@ -123,10 +121,3 @@ class Story:
                 "cost": cost, "latency": 0.5, "attempts": 1, "replayed": False,
                 "finish": "stop",
             })  # fmt: skip
-
-
-def vector(step, dim=8):
-    """A unit vector that only this step has."""
-    row = np.zeros(dim, dtype="<f2")
-    row[step % dim] = 1
-    return row.tobytes()

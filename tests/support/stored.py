@@ -1,14 +1,9 @@
 """Rows for stores, and what is in one."""
 
-import numpy as np
 import sqlalchemy as sa
 
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.stores import Batch, schema
-
-
-def vector(*values):
-    return np.array(values, dtype="<f2").tobytes()
 
 
 def record(number, step=1, agent="7", **fields):
@@ -34,7 +29,7 @@ def full(step, agents=3, start=None):
     first = step if start is None else start
     ids = [f"{agent}/episodic/message" for agent in range(agents)]
     batch = Batch(step)
-    batch.opened = [record(step, step, str(a), embedding=vector(step, a), embedder="e")
+    batch.opened = [record(step, step, str(a))
                     for a in range(agents)]  # fmt: skip
     batch.graded = [(f"{name}/{step}", 1 + step % 5, step) for name in ids]
     if step > first:

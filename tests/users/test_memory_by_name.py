@@ -1,6 +1,8 @@
 """A memory of somebody else's is taken by name, as ``module:class``."""
 
+import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -37,6 +39,15 @@ def installed(tmp_path, monkeypatch):
     sys.modules.pop("moodpackage", None)
 
 
+STUDY = """
+from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.experiments import Study
+
+memories = ["none", "mypackage:MoodMemory"]
+study = Study(RumorModel, {"memory": memories, "n_agents": 3}, seeds=range(2), steps=1)
+"""
+
+
 def call(*arguments):
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
@@ -62,6 +73,23 @@ def test_a_study_compares_it_with_ours(installed):
     assert set(table["memory"]) == set(memories)
     asked = table[table["step"] == 3].set_index("memory")["calls"]
     assert asked["moodpackage:MoodMemory"] > 0
+
+
+@pytest.mark.slow
+def test_the_command_finds_a_class_in_the_current_folder_and_so_do_its_workers(
+    tmp_path,
+):
+    (tmp_path / "mypackage.py").write_text(MOOD)
+    command = Path(sys.executable).with_name("mesa-memory")
+    (tmp_path / "towns.py").write_text(STUDY)
+    ran = subprocess.run(
+        [command, "study", "run", "towns.py", "--processes", "2", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=600,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["study"]["finished"] == 4
 
 
 def test_the_demo_plays_it_and_its_page_offers_it(installed):

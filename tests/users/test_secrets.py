@@ -351,7 +351,6 @@ def shown():
         ["cost", "run.sqlite"],
         ["export", "run.sqlite", "--format", "csv", "--out", "csv"],
         ["export", "run.sqlite", "--format", "jsonl", "--out", "jsonl"],
-        ["export", "run.sqlite", "--format", "parquet", "--out", "parquet"],
     ]
     out = [run(main, command).output for command in commands]
     with open_run("run.sqlite") as opened:

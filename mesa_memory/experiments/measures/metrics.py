@@ -9,21 +9,19 @@ the mean age of nothing, is NaN. Agents without a memory of this package do not 
 
 import math
 import re
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.spatial.distance import pdist
 
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.render import record_text
 from mesa_memory.core.text.clauses import sentences
-from mesa_memory.core.text.vocabulary import ENGLISH_WORDS
 from mesa_memory.experiments.measures.holdings import HeldRecord, holdings, minds, texts
-from mesa_memory.experiments.measures.survival import FORGETTING_REASONS, forgetting
+from mesa_memory.experiments.measures.survival import forgetting
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.layers.facts.statement import KIND as FACT
 from mesa_memory.layers.facts.statement import FactStatement, bare, is_fact
@@ -35,9 +33,8 @@ from mesa_memory.tasks import BY_RESEARCHER
 from mesa_memory.tasks.offline.attributes import canonical
 
 __all__ = [
-    "age", "age_of", "agreement", "agreement_on", "calls", "calls_for", "cost", "cost_for",
-    "false_memories", "forgetting", "holders", "impressions", "layers", "reciprocated",
-    "reciprocity", "retention", "size", "size_of", "tokens", "tokens_for", "who_holds",
+    "agreement_on", "calls", "cost", "false_memories", "forgetting", "holders", "impressions",
+    "layers", "size", "tokens", "who_holds",
 ]  # fmt: skip
 
 #: a reporter: what it gives is a number, unless it says otherwise
@@ -47,7 +44,7 @@ type Fact = str | re.Pattern[str] | Callable[[str], bool]
 #: says of a record of a model whether it is true; None if that cannot be said
 type Truth = Callable[[Any, MemoryRecord, str], bool | None]
 
-# -- size and age ----------------------------------------------------------------------
+# -- size ------------------------------------------------------------------------------
 
 
 def layers(model: Any) -> pd.DataFrame:
@@ -85,31 +82,9 @@ def size(model: Any, layer: str | None = None) -> float:
     return len(_held(layer, model)) / len(owners) if owners else math.nan
 
 
-def size_of(layer: str) -> Measure:
-    """``size`` of one layer, such as ``"window"``; see ``layers`` for their names."""
-    return partial(size, layer=_layer(layer))
-
-
-def age(model: Any, layer: str | None = None) -> float:
-    """The mean age of all records that agents hold, in steps, >= 0; see ``size``."""
-    now, records = clock(model), _held(layer, model)
-    return float(np.mean([now - r.step for r in records])) if records else math.nan
-
-
-def age_of(layer: str) -> Measure:
-    """``age`` of one layer, such as ``"window"``; see ``layers`` for their names."""
-    return partial(age, layer=_layer(layer))
-
-
 def _held(layer: str | None, model: Any) -> list[MemoryRecord]:
     found = [h for h in holdings(model) if layer is None or h.layer == layer]
     return list({held.record.id: held.record for held in found}.values())
-
-
-def _layer(layer: Any) -> str:
-    if not isinstance(layer, str) or not layer:
-        raise ValueError(f"layer must be a name such as 'window', got {layer!r}")
-    return layer
 
 
 # -- who knows what --------------------------------------------------------------------
@@ -171,26 +146,6 @@ def _matches(pattern: re.Pattern[str], text: str) -> bool:
     return pattern.search(text) is not None
 
 
-def agreement(model: Any) -> float:
-    """The mean Jaccard similarity of the words of the agents' memories, 0 to 1.
-
-    For each pair of agents the share of words that both have, of the ones that one has.
-    Words are stems without function words and numbers stand for themselves; Jaccard
-    (1912), "The distribution of the flora in the alpine zone". Two agents who remember
-    nothing agree in full. NaN for fewer than two agents. The work grows with the square
-    of the number of agents.
-    """
-    words = [
-        frozenset(ENGLISH_WORDS.terms("\n".join(said)))
-        for said in texts(model).values()
-    ]
-    if len(words) < 2:
-        return math.nan
-    every = sorted(frozenset().union(*words))
-    has = np.array([[word in own for word in every] for own in words], dtype=bool)
-    return float(1 - pdist(has, "jaccard").mean())
-
-
 def agreement_on(question: Callable[[Any], Hashable | None]) -> Measure:
     """The share of pairs of agents that give the same answer, 0 to 1.
 
@@ -241,58 +196,7 @@ def impressions(model: Any, value: str = "sentiment") -> pd.DataFrame:
     return matrix
 
 
-def reciprocity(model: Any, value: str = "sentiment") -> float:
-    """The correlation of impressions within pairs, -1 to 1: returned liking.
-
-    Of all pairs of agents who have an impression of each other, each counted in both
-    directions (Kenny 1994, "Interpersonal Perception"). NaN for fewer than two such pairs,
-    or if all impressions are alike.
-    """
-    there, back = _mutual(impressions(model, value))
-    both = np.array([*there, *back]), np.array([*back, *there])
-    if len(there) < 2 or not both[0].std():
-        return math.nan
-    return float(np.corrcoef(*both)[0, 1])
-
-
-def reciprocated(model: Any) -> float:
-    """The share of impressions whose subject has one of the observer, too, 0 to 1.
-
-    Wasserman and Faust (1994), "Social Network Analysis". NaN without one.
-    """
-    matrix = impressions(model)
-    known = int(matrix.notna().to_numpy().sum())
-    return 2 * len(_mutual(matrix)[0]) / known if known else math.nan
-
-
-def _mutual(matrix: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Of the pairs that have impressions of each other, those there and those back."""
-    of = matrix.to_numpy()
-    rows, columns = np.nonzero(np.triu(~np.isnan(of) & ~np.isnan(of.T), 1))
-    return of[rows, columns], of[columns, rows]
-
-
 # -- forgetting, and what never was ----------------------------------------------------
-
-
-def retention(
-    age: float, forgotten: Collection[str] = FORGETTING_REASONS, kinds: Any = None
-) -> Measure:
-    """The share of events that are still held ``age`` steps after they happened, 0 to 1.
-
-    The forgetting curve at one age, of a model that is being recorded; see ``forgetting``.
-    """
-    if isinstance(age, bool) or not isinstance(age, int | float) or not age >= 0:
-        raise ValueError(f"age must be a number of steps, 0 or more, got {age!r}")
-    return partial(_retention, age, tuple(forgotten), kinds)
-
-
-def _retention(age: float, forgotten: Collection[str], kinds: Any, model: Any) -> float:
-    curve = forgetting(model, forgotten, kinds)
-    if curve.empty:
-        return math.nan
-    until = curve[curve["age"] <= age]
-    return float(until["held"].iloc[-1]) if len(until) else 1.0
 
 
 def false_memories(truth: Truth | Mapping[tuple[str, str], Any]) -> Measure:
@@ -360,21 +264,6 @@ def cost(model: Any, purposes: tuple[str, ...] = ()) -> float:
     return math.nan if used.cost is None else round(used.cost, 9)
 
 
-def calls_for(*purposes: str) -> Measure:
-    """``calls`` for these purposes, such as ``"grade"`` or ``"reasoning"``."""
-    return partial(calls, purposes=_purposes(purposes))
-
-
-def tokens_for(*purposes: str) -> Measure:
-    """``tokens`` for these purposes, such as ``"grade"`` or ``"reasoning"``."""
-    return partial(tokens, purposes=_purposes(purposes))
-
-
-def cost_for(*purposes: str) -> Measure:
-    """``cost`` for these purposes, such as ``"grade"`` or ``"reasoning"``."""
-    return partial(cost, purposes=_purposes(purposes))
-
-
 def _used(purposes: tuple[str, ...], model: Any) -> Usage:
     """The usage for these purposes; without a purpose, all but the researcher's."""
     if not Services.exist(model):
@@ -384,11 +273,3 @@ def _used(purposes: tuple[str, ...], model: Any) -> Usage:
     by_purpose = services.ledger.of_run()
     chosen = purposes or [each for each in by_purpose if each not in BY_RESEARCHER]
     return sum((by_purpose[p] for p in chosen if p in by_purpose), Usage())
-
-
-def _purposes(purposes: tuple[Any, ...]) -> tuple[str, ...]:
-    if not purposes or not all(isinstance(each, str) and each for each in purposes):
-        raise ValueError(
-            f"name at least one purpose, such as 'grade' or 'reasoning'; got {purposes!r}"
-        )
-    return purposes

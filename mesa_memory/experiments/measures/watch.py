@@ -36,10 +36,30 @@ class Watch:
 
         Args:
             fresh: it is at its beginning, which is measured, too.
+
+        Raises:
+            AttributeError: if a new model lacks an attribute that is an outcome.
         """
         self._reader = CollectorReader(model)
         if fresh:
             self._reader.forget()
+            self._check_outcomes(model)
+
+    def _check_outcomes(self, model: Any) -> None:
+        """Raises for an outcome that would be missing at the end of the run.
+
+        Raises:
+            AttributeError: names the attributes that there are.
+        """
+        for name, outcome in self.outcomes.items():
+            # Named, not read: a property may have no value before the first step.
+            if isinstance(outcome, str) and outcome not in dir(model):
+                there = ", ".join(n for n in sorted(vars(model)) if n[0] != "_")
+                raise AttributeError(
+                    f"outcomes[{name!r}] is {outcome!r}, and the {type(model).__name__} "
+                    f"lacks such an attribute; it has {there}. Give one of these, or "
+                    f"set self.{outcome} in __init__"
+                )
 
     def rows(self, model: Any) -> list[dict[str, Any]]:
         """New rows of the table ``measures``; the model stays unchanged."""

@@ -3,9 +3,13 @@
 from typing import Any
 
 from mesa_memory.core.arguments import readable
+from mesa_memory.experiments.studies.checks import CHECKS
 from mesa_memory.experiments.studies.design import label_of
+from mesa_memory.experiments.studies.results import USED
 from mesa_memory.inference.comparison import Comparison, compare
 
+#: columns of ``Results.runs`` with numbers that each run has
+COUNTED = ("steps", *USED, *CHECKS)
 EXPLORATORY = "Exploratory: {}."
 
 
@@ -20,7 +24,7 @@ def compare_arms(
         )  # fmt: skip
     varied = study.design.varied
     factor = _only("factor", factor, varied)
-    outcome = _only("outcome", outcome, sorted(study.outcomes))
+    outcome = outcome_of(study, outcome)
     frame = study.results().runs
     level = _level(factor, base, frame)
     others = [name for name in varied if name != factor and name in frame.columns]
@@ -37,6 +41,22 @@ def compare_arms(
         level=plan.level if plan is not None and planned else 0.05,
         notes=[_note(study, planned)],
     )
+
+
+def outcome_of(study: Any, given: str | None) -> str:
+    """The outcome to compare: the only one, or a column of numbers by its name.
+
+    Raises:
+        ValueError: for any other name; lists those there are.
+    """
+    outcome = _only("outcome", given, sorted(study.outcomes))
+    if outcome not in study.outcomes and outcome not in COUNTED:
+        own = ", ".join(sorted(study.outcomes)) or "none"
+        raise ValueError(
+            f"there is no outcome {outcome!r}; those of the study are: {own}. What is "
+            f"counted can be compared, too: {', '.join(COUNTED)}"
+        )
+    return outcome
 
 
 def _only(kind: str, given: str | None, there: list[str]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mesa_memory.core.arguments import NUMBER, TUPLE, mark_of, number_of, readable
+from mesa_memory.core.arguments import readable
 from mesa_memory.experiments.measures.watch import MODEL
 from mesa_memory.experiments.studies.checks import CHECKS, arm_warnings
 from mesa_memory.stores.studies import Studies, StudyRow
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: what a row says of its case, besides the parameters
 CASE, SEED, REPLICATE = "case", "seed", "replicate"
+#: what a run has used
+USED = ("calls", "tokens_in", "tokens_out", "cost")
 
 
 class Results:
@@ -57,9 +59,8 @@ class Results:
         rows = []
         for case in self._rows:
             found = last.get(case.number, {})
-            more = {name: value_of(found.get(name)) for name in sorted(outcomes)}
-            used = ("calls", "tokens_in", "tokens_out", "cost")
-            spent = {name: case.usage.get(name) for name in used}
+            more = {name: readable(found.get(name)) for name in sorted(outcomes)}
+            spent = {name: case.usage.get(name) for name in USED}
             done = {"state": case.state, "steps": _whole(case.done)}
             checks = case.usage.get("checks", {})
             spent |= {name: checks.get(name) for name in CHECKS}
@@ -141,21 +142,7 @@ def _frame(rows: Any) -> "pd.DataFrame":
 
 
 def _values(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value_of(value) for name, value in found.items()}
-
-
-def value_of(value: Any) -> Any:
-    """A measured value again, as it was written."""
-    mark = mark_of(value)
-    if mark == NUMBER:
-        return number_of(value[NUMBER])
-    if mark == TUPLE:
-        return tuple(map(value_of, value[TUPLE]))
-    if mark is None and isinstance(value, list):
-        return list(map(value_of, value))
-    if mark is None and isinstance(value, dict):
-        return {key: value_of(item) for key, item in value.items()}
-    return readable(value)
+    return {name: readable(value) for name, value in found.items()}
 
 
 def _whole(step: float | None) -> float | None:

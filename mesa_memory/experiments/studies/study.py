@@ -57,7 +57,7 @@ class Study:
         steps: at which a run ends, unless the model sets ``running`` to False before.
         measures: functions of the model, or names of its attributes, by name; at the
             end of each step. What the model's DataCollector collects is kept anyway.
-        outcomes: the same, at the end of the run only.
+        outcomes: the same, at the end of the run only; attributes are there at first, too.
         questionnaires: what agents are asked, and when; nothing else changes by it.
         store: path of a SQLite file, or address of a PostgreSQL database.
         replicates: runs of each arm and seed; they differ in what language models
@@ -304,7 +304,7 @@ class Study:
         """
         from mesa_memory.experiments.audit import audit_of, audit_study
 
-        audited = audit_study(self, memory, wordings or {})
+        audited = audit_study(self, memory, outcome, wordings or {})
         audited.run(executor, progress=progress)
         return audit_of(self, audited, memory, outcome, base)
 
@@ -336,8 +336,8 @@ class Study:
     ) -> Path:
         """Writes one HTML file that shows the study without a server or a network.
 
-        It has what ``compare`` says, manipulation checks, cost beside the forecast, the
-        methods text, and one seed in two arms: the first decision in which they differ.
+        It has what ``compare`` says, each seed, manipulation checks, defaults, cost beside
+        the forecast, methods, and the first decision in which two arms of a seed differ.
 
         Args:
             path, audit, overwrite: see ``write_study_report``.

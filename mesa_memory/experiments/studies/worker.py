@@ -6,7 +6,7 @@ What it writes depends on the case alone, not on who makes it, where and when.
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import BudgetExceeded, MesaMemoryError, RunInUse, StoreError
 from mesa_memory.experiments.measures.questionnaires import Questionnaire, responses
 from mesa_memory.experiments.measures.watch import Measure, Watch
-from mesa_memory.experiments.studies.account import StudyAccount
 from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.checks import counted_checks, recorded_checks
 from mesa_memory.experiments.studies.fingerprint import changed_code
@@ -233,12 +232,12 @@ class _CaseRun:
         """Charges the run's further use to the whole study."""
         if self.job.budget is None:
             return
-        spending = Spending(self.studies.store, self.job.study, self.job.number)
+        job, limits = self.job, asdict(self.job.budget)
+        spending = Spending(self.studies.store, job.study, job.number, limits)
         used = self.studies.usage(self.run)
         tokens = used["tokens_in"] + used["tokens_out"]
         spending.open({"calls": used["calls"], "tokens": tokens, "cost": used["cost"]})
-        account = StudyAccount(spending, self.job.budget)
-        Services.of(model).ledger.account = account
+        Services.of(model).ledger.account = spending
 
     def _step(self, model: Any) -> None:
         model.step()

@@ -143,7 +143,6 @@ class FactLines(EmbeddedIndex):
     def refresh(self) -> None:
         """Brings the index up to date."""
         self.align()
-        self.note_recall()
         if self.context.runtime.embeds_here:
             self.embed_now()
 

@@ -1,7 +1,7 @@
-"""Indexes of records by words and embeddings, and what the recorder is told of them."""
+"""Indexes of records by words and embeddings."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -22,9 +22,7 @@ from mesa_memory.retrieval.index import RecordIndex
 class EmbeddedIndex(ABC):
     """Records of a layer, ranked by words and embeddings.
 
-    Records are embedded when something is recalled. If a researcher who must leave no
-    trace is the first to ask, the recorder is told at the agent's own next recall: then,
-    and only then, they would have been embedded without the researcher.
+    Records are embedded when something is recalled.
 
     Attributes:
         ranking: the index itself.
@@ -39,7 +37,6 @@ class EmbeddedIndex(ABC):
     def clear(self) -> None:
         """Starts anew; the index is filled again at the next recall."""
         self.ranking = RecordIndex(self._vocabulary)
-        self._unrecorded: dict[str, MemoryRecord] = {}
 
     @abstractmethod
     def embedded_text(self, record: MemoryRecord) -> str:
@@ -65,7 +62,8 @@ class EmbeddedIndex(ABC):
         lacking = [r for r in self.ranking.lacking() if r.id not in without]
         if lacking:
             texts = list(map(self.embedded_text, lacking))
-            self._take(lacking, self.context.runtime.embed(texts))
+            found = self.context.runtime.embed(texts)
+            self.ranking.embed_all(lacking, found.vectors, found.source)
 
     def request_embeddings(self, records: Sequence[MemoryRecord]) -> Flow[None]:
         """Embeds records of the index, all in one request."""
@@ -78,37 +76,7 @@ class EmbeddedIndex(ABC):
         except EmbedderError as error:
             error.agent, error.step = agent, now
             raise
-        self._take(records, found)
-
-    def recount(self, observer: Any, told: Collection[str]) -> None:
-        """Tells an observer that comes late of the embeddings that there are.
-
-        Args:
-            told: ids of the records that it knows of.
-        """
-        records, vectors = self.ranking.embedded()
-        rows = [row for row, record in enumerate(records) if record.id in told]
-        if rows:
-            known = [records[row] for row in rows]
-            observer.embedded(known, vectors[rows], self.ranking.source)
-
-    def note_recall(self) -> None:
-        """Something is recalled: records embeddings that are still held."""
-        if not self._unrecorded or self.context.unnoticed:
-            return
-        records, vectors = self.ranking.embedded()
-        rows = [n for n, record in enumerate(records) if record.id in self._unrecorded]
-        self._unrecorded.clear()
-        if rows:
-            found = Embedded(vectors[rows], self.ranking.source)
-            self.context.runtime.note_embedded([records[row] for row in rows], found)
-
-    def _take(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
         self.ranking.embed_all(records, found.vectors, found.source)
-        if self.context.unnoticed:
-            self._unrecorded.update((record.id, record) for record in records)
-        else:
-            self.context.runtime.note_embedded(records, found)
 
 
 class EventIndex(EmbeddedIndex):
@@ -170,7 +138,6 @@ class EventIndex(EmbeddedIndex):
         was asked when they were graded.
         """
         self.align()
-        self.note_recall()
         for record in self._in_question:
             if record.importance is not None and record in self.ranking:
                 self.ranking.grade(record, record.importance)

@@ -117,32 +117,6 @@ class ReplayLLM:
         )
 
 
-class ReplayOrCall:
-    """Answers from a recorded run, and asks a model for missing answers.
-
-    Args:
-        replay: the recorded run.
-        client: gives the client that answers a request else.
-    """
-
-    def __init__(self, replay: ReplayLLM, client: Callable[[LLMRequest], Any]) -> None:
-        self._replay, self._client = replay, client
-
-    def again(self) -> "ReplayOrCall":
-        """See ``ReplayLLM``."""
-        return ReplayOrCall(self._replay.again(), self._client)
-
-    async def acomplete(self, request: LLMRequest) -> Reply:
-        """The recorded answer, or the model's."""
-        try:
-            return self._replay.complete(request)
-        except ReplayMismatch:
-            client = self._client(request)
-        if hasattr(client, "acomplete"):
-            return await client.acomplete(request)
-        return client.complete(request)
-
-
 def response_data(raw: Any) -> Any:
     """A provider's response as plain data."""
     dump = getattr(raw, "model_dump", None)
@@ -164,8 +138,8 @@ def _difference(
     if recorded is None:
         return (
             "the recorded run does not have another request of this purpose at this step. "
-            "Replay needs the same model, parameters and versions; configure(model, "
-            "replay=…, on_miss='call') asks the model for missing answers."
+            "Replay needs the same model, parameters and versions. To go on after a "
+            "recorded run, resume or fork it."
         )
     now = {"model": request.model, **request.settings}
     names = [
@@ -177,7 +151,7 @@ def _difference(
         ]
         return (
             f"the request is not the recorded one: {'; '.join(changes)}. Replay with the "
-            "recorded settings, see run.settings()."
+            "recorded settings, see run.calls()."
         )
     before = _lines(recorded.prompt())
     after = _lines(request.messages())

@@ -130,13 +130,6 @@ class RecallMixin:
         """The recalls of its layers; the first answers queries."""
         return [self._recalls]
 
-    def recount(self, observer: Any) -> None:
-        """See ``MemoryModule``; embeddings too, as far as there are any."""
-        super().recount(observer)  # type: ignore[misc]
-        told = {record.id for record in self.held_records()}
-        for recalls in self.rankers():
-            recalls.ranker.index.recount(observer, told)
-
     def instant(self) -> bool:
         """See ``MemoryModule``; embedding alone may take time, too."""
         here = not self.rankers() or self.services.embeds_here

@@ -27,7 +27,6 @@ class Changes:
     graded: list[tuple[str, float]] = field(default_factory=list)
     closed: list[MemoryRecord] = field(default_factory=list)
     staled: list[tuple[str, float]] = field(default_factory=list)
-    embedded: list[tuple[Sequence[str], Any, str]] = field(default_factory=list)
     recalls: list["Recall"] = field(default_factory=list)
     prompts: list[tuple[tuple[int, ...], dict]] = field(default_factory=list)
     calls: list["Call"] = field(default_factory=list)
@@ -156,12 +155,6 @@ class Collector:
         """See ``Observer``; a closed record does not change any more."""
         self._know(record)
         self.changes.closed.append(record)
-
-    def embedded(
-        self, records: Iterable[MemoryRecord], vectors: Any, source: str
-    ) -> None:
-        """Records got their embeddings, shape (records, dim), of this embedder."""
-        self.changes.embedded.append(([r.id for r in records], vectors, source))
 
     def recalled(
         self,

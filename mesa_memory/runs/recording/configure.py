@@ -22,8 +22,6 @@ from mesa_memory.runtime.queue import execution_of
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks.base import registered
 
-ON_MISS = ("raise", "call")
-
 
 class Unchanged:
     """Stands for an argument that was not given: the setting stays as it is."""
@@ -51,7 +49,6 @@ def configure(
     embedder: Any = UNCHANGED,
     record: Any = UNCHANGED,
     replay: Any = UNCHANGED,
-    on_miss: str = UNCHANGED,
     cache: Any = UNCHANGED,
     replicate: int = UNCHANGED,
     outcomes: Sequence[str] = UNCHANGED,
@@ -100,10 +97,7 @@ def configure(
             nothing.
         replay: a recorded run, a path or address like ``record``, that answers every
             request in place of a model, and of an embedder. None (at first) asks them
-            again.
-        on_miss: what to do if the replayed run lacks an answer: ``"raise"`` (by
-            default) a ``ReplayMismatch``, or ``"call"`` the model or the embedder. Goes
-            with ``replay``.
+            again. A missing answer is a ``ReplayMismatch``.
         cache: path of a file of cached answers: the same request, with the same
             settings and ``replicate``, is answered once, in all runs and processes that
             share it. None (at first) caches nothing.
@@ -277,21 +271,15 @@ def _told(services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _replay(model: Any, services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Checks ``replay`` and ``on_miss``."""
-    on_miss = one_of("on_miss", ON_MISS, given.get("on_miss", "raise"))
+    """Checks ``replay``."""
     if "replay" not in given:
-        if "on_miss" in given:
-            raise ValueError(
-                f"on_miss={on_miss!r} needs a run to replay: give it, too, with "
-                "replay='run.sqlite'"
-            )
         return {}
     location = given["replay"]
     if location is None:
         return {"replay": None, "vectors": Vectors()}
     from mesa_memory.runs.recording import replay as replaying
 
-    answers, vectors = replaying.replay(model, services, location, on_miss)
+    answers, vectors = replaying.replay(model, services, location)
     return {"replay": answers, "vectors": Vectors(vectors)}
 
 

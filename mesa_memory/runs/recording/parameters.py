@@ -199,7 +199,7 @@ def _taken(value: Any, location: Any, trust: bool) -> tuple[Any, str | None]:
     """An argument from a file; or why it cannot be taken."""
     try:
         why = lost(value) or (None if trust else _refusal(value))
-        return (None if why else _decoded(value, location)), why
+        return (None if why else decoded(value, location)), why
     except Exception as error:  # junk may fail in any way
         return (
             None,
@@ -234,14 +234,18 @@ def _refusal(value: Any) -> str | None:
     return None
 
 
-def _decoded(value: Any, location: Any) -> Any:
-    """The argument that was written; an invalid value raises Python's own errors."""
+def decoded(value: Any, location: Any) -> Any:
+    """The argument that was written; an invalid value raises Python's own errors.
+
+    Args:
+        location: stands for the run's own store.
+    """
     mark = mark_of(value)
     if mark is None:
         if isinstance(value, dict):
-            return {key: _decoded(item, location) for key, item in value.items()}
+            return {key: decoded(item, location) for key, item in value.items()}
         if isinstance(value, list):
-            return [_decoded(item, location) for item in value]
+            return [decoded(item, location) for item in value]
         return value
     item = value[mark]
     if mark == STORE:
@@ -251,8 +255,8 @@ def _decoded(value: Any, location: Any) -> Any:
     if mark == PATH:
         return Path(item)
     if mark == TUPLE:
-        return tuple([_decoded(each, location) for each in item])
-    inner = {key: _decoded(each, location) for key, each in item.items()}
+        return tuple([decoded(each, location) for each in item])
+    inner = {key: decoded(each, location) for key, each in item.items()}
     if mark == GENERATOR:
         return mesa_arguments.generator(_arrays(inner))
     assert mark == DICT, mark

@@ -11,6 +11,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from mesa_memory.core.records import MemoryRecord, RecordBus
@@ -26,7 +27,7 @@ from mesa_memory.runs.recording.config import Recording
 from mesa_memory.runs.recording.holding import Holding
 from mesa_memory.runs.recording.paid_answers import PaidAnswers, answer_row
 from mesa_memory.runs.recording.prompt_files import PromptFileLog
-from mesa_memory.runs.recording.rows import StepBatch, agent_row
+from mesa_memory.runs.recording.rows import agent_row, batch_of
 from mesa_memory.runs.recording.scenes import SceneLog
 from mesa_memory.runtime.loop import at_exit
 from mesa_memory.runtime.services import Services
@@ -311,7 +312,7 @@ class Recorder(Collector):
         state = self._snapshot(step) if resumable else None
         assert self._writer is not None
         try:
-            batch = StepBatch(step, changes, state, kept, finished, extends)
+            batch = partial(batch_of, changes, step, state, kept, finished, extends)
             self._writer.put(batch, at_once=resumable)
             if wait:
                 self._writer.flush()

@@ -11,7 +11,7 @@ from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
-from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, ReplayOrCall, response
+from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, response
 from mesa_memory.runs.recording.prompt_files import changed_files
 from mesa_memory.runs.recording.rows import asking, prompt_hash
 from mesa_memory.runs.recording.vectors import RecordedVectors
@@ -25,13 +25,12 @@ _SHORT = [column for column in calls.c if column.name != "prompt"]
 
 
 def replay(
-    model: Any, services: Services, location: Any, on_miss: str
-) -> tuple[ReplayLLM | ReplayOrCall, RecordedVectors]:
+    model: Any, services: Services, location: Any
+) -> tuple[ReplayLLM, RecordedVectors]:
     """Answers and vectors for ``model`` from the newest run with its seed.
 
     Args:
         location: a store, see ``configure``; ``"run.sqlite#3"`` is its run 3.
-        on_miss: ``"raise"``, or ``"call"`` to ask the client.
 
     Raises:
         TypeError: if the location is not a path or an address.
@@ -49,10 +48,7 @@ def replay(
     answers = recorded_answers(
         store, run, changed=lambda: changed_files(store, run, services.wordings)
     )
-    vectors = RecordedVectors(store, run, complete=on_miss == "raise")
-    return (
-        answers if vectors.complete else ReplayOrCall(answers, services.live_client)
-    ), vectors
+    return answers, RecordedVectors(store, run, complete=True)
 
 
 def recorded_answers(

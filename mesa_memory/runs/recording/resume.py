@@ -126,11 +126,8 @@ def resume(
         StoreError: if the run does not have the step, or the store fails.
         ValueError: if the model does not fit the run.
     """
-    with _opened(model_class, location, run) as (store, chosen, recorded):
-        make = _maker(model_class, store, recorded, parameters, trust)
-        again = partial(_recorded, model_class, store, recorded, parameters, trust)
-        new = merged(recorded, parameters) if parameters else None
-        return _resumed(make, again, store, chosen, step, parameters, new)
+    with _past(model_class, location, run, parameters, trust) as past:
+        return _resumed(past, step)
 
 
 def begin_in(make: Callable[[], Any], store: Any, run: int) -> Any:
@@ -152,28 +149,19 @@ def resume_in(model_class: Callable[..., Any], store: Any, run: int) -> Any:
     Raises:
         ParameterError, RunInUse, StoreError, ValueError: see ``resume``.
     """
-    chosen, recorded, _ = _run(store, run)
-    make = _maker(model_class, store, recorded, {}, trust=False)
-    return _resumed(make, make, store, chosen, None, {}, None)
+    return _resumed(_Past(model_class, store, run, {}, trust=False), None)
 
 
-def _resumed(
-    make: Callable[[], Any],
-    again: Callable[[], Any],
-    store: Any,
-    run: int,
-    step: float | None,
-    given: dict[str, Any],
-    new: dict[str, Any] | None,
-) -> Any:
+def _resumed(past: "_Past", step: float | None) -> Any:
+    store, run = past.store, past.run
+    new = merged(past.parameters, past.given) if past.given else None
     _hold(store, run)
     if step is None and not store.has_steps(run):
         store.truncate(run, BEFORE_STEPS, new)
         paid = PaidAnswers.of(store, run, BEFORE_STEPS)
-        with Attachment(store, run, paid).made(make) as model:
+        with Attachment(store, run, paid).made(past.make) as model:
             return model
-    at, states = states_at(again, store, run, step)
-    with restored(make, store, run, at, states, given) as model:
+    with past.model_at(step) as (at, model):
         removed = store.truncate(run, at, new)
         _go_on(model, run, at)
     if new is not None or store.newest_checkpoint(run) != at:
@@ -219,14 +207,13 @@ def fork(
         ParameterError, ReplayMismatch, StoreError, ValueError: see ``resume``.
         UnknownMemory, TypeError: for a wrong ``memory``; no run is begun.
     """
-    with _opened(model_class, location, run) as (store, chosen, recorded):
-        make = _maker(model_class, store, recorded, parameters, trust)
-        again = partial(_recorded, model_class, store, recorded, parameters, trust)
-        at, states = states_at(again, store, chosen, step)
-        with restored(make, store, chosen, at, states, parameters) as model:
-            given = [] if memory is None else replacements(model, memory)
-            new = merged(recorded, parameters)
-            _go_on(model, copy_run(store, chosen, at, name, new), at)
+    with (
+        _past(model_class, location, run, parameters, trust) as past,
+        past.model_at(step) as (at, model),
+    ):
+        given = [] if memory is None else replacements(model, memory)
+        new = merged(past.parameters, parameters)
+        _go_on(model, copy_run(past.store, past.run, at, name, new), at)
     for agent, kind in given:
         replace_memory(agent, kind)
     if edit is not None:
@@ -252,22 +239,26 @@ def copy_at(
     Raises:
         ParameterError, ReplayMismatch, StoreError, ValueError: see ``resume``.
     """
-    with _opened(model_class, location, run, True) as (store, chosen, recorded):
-        make = _maker(model_class, store, recorded, parameters, trust)
-        again = partial(_recorded, model_class, store, recorded, parameters, trust)
-        at, states = states_at(again, store, chosen, step)
-        with restored(make, store, chosen, at, states, parameters) as model:
+    read = _past(model_class, location, run, parameters, trust, read_only=True)
+    with read as past:
+        with past.model_at(step) as (_, model):
             twin = deepcopy(model)
             Services.of(model).recorder.abandon()
-        store.close()
+        past.store.close()
     return twin
 
 
 @contextmanager
-def _opened(
-    model_class: Any, location: Any, run: int | None, read_only: bool = False
-) -> Iterator[tuple[Any, int, dict[str, Any]]]:
-    """A store, a run in it and its model's parameters; closed again after a failure."""
+def _past(
+    model_class: Callable[..., Any],
+    location: Any,
+    run: int | None,
+    given: dict[str, Any],
+    trust: bool,
+    *,
+    read_only: bool = False,
+) -> Iterator["_Past"]:
+    """A recorded run; its store is closed again after a failure."""
     if not callable(model_class) or callable(location):
         raise TypeError(
             "the model's class comes first and then the file, as in resume(Town, "
@@ -276,9 +267,9 @@ def _opened(
     store = open_store(location, read_only=read_only)
     name = made_by = getattr(model_class, "__name__", "")
     try:
-        chosen, recorded, made_by = _run(store, run)
-        check_class(model_class, recorded, made_by)
-        yield store, chosen, recorded
+        past = _Past(model_class, store, run, given, trust)
+        made_by = past.made_by
+        yield past
     except BaseException as error:
         store.close()
         if isinstance(model_class, type) and made_by.rpartition(".")[2] != name:
@@ -288,40 +279,62 @@ def _opened(
         raise
 
 
-def _maker(
-    model_class: Callable[..., Any],
-    store: Any,
-    recorded: dict[str, Any],
-    given: dict[str, Any],
-    trust: bool,
-) -> partial[Any]:
-    """Makes the model with its arguments; raises before anything is changed."""
-    if not isinstance(trust, bool):
-        name = getattr(model_class, "__name__", "Model")
-        raise TypeError(
-            f"trust must be True or False, got {trust!r:.60}. If {name} takes an "
-            f"argument trust, give it by a function: resume(lambda: {name}(trust=…), "
-            "file)"
-        )
-    with_ = made_with(model_class, recorded, given, store.location, trust)
-    return partial(model_class, **with_)
+class _Past:
+    """A recorded run, and what makes its model; raises before anything is changed.
 
+    Attributes:
+        made_by: name of the class of the model, as recorded.
+        parameters: of the model, as recorded.
+        given: by the caller, in place of those.
+        make: makes the model with its arguments.
+    """
 
-def _recorded(
-    model_class: Callable[..., Any],
-    store: Any,
-    recorded: dict[str, Any],
-    given: dict[str, Any],
-    trust: bool,
-) -> Any:
-    """The model as it was recorded; ``given`` has what the file cannot give."""
-    needed = given.keys() - recorded.keys()
-    try:
-        made_with(model_class, recorded, {}, store.location, trust)
-    except ParameterError as error:
-        needed |= set(error.names)
-    chosen = {name: given[name] for name in needed & given.keys()}
-    return _maker(model_class, store, recorded, chosen, trust)()
+    def __init__(
+        self,
+        model_class: Callable[..., Any],
+        store: Any,
+        run: int | None,
+        given: dict[str, Any],
+        trust: bool,
+    ) -> None:
+        self.store, self.run, self.given = store, store.run_id(run), given
+        with store.reading() as on:
+            query = sa.select(runs.c.parameters, runs.c.model).filter_by(id=self.run)
+            parameters, made_by = on.execute(query).one()
+        self.parameters: dict[str, Any] = parameters or {}
+        self.made_by = str(made_by)
+        check_class(model_class, self.parameters, self.made_by)
+        if not isinstance(trust, bool):
+            name = getattr(model_class, "__name__", "Model")
+            raise TypeError(
+                f"trust must be True or False, got {trust!r:.60}. If {name} takes an "
+                f"argument trust, give it by a function: resume(lambda: {name}(trust=…), "
+                "file)"
+            )
+        self._class, self._trust = model_class, trust
+        self.make = partial(model_class, **self._arguments(given))
+
+    @contextmanager
+    def model_at(self, step: float | None) -> Iterator[tuple[float, Any]]:
+        """A finished step, and a new model at its end; see ``restored``."""
+        run = self.store, self.run
+        at, states = states_at(self._as_recorded, *run, step)
+        with restored(self.make, *run, at, states, self.given) as model:
+            yield at, model
+
+    def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
+        where = self.store.location
+        return made_with(self._class, self.parameters, given, where, self._trust)
+
+    def _as_recorded(self) -> Any:
+        """The model as it was recorded; ``given`` has what the file cannot give."""
+        needed = self.given.keys() - self.parameters.keys()
+        try:
+            self._arguments({})
+        except ParameterError as error:
+            needed |= set(error.names)
+        chosen = {name: self.given[name] for name in needed & self.given.keys()}
+        return self._class(**self._arguments(chosen))
 
 
 def _hold(store: Any, run: int) -> None:
@@ -340,12 +353,3 @@ def _go_on(model: Any, run: int, step: float) -> None:
     """Starts the recording in a run that ends with ``step``."""
     recorder: Any = Services.of(model).recorder
     recorder.begin_at(run, step, PaidAnswers.of(recorder.store, run, step))
-
-
-def _run(store: Any, run: int | None) -> tuple[int, dict[str, Any], str]:
-    """A run's number, and the parameters and name of its model's class."""
-    chosen = store.run_id(run)
-    with store.reading() as on:
-        query = sa.select(runs.c.parameters, runs.c.model).filter_by(id=chosen)
-        parameters, made_by = on.execute(query).one()
-    return chosen, parameters or {}, str(made_by)

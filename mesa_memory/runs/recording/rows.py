@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -201,70 +200,58 @@ def _attempts(failed: Sequence[FailedAttempt]) -> list[dict[str, Any]] | None:
     return [attempt._asdict() for attempt in failed] or None
 
 
-@dataclass(slots=True)
-class StepBatch:
-    """A step on its way to the writer; see ``stores.writer.Waiting``.
+def batch_of(
+    changes: Changes,
+    step: float,
+    snapshot: Mapping[str, Any] | None,
+    kept: bool,
+    finished: bool,
+    extends: bool,
+) -> Batch:
+    """The rows of a step, in an order that is the same in every execution.
 
-    Attributes:
+    Args:
         changes: of the step.
         snapshot: a checkpoint, not yet encoded; None without one.
-        kept: its checkpoint stays beside newer ones.
-        finished: False for changes between two steps.
-        extends: changes between two steps belong to the end of the first.
+        kept, finished, extends: see ``Batch``.
     """
-
-    step: float
-    changes: Changes
-    snapshot: Mapping[str, Any] | None
-    kept: bool
-    finished: bool
-    extends: bool = False
-
-    def batch(self) -> Batch:
-        """The rows, in an order that is the same in every execution."""
-        step, changes = self.step, self.changes
-        grades = dict(changes.graded)
-        opened = [
-            record_row(record, grades.pop(record.id, None), step)
-            for record in sorted(changes.opened, key=lambda record: record.order)
-        ]
-        calls = sorted(changes.calls, key=_call_order)
-        then = followed(changes.opened, changes.calls)
-        return Batch(
-            step=step,
-            opened=opened,
-            graded=[(record, grade, step) for record, grade in grades.items()],
-            closed=[closing(record) for record in changes.closed],
-            embedded=[
-                (record, vector.tobytes(), source)
-                for records, vectors, source in changes.embedded
-                for record, vector in zip(records, np.asarray(vectors, dtype="<f2"))
-            ],
-            staled=changes.staled,
-            recalls=_recall_rows(changes),
-            prompts=[row for _, row in sorted(changes.prompts, key=lambda c: c[0])],
-            calls=[
-                call_row(call, then.get(call.turn, ()))
-                for call in calls
-                if not _is_probe(call)
-            ],
-            probes=[call_row(call) for call in calls if _is_probe(call)],
-            interventions=changes.interventions,
-            answers=[
-                {"step": step, "key": key, "value": value}
-                for key, value in sorted(changes.answers, key=lambda answer: answer[0])
-            ],
-            scenes=changes.scenes,
-            agents=changes.agents,
-            prompt_files=changes.prompt_files,
-            measures=changes.measures,
-            responses=changes.responses,
-            vectors=[row_of(key, vector) for key, vector in changes.vectors],
-            checkpoint=None if self.snapshot is None else encode(self.snapshot),
-            kept=self.kept,
-            finished=self.finished,
-            extends=self.extends,
-        )
+    grades = dict(changes.graded)
+    opened = [
+        record_row(record, grades.pop(record.id, None), step)
+        for record in sorted(changes.opened, key=lambda record: record.order)
+    ]
+    calls = sorted(changes.calls, key=_call_order)
+    then = followed(changes.opened, changes.calls)
+    return Batch(
+        step=step,
+        opened=opened,
+        graded=[(record, grade, step) for record, grade in grades.items()],
+        closed=[closing(record) for record in changes.closed],
+        staled=changes.staled,
+        recalls=_recall_rows(changes),
+        prompts=[row for _, row in sorted(changes.prompts, key=lambda c: c[0])],
+        calls=[
+            call_row(call, then.get(call.turn, ()))
+            for call in calls
+            if not _is_probe(call)
+        ],
+        probes=[call_row(call) for call in calls if _is_probe(call)],
+        interventions=changes.interventions,
+        answers=[
+            {"step": step, "key": key, "value": value}
+            for key, value in sorted(changes.answers, key=lambda answer: answer[0])
+        ],
+        scenes=changes.scenes,
+        agents=changes.agents,
+        prompt_files=changes.prompt_files,
+        measures=changes.measures,
+        responses=changes.responses,
+        vectors=[row_of(key, vector) for key, vector in changes.vectors],
+        checkpoint=None if snapshot is None else encode(snapshot),
+        kept=kept,
+        finished=finished,
+        extends=extends,
+    )
 
 
 def _call_order(call: Call) -> tuple[Any, ...]:

@@ -44,7 +44,7 @@ class RecordedVectors:
         return ReplayMismatch(
             f"the recorded run lacks the vectors by {name} of {len(texts)} texts, such as "
             f"{texts[0]!r:.80}. Replay needs the same model, parameters, embedder and "
-            "versions; on_miss='call' asks the embedder for missing vectors.",
+            "versions.",
             purpose="embed",
         )
 
