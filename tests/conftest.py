@@ -40,6 +40,14 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _loaded():
+    """What a file leaves behind stays, too: later collections pass it over."""
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def _tasks():
     """A task that a test defines is gone after it."""
