@@ -151,7 +151,7 @@ def _look(path: str) -> None:
             found.measure(measure)
         source.of(missing)
         source.of(corpus.corpus)
-        cost.spent(run).series("cost", True)
+        cost.spent(run).series("cost")
         cost.grouped(run, ("agent", "model"))
         impressions.opinions(run)
         spread.found(run, "fish")
