@@ -24,7 +24,11 @@ def file(tmp_path_factory):
     return file
 
 
-@pytest.fixture(scope="module", params=["127.0.0.1", "127.0.0.2", "::1"])
+#: a page is started for each
+OTHERS = [pytest.param(host, marks=pytest.mark.slow) for host in ("127.0.0.2", "::1")]
+
+
+@pytest.fixture(scope="module", params=["127.0.0.1", *OTHERS])
 def address(request, file):
     try:
         listen(request.param, 0).listening.close()
