@@ -139,7 +139,9 @@ def _readable(value: Any) -> Any:
     if mark == STORE:
         return "[this store]"
     if mark == GENERATOR:
-        return f"[recorded state of {value[mark].get('bit_generator')}]"
+        state = value[mark]
+        kind = state.get("bit_generator") if isinstance(state, dict) else None
+        return f"[recorded state of {kind}]"
     if mark == NUMBER:
         try:
             return number_of(value[mark])

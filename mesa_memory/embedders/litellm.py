@@ -5,13 +5,12 @@ import random
 import time
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from mesa_memory.core.render import one_line, shorten
 from mesa_memory.core.text import redaction
-from mesa_memory.core.text.addresses import server_address
+from mesa_memory.core.text.addresses import host_and_path, server_address
 from mesa_memory.embedders.base import around_blanks, check_vectors, clean, normalised
 from mesa_memory.errors import EmbedderError
 from mesa_memory.hosts.http_limits import BODY_BYTES
@@ -82,7 +81,9 @@ class LiteLLMEmbedder:
         self.model, self.api_base, self.batch = model, api_base, batch
         self.timeout, self.attempts, self.backoff = timeout, attempts, backoff
         # Servers of one's own may call quite different models the same.
-        self.name = f"litellm:{model}" + (f"@{_place(api_base)}" if api_base else "")
+        self.name = f"litellm:{model}" + (
+            f"@{host_and_path(api_base).rstrip('/')}" if api_base else ""
+        )
         self._dim = dim
         self._jitter = random.Random(model)
         self._closed_until = 0.0  # the provider asked not to be asked before
@@ -193,9 +194,3 @@ class LiteLLMEmbedder:
             f"{detail}. Check the API key, the model's name ('provider/model', a model "
             "for embeddings), api_base and the length of the texts."
         )
-
-
-def _place(address: str) -> str:
-    """Host, port and path, without a password or a key that may stand in it."""
-    parts = urlsplit(address)
-    return (parts.netloc.rpartition("@")[2] + parts.path).rstrip("/")

@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
 from mesa_memory.core.fault_table import ERROR_BYTES
+from mesa_memory.core.text.addresses import host_and_path
 from mesa_memory.core.validate import token_count
 
 #: a longer body is no reply of a language model; bytes, unpacked
@@ -242,7 +244,7 @@ def _true_counts(usage: Any) -> Any:
 
 def redirected(target: str) -> str:
     """The reason for refusing a redirect."""
-    place = target.partition("?")[0]
+    place = f"{urlsplit(target).scheme}://{host_and_path(target)}"
     return f"it redirects to {place}; give that address as api_base if it is right"
 
 

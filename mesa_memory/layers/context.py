@@ -34,6 +34,8 @@ SHOWING = ContextFlag("showing")
 EMBEDDED = ContextFlag("embedded")
 #: reads that leave no trace; on a memory's context
 UNNOTICED = ContextFlag("unnoticed")
+#: messages that the history keeps, unless a memory says otherwise
+HISTORY_MESSAGES = 50
 #: what begins with the biography: each request of Mesa-LLM's reasoning shows one of them
 PINNED_SECTIONS = ("memory", "long term")
 
@@ -94,7 +96,7 @@ class LayerContext:
         self.met: float | None = None  # here: a copy may be made while this changes
         self._log = RecordLog(layer)
         self.inbox = inbox or Inbox()
-        self.history: deque[MemoryRecord] = deque(maxlen=50)
+        self.history: deque[MemoryRecord] = deque(maxlen=HISTORY_MESSAGES)
         self.additive_event_types: set[str] = {"message", "action"}
 
     @property

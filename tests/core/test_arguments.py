@@ -1,10 +1,10 @@
-"""How classes and functions are called in what is recorded."""
+"""Classes, functions and values in what is recorded."""
 
 from functools import partial
 
 import pytest
 
-from mesa_memory.core.arguments import full_name
+from mesa_memory.core.arguments import full_name, readable
 from tests.support.studied import Street
 
 
@@ -17,3 +17,9 @@ def test_a_class_of_a_program_has_one_name_in_it_and_in_its_workers(module):
 def test_what_has_no_name_of_its_own_has_that_of_its_class():
     assert full_name(Street) == "tests.support.studied.Street"
     assert full_name(partial(Street, n=3)) == "functools.partial"
+
+
+def test_a_damaged_value_is_still_shown():
+    for junk in (5, None, "x", [1]):
+        assert readable({"$generator": junk}) == "[recorded state of None]"
+        assert readable({"$number": junk}) in (junk, 5)

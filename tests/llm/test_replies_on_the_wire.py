@@ -42,6 +42,15 @@ def test_a_redirect_is_refused_with_its_target(code, path):
         assert server.requests == 1 and "secret" not in str(told.value)
 
 
+def test_a_password_in_the_target_of_a_redirect_is_not_told():
+    with OpenAIServer() as server:
+        where = (("Location", "https://ann:secret@example.org/v1/chat/completions"),)
+        server.behave = always(Behaviour("reply", code=307, headers=where))
+        with pytest.raises(LLMRejected, match="//example") as told:
+            remember(server)
+        assert "secret" not in str(told.value)
+
+
 def test_a_reply_of_a_hundred_megabytes_ends_typed():
     endless = always(Behaviour.raw(BLANKS))
     stalled = pytest.raises(MemoryStalled, match="more than 10000000 bytes")

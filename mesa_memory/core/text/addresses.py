@@ -29,6 +29,12 @@ def is_address_name(name: str) -> bool:
     return bool(_WORDS & set(words) or _PAIRS & set(pairwise(words)))
 
 
+def host_and_path(address: str) -> str:
+    """Host, port and path, without a password or a key that may stand in an address."""
+    parts = urlsplit(address)
+    return parts.netloc.rpartition("@")[2] + parts.path
+
+
 @lru_cache
 def server_address(api_base: object) -> str:
     """The address of a model server, put right where that is safe.

@@ -23,7 +23,7 @@ from mesa_memory.errors import LLMError
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.agents import LLMAgent
 from mesa_memory.layers.base import Layer, with_unique_names
-from mesa_memory.layers.context import LayerContext, settle
+from mesa_memory.layers.context import HISTORY_MESSAGES, LayerContext, settle
 from mesa_memory.layers.declared_state import StateWatch, watched
 from mesa_memory.layers.entry import Entry
 from mesa_memory.memories.host.delegate import Delegate
@@ -98,7 +98,7 @@ class MemoryModule(MemoryReads):
         layers: Iterable[Layer] = (),
         event_chars: int = 1000,
         section_chars: int = 8000,
-        history_capacity: int = 50,
+        history_capacity: int = HISTORY_MESSAGES,
     ) -> None:
         check_agent(agent, type(self).__name__)
         context = self.layer_context

@@ -262,7 +262,7 @@ class MemoryReads(DialogueEntries, Memory):
         if with_agent is not None:
             other = self.layer_context.names.unique_id(with_agent)
             found = [m for m in found if other == m.sender or other in m.recipients]
-        return found if last is None else found[len(found) - min(last, len(found)) :]
+        return found if last is None else found[max(0, len(found) - last) :]
 
     def get_communication_history(self) -> str:
         """The messages as text, oldest first; empty without any."""

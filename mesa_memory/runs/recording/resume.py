@@ -126,7 +126,7 @@ def resume(
         StoreError: if the run does not have the step, or the store fails.
         ValueError: if the model does not fit the run.
     """
-    with _past(model_class, location, run, parameters, trust) as past:
+    with _opened(model_class, location, run, parameters, trust) as past:
         return _resumed(past, step)
 
 
@@ -208,7 +208,7 @@ def fork(
         UnknownMemory, TypeError: for a wrong ``memory``; no run is begun.
     """
     with (
-        _past(model_class, location, run, parameters, trust) as past,
+        _opened(model_class, location, run, parameters, trust) as past,
         past.model_at(step) as (at, model),
     ):
         given = [] if memory is None else replacements(model, memory)
@@ -239,7 +239,7 @@ def copy_at(
     Raises:
         ParameterError, ReplayMismatch, StoreError, ValueError: see ``resume``.
     """
-    read = _past(model_class, location, run, parameters, trust, read_only=True)
+    read = _opened(model_class, location, run, parameters, trust, read_only=True)
     with read as past:
         with past.model_at(step) as (_, model):
             twin = deepcopy(model)
@@ -249,7 +249,7 @@ def copy_at(
 
 
 @contextmanager
-def _past(
+def _opened(
     model_class: Callable[..., Any],
     location: Any,
     run: int | None,
