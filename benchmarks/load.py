@@ -5,8 +5,8 @@
 Each agent hears a message, observes, reads its prompt and ends its step, with the offline
 model. Both models go on in turns once the windows are full, so that the load of the
 machine slows both; times are of the processor, with the garbage collector, and the ratio
-is the median of all turns. Bytes per agent are those by which the process grows in these
-steps. Then the memories' requests to a provider that is silent until the step is over:
+is the median of all turns. Bytes are those by which the process grows in a later step of
+one of the 100, once indexes have been cleared of what was evicted. Then the memories' requests to a provider that is silent until the step is over:
 the most that were begun at once in a step in which each of the agents asks.
 """
 
@@ -40,6 +40,8 @@ FEW, MANY = 100, 10_000
 WARM_STEPS, TURNS = 4, 2
 #: of the few, for one of the many
 SMALL_STEPS = 10
+#: of the few, until their indexes are as large as they get, and as many for the bytes
+LATER_STEPS = 60
 #: most times the time of an agent-step among few
 MOST_TIMES = 1.5
 #: with windows that are full in the steps before those measured
@@ -119,11 +121,7 @@ def measure(name: str, many: int) -> dict[str, Any]:
     few, crowd = (Neighbourhood(n, MEMORIES[name]) for n in (FEW, many))
     for model in (few, crowd):
         step_time(model, WARM_STEPS)
-    gc.collect()
-    before = psutil.Process().memory_info().rss
     turns = [(step_time(few, SMALL_STEPS), step_time(crowd, 1)) for _ in range(TURNS)]
-    gc.collect()
-    grown = psutil.Process().memory_info().rss - before
     ratio = statistics.median(large / small for small, large in turns)
     return {
         "memory": name,
@@ -131,8 +129,18 @@ def measure(name: str, many: int) -> dict[str, Any]:
         f"ms among {FEW}": round(1000 * statistics.median(s for s, _ in turns), 3),
         "ms among all": round(1000 * statistics.median(t for _, t in turns), 3),
         "ratio": round(ratio, 2),
-        "bytes per agent": round(grown / many / TURNS),
+        "bytes per agent-step": round(growth(few)),
     }
+
+
+def growth(model: Neighbourhood) -> float:
+    """Bytes by which the process grows in a later agent-step."""
+    held = []
+    for _ in range(2):
+        step_time(model, LATER_STEPS)
+        gc.collect()
+        held.append(psutil.Process().memory_info().rss)
+    return (held[1] - held[0]) / (LATER_STEPS * len(model.people))
 
 
 def begun_at_once(many: int) -> tuple[int, int]:
