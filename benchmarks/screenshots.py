@@ -2,8 +2,8 @@
 
     python -m benchmarks.screenshots [FOLDER [NAME …]]
 
-Records towns of the example, a small town with every kind of memory, and an inn whose
-guests talk; opens them in the dashboard and writes one PNG for each view, or only those
+Records towns of the example, a small town with every kind of memory, an inn whose
+guests talk, and a village whose memories think in a language model's sentences; opens them in the dashboard and writes one PNG for each view, or only those
 named, into the folder, by default docs/_static.
 """
 
@@ -12,7 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mesa_memory import Services
+from benchmarks.recorded_village import DAYS, RecordedVillage
+from mesa_memory import close
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.live.by_hand import Change, forked
 from tests.support.browser import at, browser, served
@@ -21,30 +22,30 @@ from tests.support.recorded_town import RecordedTown
 
 ROOT = Path(__file__).resolve().parents[1]
 #: memories of the towns recorded first; then come a town with every kind of memory, the
-#: inn, and a fork of it with a change
-MEMORIES = ("stlt", "episodic", "impression")
-MINDS, INN, FORK = 4, 5, 6
+#: inn, a fork of it with a change, and the village with either memory
+MEMORIES = ("stlt", "episodic")
+MINDS, INN, FORK, INSIGHTS, OPINIONS = 3, 4, 5, 6, 7
 #: picture -> number of the run, or of several, and the rest of the address: what is
 #: worth a look
 VIEWS: dict[str, tuple[int | tuple[int, ...], str]] = {
     "story": (2, "view=story&agent=12&step=14"),
-    "population": (1, "view=population&agent=12&step=16"),
+    "population": (2, "view=population&agent=12&step=16"),
     "agent": (1, "view=agent&agent=12&step=16"),
     "recall": (2, "view=recall&agent=12&step=18"),
-    "evidence": (MINDS, "view=evidence&agent=5&step=20"),
+    "evidence": (INSIGHTS, "view=evidence&agent=4&step=8"),
     "conversations": (INN, "view=conversations&agent=1&thread=5"),
     "facts": (INN, "view=facts&agent=2"),
     "chapters": (INN, "view=chapters&agent=3"),
-    "requests": (INN, "view=requests&agent=5&step=5"),
+    "requests": (INSIGHTS, "view=requests&agent=4&step=8"),
     "hand": (FORK, "view=hand&agent=2"),
-    "impressions": (3, "view=impressions&agent=3&step=25"),
+    "impressions": (OPINIONS, "view=impressions&agent=4&step=8"),
     "spread": (1, "view=spread&agent=12&step=12&text=the+town+well+is+poisoned"),
     "cost": (MINDS, "view=cost&agent=5&step=20"),
     "runs": (
         (1, 2),
         "view=compare&agent=12&step=16&together=model:believes_correction",
     ),
-    "compare": (1, "view=compare&agent=12&other_agent=7&step=16"),
+    "compare": (INSIGHTS, "view=compare&agent=2&other_agent=3&step=8"),
 }
 
 
@@ -60,22 +61,24 @@ def record(file: str) -> None:
     other = forked(inn, change, name="what if")
     for _ in range(4):
         other.step()
-    for model in (inn, other):
-        Services.of(model).recorder.close()
+    close(inn)
+    close(other)
+    for memory in ("episodic", "impression"):
+        finish(RecordedVillage(memory, file), DAYS)
 
 
-def finish(town: Any) -> None:
-    """Plays the days of a town, and ends its record."""
-    for _ in range(25):
-        town.step()
-    Services.of(town).recorder.close()
+def finish(model: Any, days: int = 25) -> None:
+    """Plays the days of a model, and ends its record."""
+    for _ in range(days):
+        model.step()
+    close(model)
 
 
-def shoot(base: str, folder: Path, name: str) -> None:
+def shoot(address: str, folder: Path, name: str) -> None:
     """A picture of one view."""
     with browser() as chromium:
         page = chromium.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(at(base, f"?{VIEWS[name][1]}"))
+        page.goto(address)
         page.wait_for_selector(".mm-answer", timeout=60_000)
         page.wait_for_timeout(5000)  # charts and the person are drawn after the page
         path = folder / f"dashboard_{name}.png"
@@ -95,7 +98,7 @@ def main() -> None:
             runs = [f"{file}#{number}" for number in numbers]
             command = ("-m", "mesa_memory.cli", "dashboard", *runs)
             with served(*command, "--no-open", "--port", "0") as base:
-                shoot(base, folder, name)
+                shoot(at(base, f"?{VIEWS[name][1]}"), folder, name)
 
 
 if __name__ == "__main__":

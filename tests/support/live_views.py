@@ -8,6 +8,7 @@ from mesa_memory.runs import open_run
 from mesa_memory.viz.data import conversations
 from mesa_memory.viz.data.agent import past
 from mesa_memory.viz.data.spread import spread
+from mesa_memory.viz.data.story.scene import scene
 from mesa_memory.viz.views import GROUPS
 from tests.support.live_pages import BUDGET, Minds
 
@@ -57,12 +58,10 @@ def choose(window, field, value):
 
 
 def population(run, step):
-    lived = [row for agent in range(1, 7) for row in past(run, agent).rows]
-    events = [r for r in lived if r["step"] == step and r["origin"] != "derived"]
-    calls = run.calls(step=step, as_records=True)
-    tokens = sum(call["tokens_in"] + call["tokens_out"] for call in calls)
-    yield f"6 agents got {len(events)} events"
-    yield f"{len(calls):,} calls with {tokens:,} tokens"
+    shown = scene(run)
+    held = shown.outcomes["belief"][:, shown.steps.index(step)].tolist()
+    yield "belief of 6 agents"
+    yield from (f"{belief} {n}" for belief, n in Counter(held).items() if belief)
 
 
 def memory(run, step):

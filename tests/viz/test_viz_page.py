@@ -52,7 +52,7 @@ def test_step_and_play_update_the_views_in_mesas_own_page(chromium, address):
         window.open("?view=population", see="text=No step is finished yet")
         press(window, "Step")
         window.shows(step=1)
-        assert "Events by agent and step" in window.text()
+        assert "Belief by agent and step" in window.text()
         press(window, "▶")
         window.sometime(lambda: int(window.step()) >= 4)
         press(window, "❚❚")

@@ -1,12 +1,15 @@
 """The Story view in the browser: it plays, it leads on."""
 
 import re
+from itertools import groupby
 
 import pytest
 
 from mesa_memory import open_run
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.data.story.said import said
+from mesa_memory.viz.data.story.scene import scene
 from tests.support.browser import Window, run_key, served
 from tests.support.playing import play
 
@@ -220,3 +223,23 @@ def test_a_run_without_places_or_outcomes_is_a_circle_coloured_by_its_memory(
         colours.select_option(label="Memory: recalls")
         window.until(lambda: "Recalls" in window.text(".mm-stage-legend"))
         assert "colour=memory" in window.query()
+
+
+def test_the_population_is_coloured_and_sorted_by_an_outcome(chromium, address, file):
+    with open_run(file) as run:
+        shown = scene(run)
+    held = dict(zip(map(str, shown.agents), shown.outcomes["belief"][:, 8]))
+    with Window(chromium, address) as window:
+        see = ".mm-heat-canvas"
+        window.open("?view=population&step=9", see=see)
+        assert "Belief by agent and step" in window.text()
+        known = {str(value) for value in shown.outcomes["belief"].flat if value}
+        assert set(window.text(".mm-legend").split()) - {"unknown"} == known
+        beliefs = [held[agent] for agent in window.text(".mm-heat-y").split()]
+        assert len(beliefs) == 9 and len([*groupby(beliefs)]) == len(set(beliefs)) > 1
+        window.open("?view=population&measure=events&step=9", see=see)
+        assert "Events by agent and step" in window.text()
+        with open_run(file) as run:
+            sums = activity(run).totals(9)
+        assert f"9 agents got {sums['events']:.0f} events" in window.text()
+        assert f"{sums['calls']:.0f} calls with {sums['tokens']:,.0f}" in window.text()

@@ -61,6 +61,7 @@ def StepMap(
     *,
     meaning: str,
     file: str,
+    names: Sequence[str] = (),
 ) -> Any:
     """A heat map with a cell for each agent and step; a click chooses both.
 
@@ -70,6 +71,7 @@ def StepMap(
             same array must not be changed later.
         meaning: of the values.
         file: see ``Heatmap``.
+        names: of kinds, whose places from 1 are the values; empty for numbers.
     """
 
     def pick(at: dict[str, int]) -> None:
@@ -87,6 +89,8 @@ def StepMap(
         height=min(max(14 * len(agents), 120), 420),
         label=f"Heat map: {meaning}, {len(agents)} agents by {len(steps)} steps",
         file=file,
+        names=list(names),
+        colours=list(COLOURS),
         event_pick=pick,
     )
 

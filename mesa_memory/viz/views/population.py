@@ -2,15 +2,20 @@
 
 from typing import Any
 
+import numpy as np
 import solara
 
 import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data.activity import MEASURES, Activity, activity
+from mesa_memory.viz.data.story.colouring import Colouring, of_measure, of_outcome
+from mesa_memory.viz.data.story.scene import scene
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import Answer, Choose, Section, number
 
 LABELS = {name: label for name, (label, _) in MEASURES.items()}
+#: before the name of an outcome, among the measures
+OUTCOME = "outcome:"
 
 
 @solara.component
@@ -19,36 +24,70 @@ def PopulationView(focus: Focus) -> Any:
     counted = use_answer(focus.source, activity, says="Counting all steps …")
     if counted is None:
         return
-    sums = {
-        name: _short(name, value) for name, value in counted.totals(focus.step).items()
-    }
     with solara.Column(gap="0px"):
-        Answer(
-            f"In step {number(focus.step)}, {len(focus.source.agent_ids)} agents got "
-            f"{sums['events']} events, recalled "
-            f"{sums['recalls']} times, made {sums['made']} conclusions and {sums['calls']} "
-            f"calls with {sums['tokens']} tokens, cost {sums['cost']}."
-        )
         ActivityMap(focus, counted)
 
 
 @solara.component
 def ActivityMap(focus: Focus, counted: Activity) -> Any:
-    """A cell for each agent and step; a click chooses both."""
-    selection = focus.selection
-    measure = selection.option("measure", "events", MEASURES)
-    values = solara.use_memo(lambda: counted.measure(measure), [id(counted), measure])
-    label, meaning = MEASURES[measure]
-    with Section(f"{label} by agent and step", hint=meaning):
+    """A cell for each agent and step; a click chooses both.
+
+    By an outcome, agents with the same value at the step stand together.
+    """
+    selection, shown = focus.selection, focus.source.of(scene)
+    outcomes = {f"{OUTCOME}{name}": f"Outcome: {name}" for name in shown.outcomes}
+    default = next(iter(outcomes), "events")
+    key = selection.option("measure", default, [*MEASURES, *outcomes])
+    found = solara.use_memo(
+        lambda: (
+            of_outcome(shown, key.removeprefix(OUTCOME))
+            if key in outcomes
+            else of_measure(counted, key)
+        ),
+        [id(counted), id(shown), key],
+    )
+    order = solara.use_memo(
+        lambda: (
+            _order(found, focus) if key in outcomes else [*range(len(found.agents))]
+        ),
+        [id(found), focus.step],
+    )
+    values = solara.use_memo(
+        lambda: found.values[order] + bool(found.classes), [id(found), *order]
+    )
+    Answer(_said(focus, counted, found if key in outcomes else None))
+    meaning = "as recorded in the step" if key in outcomes else MEASURES[key][1]
+    title = f"{found.label[:1].upper()}{found.label[1:]} by agent and step"
+    with Section(title, hint=meaning):
         curves.StepMap(
             focus,
             values,
-            counted.agents,
-            counted.steps,
+            [found.agents[place] for place in order],
+            (shown if key in outcomes else counted).steps,
             meaning=meaning,
-            file=f"population-{measure}",
+            file=f"population-{key.removeprefix(OUTCOME)}",
+            names=found.classes,
         )
-        Choose("Colour shows", measure, LABELS, selection.setter("measure"))
+        Choose("Colour shows", key, LABELS | outcomes, selection.setter("measure"))
+
+
+def _said(focus: Focus, counted: Activity, outcome: Colouring | None) -> str:
+    """What the agents got and did in the step, or their outcome at its end."""
+    source, step = focus.source, number(focus.step)
+    if outcome is not None:
+        return f"At step {step}, {outcome.summary(source.steps.index(focus.step))}."
+    sums = {name: _short(name, n) for name, n in counted.totals(focus.step).items()}
+    return (
+        f"In step {step}, {len(source.agent_ids)} agents got {sums['events']} events, "
+        f"recalled {sums['recalls']} times, made {sums['made']} conclusions and "
+        f"{sums['calls']} calls with {sums['tokens']} tokens, cost {sums['cost']}."
+    )
+
+
+def _order(found: Colouring, focus: Focus) -> list[int]:
+    """The places of the agents, by their values at the step; unknown ones last."""
+    column = min(focus.source.steps.index(focus.step), found.values.shape[1] - 1)
+    return np.argsort(found.values[:, column], kind="stable").tolist()
 
 
 def _short(name: str, value: float | None) -> str:

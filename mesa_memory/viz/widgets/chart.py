@@ -79,6 +79,8 @@ def Heatmap(
     height: int,
     label: str,
     file: str,
+    names: list[str],
+    colours: list[str],
     event_pick: Callable[[dict[str, int]], None],
 ) -> None:
     """Numbers as colours (viridis); pointing at a cell says its number.
@@ -91,6 +93,8 @@ def Heatmap(
         height: in pixels.
         label: describes the picture to screen readers.
         file: name of the PNG, without its ending.
+        names: of kinds, for values that are their places from 1; empty for numbers.
+        colours: of the kinds, in turn.
         event_pick: called with the ``row`` and ``column`` that were clicked, or reached
             with the arrow keys.
     """

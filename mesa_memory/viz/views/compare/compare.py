@@ -109,7 +109,7 @@ def Memories(left: Focus, right: Focus) -> Any:
     With(left, right.source)
     have, others = mine.at(step), theirs.at(step)
     rows = data.marked(have, others)
-    with Section("Records of both", hint=" and ".join(names).lower()):
+    with Section("Records of both", hint="; ".join(names)):
         Records(
             rows,
             ["held by", "step", "kind", "text"],
