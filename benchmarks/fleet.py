@@ -376,6 +376,8 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     logging.disable(logging.WARNING)
+    # litellm leaves the connections of Mesa-LLM's own classes open when a loop ends.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     compare(given.agents, 2, given.latency, "Episodic", "asyncio")  # loads what is used
     rows = [
         asdict(row)
