@@ -22,7 +22,7 @@ from mesa_memory import (
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz import MemoryViz
 from tests.support import pages
-from tests.users.mood import MoodMemory
+from tests.support.mood import MoodMemory
 
 # Mesa-LLM wants one for its own agents; nothing is sent with it.
 os.environ.setdefault("OPENAI_API_KEY", "test")

@@ -83,21 +83,6 @@ def test_agents_of_a_configured_model_pass_the_same_tests_of_mesa_llm(folder):
     assert covered.touching, "agents asked through the services"
 
 
-def test_without_archive_and_download_the_reason_is_given(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "_pips", lambda: iter([["no-such-program"]]))
-    monkeypatch.delenv("MESA_LLM_SDIST", raising=False)
-    with pytest.raises(runner.NotAvailable, match="MESA_LLM_SDIST"):
-        runner.sdist(tmp_path)
-
-
-def test_a_wrong_folder_is_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("MESA_LLM_SDIST", str(tmp_path / "nothing"))
-    with pytest.raises(runner.NotAvailable, match="nothing"):
-        runner.sdist(tmp_path)
-    with pytest.raises(runner.NotAvailable, match="no tests"):
-        runner.unpack(tmp_path, tmp_path / "target")
-
-
 def _cache(config, tmp_path_factory) -> Path:
     """Where a download is kept; without pytest's cache only for this run."""
     if config.pluginmanager.hasplugin("cacheprovider"):

@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-import subprocess
-import sys
 from collections import Counter
 from types import SimpleNamespace
 
@@ -25,7 +23,6 @@ from mesa_memory import (
 from mesa_memory.examples.rumor.model import RumorModel
 from tests.support.deciding import REASONINGS, Deciders, provider
 from tests.support.examples import code_of
-from tests.support.waiting import until
 
 
 @pytest.fixture(autouse=True)
@@ -184,26 +181,6 @@ def test_a_recorded_run_is_replayed_without_a_provider(mode, tmp_path):
             assert one.memory.get_prompt_ready() == other.memory.get_prompt_ready()
 
 
-def test_the_models_of_the_pages_are_replayed_without_a_provider(monkeypatch, tmp_path):
-    with provider() as server:
-        monkeypatch.setenv("OPENAI_API_BASE", server.base)
-        for name, make in pages(server).items():
-            file = tmp_path / f"{name}.sqlite"
-            first, again = make(), make()
-            configure(first, record=file)
-            configure(again, replay=file)
-            for _ in range(10):
-                first.step()
-            Services.of(first).recorder.close()
-            server.clear()
-            for _ in range(10):
-                again.step()
-            Services.of(again).flush()
-            assert len(server.log) == 0, name
-            for one, other in zip(first.agents, again.agents, strict=True):
-                assert one.memory.get_prompt_ready() == other.memory.get_prompt_ready()
-
-
 def test_no_recorded_decision_is_asked_again_after_a_stop(tmp_path):
     file = tmp_path / "run.sqlite"
     with provider() as server:
@@ -218,39 +195,6 @@ def test_no_recorded_decision_is_asked_again_after_a_stop(tmp_path):
         assert len(server.log) == paid
         again.step()
         assert len(server.log) == paid + 9
-
-
-KILLED = """
-import sys
-from tests.support.deciding import Deciders
-
-model = Deciders(sys.argv[1], services={}, record=sys.argv[2])
-while True:
-    model.step()
-"""
-
-
-@pytest.mark.slow
-def test_a_killed_run_asks_for_no_recorded_decision_again(tmp_path):
-    file, steps, each = tmp_path / "run.sqlite", 8, 3 * 3
-    with provider(latency=0.02) as server:
-        for number, asked in enumerate((5, 23, 40)):
-            file = tmp_path / f"{number}.sqlite"
-            server.clear()
-            child = subprocess.Popen([sys.executable, "-c", KILLED, server.base, file])
-            until(lambda asked=asked: len(server.log) >= asked)
-            child.kill()
-            child.wait()
-            model = resume(Deciders, file, trust=True) if asked >= each else None
-            if model is None:  # killed in its first step
-                continue
-            while model.steps < steps:
-                model.step()
-            # One request was under way, and one answer may not have been written.
-            assert len(server.log) <= steps * each + 2
-            Services.of(model).recorder.close()
-            with open_run(file) as run:
-                assert len(run.decisions()) == steps * each
 
 
 def test_a_run_says_what_was_asked_known_answered_and_done(tmp_path):
