@@ -25,16 +25,6 @@ def call(*arguments):
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
 
-def python(code, **environment):
-    """What a fresh interpreter prints."""
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | environment,
-        capture_output=True,
-        timeout=600,
-    )
-
-
 # -- demo -----------------------------------------------------------------------------
 
 
@@ -175,14 +165,3 @@ def test_help_is_plain_ascii():
         result = call(*command, "--help")
         assert result.exit_code == 0
         assert result.stdout.isascii()
-
-
-def test_help_needs_nothing_heavy():
-    code = (
-        "import sys, mesa_memory.cli\n"
-        "heavy = {'litellm', 'mesa', 'mesa_llm', 'numpy', 'pandas', 'matplotlib'}\n"
-        "heavy |= {'sqlalchemy', 'rich'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
-    )
-    ran = python(code)
-    assert ran.returncode == 0, ran.stderr

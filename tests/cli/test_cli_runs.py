@@ -45,19 +45,6 @@ def test_the_overview_shows_the_run_its_agents_and_the_others(path):
     assert "\x1b" not in result.stdout
 
 
-@pytest.mark.parametrize("given", ["#1", "#first"])
-def test_a_run_is_chosen_by_a_sign(path, given):
-    shown = call("inspect", f"{path}{given}").stdout
-    assert shown.startswith("id           1\n")
-
-
-def test_a_path_with_the_sign_in_it_is_a_path(path, tmp_path):
-    same = tmp_path / "run#9"
-    same.write_bytes(path.read_bytes())
-    assert call("inspect", same).stdout.startswith("id           2\n")
-    assert call("inspect", f"{same}#1").stdout.startswith("id           1\n")
-
-
 def test_a_memory_is_shown_with_what_came_to_mind_and_the_prompt(path):
     result = call("inspect", path, "--agent", 7, "--step", 3)
     assert result.exit_code == 0, result.output

@@ -8,22 +8,8 @@ import pickle
 import mesa
 import pytest
 from mesa.experimental.scenarios import Scenario
-from mesa_llm.actions import action
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    EpisodicMemory,
-    Services,
-    ShortTermMemory,
-    STLTMemory,
-    arrange_prompts,
-    configure,
-    fork,
-    open_run,
-    register_policy,
-    resume,
-)
+from mesa_memory import Services, STLTMemory, configure, fork, open_run, resume
 from mesa_memory.errors import ParameterError
 from mesa_memory.experiments import ChangeAfter, Study, draw
 from mesa_memory.interventions import implant
@@ -339,63 +325,3 @@ def test_the_dashboard_has_its_data(tmp_path):
     assert list(found.steps) == [1, 2, 3, 4, 5]
     assert list(found.agents) == [1, 2, 3]
     assert found.measure("events").sum() > 0
-
-
-def test_an_agent_of_the_coming_mesa_llm_lives_on_mesa_4(tmp_path):
-    @action
-    def wave(agent, times):
-        return f"waved {times} times"
-
-    class Person(LLMAgent):
-        def step(self):
-            self.reasoning.plan()
-            self.act("Do something.")
-
-    class Street(mesa.Model):
-        def __init__(self, record=None, rng=None):
-            super().__init__(rng=rng)
-            configure(self, record=record, llm="offline")
-            self.person = Person(
-                self,
-                CoTReasoning,
-                register_policy("street", _decide),
-                step_prompt="Greet.",
-                actions=[wave],
-            )
-            self.person.memory = EpisodicMemory(self.person)
-            arrange_prompts(self.person)
-
-        def step(self):
-            self.agents.do("step")
-
-    model = Street(tmp_path / "run.sqlite", rng=1)
-    model.run_for(3)
-    end(model)
-    assert "Did wave: waved 2 times" in model.person.memory.get_prompt_ready()
-    again = resume(Street, tmp_path / "run.sqlite")
-    assert (
-        again.person.memory.get_prompt_ready() == model.person.memory.get_prompt_ready()
-    )
-    end(again)
-    run = open_run(tmp_path / "run.sqlite")
-    assert set(run.calls()["purpose"]) >= {"reasoning", "grade"}
-
-
-def _decide(turn):
-    if "arguments" in turn.fields:
-        return {"name": "wave", "arguments": {"times": 2}}
-    return "I greet my neighbour."
-
-
-def test_a_short_memory_says_whole_days():
-    model = mesa.Model(rng=1)
-    configure(model, llm="offline")
-    agent = mesa.Agent(model)
-    agent.memory = ShortTermMemory(agent)
-    model.run_for(2)
-    agent.memory.add_to_memory("news", {"text": "rain"})
-    model.run_for(0.5)
-    agent.memory.add_to_memory("news", {"text": "sun"})
-    text = agent.memory.get_prompt_ready()
-    assert "Step 2:" in text
-    assert "Step 2.5:" in text

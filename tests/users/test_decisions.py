@@ -84,7 +84,7 @@ def test_a_budget_lets_no_more_than_one_request_beyond_it_through(monkeypatch):
         "asyncio": lambda base: Deciders(base, mode="asyncio", services={}),
         "threads": lambda base: Deciders(base, "react", "threads", services={}),
     }
-    for calls in (0, 1, 7, 100):
+    for calls in (0, 7):
         for name, make in makers.items():
             with provider() as server:  # its own: one that was cut off may come late
                 monkeypatch.setenv("OPENAI_API_BASE", server.base)

@@ -261,34 +261,32 @@ def a_password_behind_a_question_mark(_):
     Town(record=f"postgresql://127.0.0.1:1/town?user=me&password={URL_PASSWORD}")
 
 
-def a_file_of_an_older_version(_):
+def a_file_of_somebody_else(_):
+    """That file has the key; what was exported of it not."""
     Services.of(lived(Town())).recorder.close()
     with sqlite3.connect("run.sqlite") as on:
         on.execute("UPDATE runs SET parameters = ?", (json.dumps({"api_key": KEY}),))
-    folder = "older"
-    assert (
-        CliRunner().invoke(main, ["export", "run.sqlite", "--out", folder]).exit_code
-        == 0
-    )
-    for name in glob.glob(
-        "run.sqlite*"
-    ):  # that file has the key; what was made of it not
+    exported = CliRunner().invoke(main, ["export", "run.sqlite", "--out", "exported"])
+    assert exported.exit_code == 0
+    for name in glob.glob("run.sqlite*"):
         os.remove(name)
     Services.of(lived(Town())).recorder.close()
 
 
+def demo(server, *more):
+    """What the demo prints."""
+    with server as started:
+        few = ["--steps", "3", "--agents", "4", "--record", "run.sqlite"]
+        model = ["--llm", MODEL, "--api-base", started.base, *more]
+        return CliRunner().invoke(main, ["demo", "--headless", *few, *model]).output
+
+
 def the_demos_report(out):
-    with told_back(f"You use {ENV_KEY}, do you?") as server:
-        given = ["demo", "--headless", "--steps", "3", "--agents", "4", "--record", "run.sqlite"]  # fmt: skip
-        model = ["--llm", MODEL, "--api-base", server.base, "--memory", "stlt"]
-        out.append(CliRunner().invoke(main, given + model).output)
+    out.append(demo(told_back(f"You use {ENV_KEY}, do you?"), "--memory", "stlt"))
 
 
 def the_demo_that_is_refused(out):
-    with refusing(401, ENV_KEY) as server:
-        given = ["demo", "--headless", "--steps", "3", "--agents", "4", "--record", "run.sqlite"]  # fmt: skip
-        model = ["--llm", MODEL, "--api-base", server.base]
-        out.append(CliRunner().invoke(main, given + model).output)
+    out.append(demo(refusing(401, ENV_KEY)))
 
 
 SCENARIOS = [
@@ -301,7 +299,7 @@ SCENARIOS = [
     an_own_client_that_fails, an_own_client_that_answers, a_runs_name,
     parameters_of_the_recording, changes_by_hand, a_resumed_and_a_forked_run,
     an_embedder_that_is_refused, a_database_that_is_not_there,
-    a_password_behind_a_question_mark, a_file_of_an_older_version, the_demos_report,
+    a_password_behind_a_question_mark, a_file_of_somebody_else, the_demos_report,
     the_demo_that_is_refused,
 ]  # fmt: skip
 #: those that end without a recorded run
