@@ -32,17 +32,16 @@ def tested(without=()):
     return [each for each in stated if _name(each) not in without]
 
 
-def make(place, wanted, constraints=(), options=()):
+def make(place, wanted, constraints=()):
     """An environment's Python, made once; skips the test where it cannot be had.
 
     Args:
         place: folder for it; what is there already is taken, if it has the same.
         wanted: requirements; this package itself comes from the tree.
         constraints: versions.
-        options: of ``uv pip install``.
     """
     python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    stated = "\n".join([*wanted, "--", *constraints, "--", *options])
+    stated = "\n".join([*wanted, "--", *constraints])
     note = place / "wanted.txt"
     if note.exists() and note.read_text() == stated:
         return python
@@ -55,7 +54,7 @@ def make(place, wanted, constraints=(), options=()):
     for name, lines in files.items():
         (place / f"{name}.txt").write_text("\n".join(lines))
     failed = _call(
-        uv, "pip", "install", "-q", "--python", str(python), *options,
+        uv, "pip", "install", "-q", "--python", str(python),
         "-r", str(place / "requirements.txt"), "-c", str(place / "constraints.txt"),
     )  # fmt: skip
     if failed:

@@ -197,27 +197,6 @@ def test_no_recorded_decision_is_asked_again_after_a_stop(tmp_path):
         assert len(server.log) == paid + 9
 
 
-def test_a_run_says_what_was_asked_known_answered_and_done(tmp_path):
-    with provider() as server:
-        model = Deciders(server.base, services={}, record=tmp_path / "run.sqlite")
-        for _ in range(2):
-            model.step()
-        Services.of(model).recorder.close()
-    with open_run(tmp_path / "run.sqlite") as run:
-        found = run.decisions(agent=2, step=2, as_records=True)
-        think, act, talk = found
-        assert [row["purpose"] for row in found] == ["reasoning", "reasoning", "talk"]
-        assert "Greet." in think["question"] and "Step 1" in think["memory"]
-        assert think["memory"] in think["system"]
-        assert act["memory"] == "" and "executor" in act["system"]
-        (call,) = act["tool_calls"]
-        assert call["name"] == "speak_to" and "hello" in call["arguments"]
-        assert "speak_to" in act["tools"]
-        assert any("hello" in (each["text"] or "") for each in act["followed"])
-        assert talk["answer"] and talk["tool_calls"] == []
-        assert len(run.decisions()) == 3 * 3 * 2
-
-
 def test_the_agent_gets_what_it_would_get_without_us():
     with provider() as server:
         plain = Deciders(server.base, services={"agents": False})
@@ -234,18 +213,6 @@ def test_the_agent_gets_what_it_would_get_without_us():
             assert model.agents[0].llm.llm_model == "openai/test"
             model.agents[0].system_prompt = "Be brief."
             assert model.agents[0].llm.system_prompt == "Be brief."
-
-
-def test_the_same_question_of_two_agents_has_two_answers_in_a_cache(tmp_path):
-    with provider() as server:
-        for expected in (2, 0):
-            server.clear()
-            model = Deciders(
-                server.base, n=2, services={"cache": tmp_path / "c.sqlite"}
-            )
-            for agent in model.agents:
-                agent.llm.generate("Yes or no?")
-            assert len(server.log) == expected
 
 
 def test_memories_of_mesa_llm_are_counted_beside_ours(tmp_path):
