@@ -274,15 +274,6 @@ def test_a_name_that_is_gone_is_an_error_that_says_what_to_do(name, monkeypatch)
         arrange_prompts(agent)
 
 
-def test_a_model_object_that_makes_no_messages_is_an_error(monkeypatch):
-    agent, _ = person()
-    own = agent.llm.inner
-    agent.llm = own
-    monkeypatch.delattr(type(own), "_build_messages")
-    with pytest.raises(HostChanged, match=r"lacks _build_messages.*pip install"):
-        agent.llm.generate("Go.")
-
-
 @pytest.mark.parametrize("memory", EVERY)
 def test_memories_take_what_those_of_mesa_llm_take(memory, caplog):
     known = inspect.signature(mesa_llm.memory.memory.Memory.__init__).parameters

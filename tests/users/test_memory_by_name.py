@@ -68,12 +68,14 @@ def call(*arguments):
 
 
 def kind(name):
-    return type(RumorModel(3, memory=name).agents[0].memory).__name__
+    made = type(RumorModel(3, memory=name).agents[0].memory)
+    return f"{made.__module__}:{made.__name__}"
 
 
 def test_a_model_takes_a_class_by_name(installed):
-    assert kind("moodpackage:MoodMemory") == "MoodMemory"
-    assert kind("stlt") == "STLTMemory"
+    assert kind("stlt") == "mesa_memory.memories.stlt:STLTMemory"
+    for name in ("moodpackage:MoodMemory", "mesa_llm.memory.st_memory:ShortTermMemory"):
+        assert kind(name) == name
 
 
 def test_a_study_compares_it_with_ours(installed):
