@@ -5,11 +5,13 @@ import re
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from mesa_memory import __version__
 from mesa_memory.cli import main, town
+from mesa_memory.cli.console import one_line_errors
 from mesa_memory.cli.output import Output
 from mesa_memory.examples.rumor import MEMORIES, MORE_MEMORIES
 from mesa_memory.examples.rumor.model import RumorModel
@@ -151,6 +153,13 @@ def test_a_refused_request_ends_in_one_line():
     assert result.exit_code == 2
     said = r"Error: agent \d, step 1, reasoning: .*no such key"
     assert re.match(said, error_line(result))
+
+
+def test_an_interrupt_is_one_line_and_an_exit_code():
+    with pytest.raises(click.ClickException) as ended, one_line_errors():
+        raise KeyboardInterrupt
+    assert ended.value.exit_code == 130
+    assert ended.value.message.startswith("interrupted; the finished steps")
 
 
 # -- help -----------------------------------------------------------------------------

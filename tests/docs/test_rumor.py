@@ -206,11 +206,6 @@ def test_nobody_talks_for_ever():
         ({"n_agents": 2}, "n_agents must be >= 3 and a whole number, got 2"),
         ({"degree": 1}, "degree must be"),
         ({"correction_step": 0}, "correction_step must be"),
-        (
-            {"memory": "elephant"},
-            "no memory has the name 'elephant': choose from .*none",
-        ),
-        ({"llm": "gpt-4o"}, "provider"),
         ({"execution": "sometimes"}, "execution must be one of"),
     ],
 )

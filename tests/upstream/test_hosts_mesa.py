@@ -185,15 +185,6 @@ def test_a_name_of_mesa_that_is_gone_is_an_error_that_says_what_to_do(
         configure(model, record=tmp_path / "run.sqlite")
 
 
-def test_nothing_stands_around_what_a_user_calls(tmp_path):
-    model = Yard(tmp_path / "run.sqlite", rng=1)
-    model.step()
-    model.run_for(1)
-    model.run_until(3)
-    assert model.step == model._wrapped_step
-    assert not {"run_for", "run_until"} & vars(model).keys()
-
-
 def test_a_copy_of_a_recorded_model_is_not_recorded(tmp_path):
     model = Yard(tmp_path / "run.sqlite", rng=1)
     model.step()
