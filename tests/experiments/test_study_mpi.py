@@ -14,7 +14,7 @@ import pytest
 from mesa_memory import open_run
 from tests.experiments.test_study_forks import paid
 from tests.experiments.test_study_killed import lives, writers
-from tests.support.browser import missing
+from tests.support.missing import missing
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.study_results import csv, run
 from tests.support.tables import assert_equal, tables
@@ -36,9 +36,9 @@ HUNG_S = 400
 def mpiexec():
     """The command, that of this environment first; skips the test where none is."""
     if find_spec("mpi4py") is None:
-        missing("mpi4py")
+        missing("mpi4py is not installed")
     beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    return shutil.which("mpiexec", path=beside) or missing("mpiexec, of any MPI")
+    return shutil.which("mpiexec", path=beside) or missing("no MPI has a mpiexec here")
 
 
 def play(script, *arguments, ranks=3):

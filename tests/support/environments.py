@@ -9,7 +9,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-import pytest
+from tests.support.missing import missing
 
 ROOT = Path(__file__).parents[2]
 #: what the tests run in such an environment need besides the package's own needs
@@ -47,7 +47,7 @@ def make(place, wanted, constraints=()):
         return python
     uv = os.environ.get("UV") or shutil.which("uv")
     if uv is None:
-        return _none("uv is not installed: pip install uv")
+        missing("uv is not installed: pip install uv")
     shutil.rmtree(place, ignore_errors=True)
     _call(uv, "venv", "-q", "--python", sys.executable, str(place))
     files = {"requirements": wanted, "constraints": constraints}
@@ -58,7 +58,7 @@ def make(place, wanted, constraints=()):
         "-r", str(place / "requirements.txt"), "-c", str(place / "constraints.txt"),
     )  # fmt: skip
     if failed:
-        return _none(f"the environment cannot be made: {failed}")
+        missing(f"the environment cannot be made: {failed}")
     note.write_text(stated)
     return python
 
@@ -86,12 +86,6 @@ def _call(*command):
     away = tempfile.gettempdir()
     done = subprocess.run(command, capture_output=True, text=True, cwd=away)
     return done.stderr[-2000:] or "it failed" if done.returncode else ""
-
-
-def _none(reason):
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def _name(requirement):
