@@ -18,7 +18,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import Services, ShortTermMemory, configure
-from tests.support.openai_server import ServerProcess
+from tests.support.server_process import ServerProcess
 
 CALLS, TURNS = 300, 5
 PROMPT = "You meet a neighbour. What do you say?\n" + "It rains in the village. " * 60

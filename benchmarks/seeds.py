@@ -19,10 +19,15 @@ import numpy as np
 from scipy import stats
 
 from mesa_memory.experiments import Study
-from tests.support.choosers import CHANCE, Choice, chance_server, cooperation
+from tests.support.choosers import CHANCE, Choice, chance_server
 
 #: allowed share of intervals that cover the chance
 ALLOWED = (0.92, 0.98)
+
+
+def cooperation(model: Choice) -> float:
+    """The share of C among all answers."""
+    return model.choices.count("C") / max(1, len(model.choices))
 
 
 def shares(folder: Path, store: str, base: str, seeds: int) -> np.ndarray:

@@ -37,7 +37,7 @@ from mesa_memory.llm.providers.client import ProviderClient
 from mesa_memory.llm.providers.litellm import litellm
 from mesa_memory.llm.schemas import json_schema
 from mesa_memory.tasks.consolidate import Summary
-from tests.support.openai_server import ServerProcess
+from tests.support.server_process import ServerProcess
 from tests.support.town import Citizen, Town
 
 MODEL = "openai/local"

@@ -13,7 +13,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 #: files that open a browser or show what it shows
-VIEWS = ("tests/viz/", "tests/users/test_page_")
+VIEWS = "tests/viz/"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -30,7 +30,7 @@ def pytest_xdist_make_scheduler(config, log):
     class Files(LoadFileScheduling):
         def _split_scope(self, nodeid):
             file = super()._split_scope(nodeid)
-            return VIEWS[0] if file.startswith(VIEWS) else file
+            return VIEWS if file.startswith(VIEWS) else file
 
     return Files(config, log) if config.option.dist == "loadfile" else None
 

@@ -45,19 +45,6 @@ def test_the_overview_shows_the_run_its_agents_and_the_others(path):
     assert "\x1b" not in result.stdout
 
 
-@pytest.mark.parametrize("given", ["#1", "#first"])
-def test_a_run_is_chosen_by_a_sign(path, given):
-    shown = call("inspect", f"{path}{given}").stdout
-    assert shown.startswith("id           1\n")
-
-
-def test_a_path_with_the_sign_in_it_is_a_path(path, tmp_path):
-    same = tmp_path / "run#9"
-    same.write_bytes(path.read_bytes())
-    assert call("inspect", same).stdout.startswith("id           2\n")
-    assert call("inspect", f"{same}#1").stdout.startswith("id           1\n")
-
-
 def test_a_memory_is_shown_with_what_came_to_mind_and_the_prompt(path):
     result = call("inspect", path, "--agent", 7, "--step", 3)
     assert result.exit_code == 0, result.output
@@ -172,12 +159,6 @@ def test_what_goes_wrong_ends_in_one_line_and_exit_code_2(
 # -- for programs, and for narrow screens ---------------------------------------------
 
 
-def test_what_is_printed_for_programs_is_one_object():
-    for command in ("inspect", "cost"):
-        assert "--json" in call(command, "--help").stdout
-        assert "--limit" in call(command, "--help").stdout
-
-
 def test_a_run_is_told_to_programs_with_all_its_columns(path):
     told = json.loads(call("inspect", path, "--json").stdout)
     assert told["run"]["id"] == 2
@@ -217,36 +198,24 @@ def test_on_a_narrow_screen_each_row_is_a_block(path):
     assert "text        The mill of ward 3 is on fire" in result.stdout
 
 
-def test_the_runs_of_a_store_are_told_apart_by_what_differs(tmp_path):
-    place = tmp_path / "towns.sqlite"
-    for memory in ("stlt", "short_term"):
-        played = call(
-            *("demo", "--headless", "--agents", 3, "--steps", 2, "--memory", memory),
-            *("--record", place, "--name", f"town with {memory}"),
-        )
-        assert played.exit_code == 0, played.output
-    shown = call("inspect", place).stdout
-    for part in ("town with stlt", "memory=short_term", "finished", "RumorModel"):
-        assert part in shown
-    assert shown.count("n_agents") == 1  # the same in both
-    told = json.loads(call("inspect", place, "--json").stdout)["runs"]
-    assert [run["parameters"]["memory"] for run in told] == ["stlt", "short_term"]
-
-
-def test_a_name_without_a_record_is_refused():
-    result = call("demo", "--headless", "--agents", 3, "--steps", 1, "--name", "x")
-    assert result.exit_code == 2
-    assert "--record" in result.stderr
-
-
 @pytest.fixture(scope="module")
 def towns(tmp_path_factory):
     """The same town with two classes of memory."""
     place = tmp_path_factory.mktemp("towns") / "towns.sqlite"
     for memory in ("stlt", "short_term"):
         made = ("demo", "--headless", "--agents", 3, "--steps", 3, "--memory", memory)
-        assert call(*made, "--record", place).exit_code == 0
+        named = ("--record", place, "--name", f"town with {memory}")
+        assert call(*made, *named).exit_code == 0
     return place
+
+
+def test_the_runs_of_a_store_are_told_apart_by_what_differs(towns):
+    shown = call("inspect", towns).stdout
+    for part in ("town with stlt", "memory=short_term", "finished", "RumorModel"):
+        assert part in shown
+    assert shown.count("n_agents") == 1  # the same in both
+    told = json.loads(call("inspect", towns, "--json").stdout)["runs"]
+    assert [run["parameters"]["memory"] for run in told] == ["stlt", "short_term"]
 
 
 def test_runs_with_different_memories_differ_where_something_else_happened(towns):

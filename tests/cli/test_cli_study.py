@@ -18,9 +18,15 @@ from mesa_memory.examples.rumor.model import RumorModel
 def known(model):
     return model.knowing("rumour")
 
+def said(model):
+    return "＝1+1"
+
+def loss(model):
+    return -3
+
 study = Study(
     RumorModel, {{"n_agents": 4, "memory": ["short_term", "stlt"]}}, seeds=[1, 2],
-    steps=4, measures={{"known": known}}, outcomes={{"knowing": known}}, store={store!r}, name={name!r},
+    steps=4, measures={{"known": known}}, outcomes={{"knowing": known, "said": said, "loss": loss}}, store={store!r}, name={name!r},
 )
 """
 
@@ -60,6 +66,9 @@ def test_a_study_in_a_file_is_run_and_looked_at(file, tmp_path):
     out = tmp_path / "steps.csv"
     assert call("results", file, "--table", "steps", "--out", out).exit_code == 0
     assert set(pd.read_csv(out)["known"]) <= set(range(5))
+    assert call("results", file, "--out", tmp_path / "runs.csv").exit_code == 0
+    table = pd.read_csv(tmp_path / "runs.csv")  # no formula, and numbers stay numbers
+    assert list(table["said"]) == ["'＝1+1"] * 4 and list(table["loss"]) == [-3] * 4
     text = call("methods", file).stdout
     for said in ("RumorModel", "4 times for 4 steps", "memory (short_term, stlt)",
                  "seeds were 1 and 2", "n_agents = 4", "offline/rumor", "mesa-memory "):  # fmt: skip
@@ -155,33 +164,3 @@ def test_what_is_no_study_ends_in_one_line(tmp_path, name, said):
     result = call("status", tmp_path / name)
     assert result.exit_code == 2
     assert said in result.stderr and len(result.stderr.strip().splitlines()) == 1
-
-
-FORMULAS = """
-import mesa
-from mesa_memory.experiments import Study
-
-class Town(mesa.Model):
-    def __init__(self, label="a", rng=None):
-        super().__init__(rng=rng)
-        self.loss, self.said = -3, "＝1+1"
-
-study = Study(
-    Town, {{"label": ["-2+3", "fine"]}}, steps=1, record=False, store={store!r},
-    outcomes={{"said": "said", "loss": "loss"}},
-)
-"""
-
-
-def test_results_in_a_file_have_no_formula_and_numbers_stay_numbers(tmp_path):
-    (tmp_path / "formulas_study.py").write_text(
-        FORMULAS.format(store=str(tmp_path / "s.sqlite"))
-    )
-    assert (
-        call("run", tmp_path / "formulas_study.py", "--processes", "1").exit_code == 0
-    )
-    out = tmp_path / "runs.csv"
-    call("results", tmp_path / "formulas_study.py", "--out", out)
-    table = pd.read_csv(out)
-    assert list(table["label"]) == ["'-2+3", "fine"]
-    assert list(table["said"]) == ["'＝1+1"] * 2 and list(table["loss"]) == [-3, -3]

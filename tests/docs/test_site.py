@@ -5,6 +5,7 @@ import re
 import runpy
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ DOCS = ROOT / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
 #: words that a page may have: ten minutes at 260 words a minute
 LONGEST = 2600
+#: what a page imports from the top
+_IMPORT = re.compile(r"^from mesa_memory import ([\w, ]+)$", re.MULTILINE)
 _LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#[^)\s]*)?\)")
 
 
@@ -38,6 +41,14 @@ def test_every_public_name_and_every_error_is_in_the_reference():
     public = {name for module in modules for name in module.__all__}
     assert public | set(of_errors()) <= names
     assert len(documented) == len(set(documented))
+
+
+def test_every_name_that_a_page_imports_from_the_top_is_public():
+    for page in (ROOT / "README.md", *PAGES):
+        for names in _IMPORT.findall(page.read_text()):
+            for name in names.split(", "):
+                module = find_spec(f"mesa_memory.{name}")
+                assert module or hasattr(mesa_memory, name), (page.name, name)
 
 
 def test_every_error_has_its_part_in_troubleshooting():

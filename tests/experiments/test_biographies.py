@@ -13,8 +13,9 @@ from mesa_memory.experiments import BiographyQuestions, Study
 from mesa_memory.experiments.measures.biographies import AGREEMENT
 from mesa_memory.experiments.measures.questionnaires import answers_frame
 from mesa_memory.interventions import biography
-from mesa_memory.memories.registry import find
-from tests.support.planners import MEMORIES, text_of
+from mesa_memory.memories.registry import find, names
+from tests.support.classes import PRESETS
+from tests.support.planners import text_of
 
 FIELDS = [f"trait{n}" for n in range(9)] + ["age"]
 
@@ -109,7 +110,7 @@ def test_the_share_of_agreeing_answers_falls_with_each_contradiction(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("memory", sorted({*names()} - {*PRESETS}))
 def test_thirty_people_for_fifty_steps(memory, tmp_path):
     shares = contradicted(tmp_path / "people.csv", memory, 30, 50, 10)
     assert shares.shape == (5, 30)

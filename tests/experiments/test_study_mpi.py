@@ -1,21 +1,57 @@
 """The ranks of an MPI program make a study's runs, and what they write is the same."""
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
 from mesa_memory import open_run
 from tests.experiments.test_study_forks import paid
 from tests.experiments.test_study_killed import lives, writers
-from tests.support import mpi
+from tests.support.missing import missing
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.study_results import csv, run
 from tests.support.tables import assert_equal, tables
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+#: Open MPI refuses root, and more processes than processors; MPICH does not mind
+ALLOWED = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+#: seconds after which a program hangs
+HUNG_S = 400
+
+
+def mpiexec():
+    """The command, that of this environment first; skips the test where none is."""
+    if find_spec("mpi4py") is None:
+        missing("mpi4py is not installed")
+    beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return shutil.which("mpiexec", path=beside) or missing("no MPI has a mpiexec here")
+
+
+def play(script, *arguments, ranks=3):
+    """A program that has ended, with what it printed; rank 0 has no tasks."""
+    program = [sys.executable, "-m", "mpi4py.futures", script, *arguments]
+    return subprocess.run(
+        [mpiexec(), "-n", str(ranks), *map(str, program)],
+        env={**os.environ, **ALLOWED, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=HUNG_S,
+    )
+
 
 # The model and a measure stand in the program itself, as they do in small studies.
 PROGRAM = """
@@ -77,7 +113,7 @@ def test_mpi_makes_the_arms_that_one_process_makes_and_no_beginning_twice(
     postgres,  # noqa: F811
 ):
     store = str(file) if kind == "file" else postgres.database()
-    ended = mpi.play(program, store, server.base)
+    ended = play(program, store, server.base)
     assert ended.returncode == 0, ended.stderr
     found, by_mpi = own(store, server), asked(server)
     server.clear()
@@ -112,7 +148,7 @@ def test_a_rank_that_is_killed_ends_all_and_only_requests_in_flight_are_repeated
     server.holds = lambda received: "day 3 at" in received.prompt
     with ThreadPoolExecutor(1) as thread:
         killing = thread.submit(kill_one, str(file), server)
-        assert mpi.play(program, file, server.base).returncode != 0
+        assert play(program, file, server.base).returncode != 0
         assert killing.result() == (4, 2)
     found = own(file, server)
     begun = [case.run for case in found.status().cases if case.run is not None]
@@ -120,7 +156,7 @@ def test_a_rank_that_is_killed_ends_all_and_only_requests_in_flight_are_repeated
     for number in begun:
         with open_run(file, number) as recorded:
             assert list(recorded.steps) == [1, 2], "all finished steps are kept"
-    ended = mpi.play(program, file, server.base)
+    ended = play(program, file, server.base)
     assert ended.returncode == 0, ended.stderr
     by_mpi = asked(server)
     server.clear()
@@ -134,6 +170,6 @@ def test_a_rank_that_is_killed_ends_all_and_only_requests_in_flight_are_repeated
 def test_what_cannot_be_sent_to_a_rank_is_said_before_anything_is_run(
     file, program, server
 ):
-    ended = mpi.play(program, file, server.base, "lambda")
+    ended = play(program, file, server.base, "lambda")
     assert ended.returncode != 0 and "NotPicklable: the outcome 'maker'" in ended.stderr
     assert not file.exists() and not server.log

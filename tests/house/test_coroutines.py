@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.house.layout import FILES, ROOT, nodes, place
+from tests.house.layout import FILES, nodes, place
 
 #: what performs requests, and the doors to packages that are asynchronous themselves
 DRIVERS = ("runtime/", "llm/", "hosts/", "core/requests.py")
@@ -15,23 +15,10 @@ EXCEPTIONS = {
 }
 
 
-def coroutines(path):
-    return [n.name for n in nodes(path) if isinstance(n, ast.AsyncFunctionDef)]
+def has_coroutines(path):
+    return any(isinstance(node, ast.AsyncFunctionDef) for node in nodes(path))
 
 
 def test_coroutines_are_written_only_where_drivers_are():
-    found = {
-        place(path): coroutines(path)
-        for path in FILES
-        if not place(path).startswith(DRIVERS) and place(path) not in EXCEPTIONS
-    }
-    assert {file: names for file, names in found.items() if names} == {}
-
-
-def test_no_exception_is_stale():
-    stale = [
-        file
-        for file in sorted(EXCEPTIONS)
-        if not (ROOT / file).exists() or not coroutines(ROOT / file)
-    ]
-    assert stale == [], "no longer needed"
+    found = {place(path) for path in FILES if has_coroutines(path)}
+    assert {file for file in found if not file.startswith(DRIVERS)} == EXCEPTIONS

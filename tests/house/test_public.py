@@ -29,17 +29,19 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
             _ = module.Memery
 
 
-def test_importing_the_package_is_light_and_opens_no_socket():
+def test_importing_the_package_and_its_command_is_light_and_opens_no_socket():
     code = (
         "import socket, sys\n"
         "def refuse(*a, **k): raise AssertionError('a socket was opened')\n"
         "socket.socket.connect = refuse\n"
         "socket.getaddrinfo = refuse\n"
         "import mesa_memory\n"
-        "heavy = {'litellm', 'mesa', 'mesa_llm', 'numpy', 'sqlalchemy'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
         "own = sorted(n for n in sys.modules if n.startswith('mesa_memory.'))\n"
         "assert not own, own\n"
+        "import mesa_memory.cli\n"
+        "heavy = {'litellm', 'mesa', 'mesa_llm', 'numpy', 'pandas', 'matplotlib'}\n"
+        "heavy = (heavy | {'rich', 'sqlalchemy'}) & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
         "from mesa_memory import STLTMemory, configure\n"
         "import mesa_memory.llm.providers.litellm\n"
     )

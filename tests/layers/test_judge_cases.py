@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mesa_memory import OfflineLLM, ScriptedLLM, Services, configure
+from mesa_memory import OfflineLLM, ScriptedLLM, configure
 from mesa_memory.memories.fact import FactMemory
+from tests.support.diary import Diary
 from tests.support.models import citizen
 
 #: by name: messages with the facts that a model makes of them and its further replies,
@@ -20,34 +21,18 @@ CASES = json.loads(
 )
 
 
-class Opened:
-    """Every record of a fact."""
-
-    def __init__(self):
-        self.facts = []
-
-    def opened(self, record):
-        self.facts += [record] if record.kind == "fact" else []
-
-    def graded(self, record):
-        """Not looked at."""
-
-    closed = graded
-
-
 def lived(case, llm):
     """The memory and the records of its facts after what was said."""
     agent = citizen()
     configure(agent.model, llm=llm, execution="blocking")
     memory = agent.memory = FactMemory(agent)
-    seen = Opened()
-    Services.of(agent.model).observers.append(seen)
+    diary = Diary(agent.model)
     for day, said in enumerate(case["said"], 1):
         agent.model.steps = said.get("step", day)
         message = {"message": said["text"], "sender": said.get("sender", 2)}
         memory.add_to_memory("message", message)
         memory.process_step()
-    return memory, seen.facts
+    return memory, [r for r in diary.records if r.kind == "fact"]
 
 
 def values(memory):

@@ -8,12 +8,12 @@ from mesa_memory import (
     MemoryStalled,
     OfflineLLM,
     ScriptedLLM,
-    Services,
 )
 from mesa_memory.core.text.replies import Unusable
 from mesa_memory.layers import Reflection
 from mesa_memory.tasks import REFLECT
 from mesa_memory.tasks.reflect import Insights
+from tests.support.diary import Diary
 from tests.support.models import citizen, configure
 from tests.support.twins import live
 
@@ -33,8 +33,7 @@ class Person:
         configure(self.agent.model, llm=self.llm, execution=execution)
         self.memory = EpisodicMemory(self.agent, reflect_threshold=threshold, **given)
         self.agent.memory = self.memory
-        self.seen = Seen()
-        Services.of(self.agent.model).observers.append(self.seen)
+        self.seen = Diary(self.agent.model)
 
     def hears(self, *texts):
         """One step in which the agent hears these."""
@@ -54,22 +53,6 @@ class Person:
         return [r for r in self.llm.history if r.purpose == purpose]
 
 
-class Seen:
-    """Every record opened, by id."""
-
-    def __init__(self):
-        self.records = {}
-
-    def opened(self, record):
-        self.records[record.id] = record
-
-    def graded(self, record):
-        assert record.id in self.records
-
-    def closed(self, record):
-        assert record.id in self.records
-
-
 def test_insights_enter_the_stream_with_evidence_grade_and_text():
     person = Person({"reflect": insights(("The mill is in danger.", [1, 3]))})
     person.hears("The mill burns!", "Nice day.")
@@ -78,7 +61,7 @@ def test_insights_enter_the_stream_with_evidence_grade_and_text():
     ]
     (insight,) = person.reflections()
     # The evidence 3 was not shown, so it is no evidence.
-    assert [person.seen.records[i].content["message"] for i in insight.sources] == [
+    assert [person.seen.by_id[i].content["message"] for i in insight.sources] == [
         "The mill burns!"
     ]
     assert insight.importance == 5
@@ -189,7 +172,7 @@ def test_insights_may_rest_on_insights_but_only_so_deep():
     assert set(depths) == {1, 2}
     for insight in person.reflections():
         deepest = max(
-            person.seen.records[i].content.get("depth", 0) for i in insight.sources
+            person.seen.by_id[i].content.get("depth", 0) for i in insight.sources
         )
         assert insight.content["depth"] == deepest + 1
 
@@ -227,19 +210,18 @@ def test_every_insight_of_a_run_rests_on_records_that_were_shown(plan):
     configure(agent.model, llm=llm, execution="blocking")
     memory = EpisodicMemory(agent, reflection=plan, reflect_threshold=12)
     agent.memory = memory
-    seen = Seen()
-    Services.of(agent.model).observers.append(seen)
+    seen = Diary(agent.model)
     for step in range(40):
         agent.model.steps += 1
         memory.process_step(pre_step=True)
         for text in (f"Agent {step % 3} wants peace", f"The price is {step} now"):
             memory.add_to_memory("message", {"message": text, "sender": step % 5})
         memory.process_step()
-    found = [r for r in seen.records.values() if r.kind == "reflection"]
+    found = [r for r in seen.records if r.kind == "reflection"]
     assert len(found) > 5
     for insight in found:
         assert insight.sources
-        evidence = [seen.records[i] for i in insight.sources]
+        evidence = [seen.by_id[i] for i in insight.sources]
         texts = {f"Step {r.step}: {memory.layer_context.line(r)}" for r in evidence}
         assert any(
             texts <= set(lines) for step, lines in llm.shown if step == insight.step

@@ -24,7 +24,7 @@ from tests.support.behaviours import Behaviour, always, completion
 from tests.support.fleet import ASKING, HASTY
 from tests.support.keeping import STEPS, live, town
 from tests.support.openai_server import OpenAIServer
-from tests.support.paying import PayingStreet
+from tests.support.studied import PaidStreet
 from tests.support.waiting import HUNG
 
 CALLS = 3 * STEPS
@@ -338,19 +338,19 @@ def test_a_recorded_run_says_which_calls_were_cached(server, file, tmp_path):
 def test_a_run_of_kept_answers_is_replayed_and_resumed_as_any(server, file, tmp_path):
     place = str(tmp_path / "run.sqlite")
     for _ in range(2):
-        street = PayingStreet(place, server.base)
-        configure(street, cache=file)
+        street = PaidStreet(server.base, n=3, rng=1)
+        configure(street, record=place, cache=file)
         street.step()
         street.step()
         Services.of(street).recorder.close()
     prompts(server)
     held = [agent.memory.get_prompt_ready() for agent in street.agents]
-    again = resume(PayingStreet, place, base=server.base)
+    again = resume(PaidStreet, place, base=server.base)
     assert [agent.memory.get_prompt_ready() for agent in again.agents] == held
     configure(again, cache=file, record=None)
     again.step()
     assert len(prompts(server)) == 3
-    played = PayingStreet(str(tmp_path / "other.sqlite"), server.base)
+    played = PaidStreet(server.base, n=3, rng=1)
     configure(played, replay=place)
     played.step()
     played.step()

@@ -1,10 +1,23 @@
 """Which sentences state a text: one rule for the dashboard, reports and metrics."""
 
+import json
 import re
+from pathlib import Path
 
+import mesa
 import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import Services, STLTMemory, metrics, open_run
+from mesa_memory import (
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+    metrics,
+    open_run,
+    register_policy,
+)
 from mesa_memory.core.text.clauses import clauses, is_question, sentences
 from mesa_memory.runs.claims import Verdict, claim, has_words
 from mesa_memory.viz.data.spread import spread
@@ -12,10 +25,45 @@ from mesa_memory.viz.report import write_report
 from mesa_memory.viz.report.contents import contents
 from tests.support.playing import ended, lived, play
 from tests.support.recorded_town import RecordedTown
-from tests.support.stated import CHEATER, GOSSIP, KNOW, PAIRS, TABLE, Village
 
+CHEATER = "Agent 1 is a cheater"
+#: texts that are looked for, sentences that state each, and sentences that do not
+TABLE = json.loads(
+    (Path(__file__).parents[1] / "data" / "claims.json").read_text("utf-8")
+)
+#: (sought text, sentence, whether it counts)
+PAIRS = [
+    (row["sought"], sentence, column == "states")
+    for row in TABLE
+    for column in ("states", "does_not")
+    for sentence in row[column]
+]
+SOUGHT = [row["sought"] for row in TABLE]
 #: a villager for each pair hears its sentence from agent 1, 2 or 3
 HEARD = [[(n, n % 3 + 1, said) for n, (_, said, _) in enumerate(PAIRS, 1)]]
+
+
+class Village(mesa.Model):
+    """Villagers hear sentences, ``(hearer, speaker, sentence)``, a list for each step."""
+
+    def __init__(self, n, heard, record=None):
+        super().__init__(rng=1)
+        configure(self, llm="offline", record=record)
+        self.heard = heard
+        silent = register_policy("silent", lambda turn: "")
+        self.people = [LLMAgent(self, CoTReasoning, silent) for _ in range(n)]
+        for person in self.people:
+            person.memory = ShortTermMemory(person, n=10)
+
+    def step(self):
+        told = self.heard[int(self.time) - 1]
+        for person in self.people:
+            person.memory.process_step(pre_step=True)
+        for hearer, speaker, sentence in told:
+            said = {"message": sentence, "sender": speaker, "recipients": [hearer]}
+            self.people[hearer - 1].memory.add_to_memory("message", said)
+        for person in self.people:
+            person.memory.process_step()
 
 
 def expected(sought):
@@ -42,14 +90,14 @@ def village(tmp_path_factory):
 def test_metrics_count_the_pairs_as_the_table_says(village):
     people, _ = village
     assert len(PAIRS) >= 60
-    for sought in TABLE:
+    for sought in SOUGHT:
         held = set(metrics.who_holds(people, sought))
         assert held & asked(sought) == expected(sought), sought
 
 
 def test_the_spread_view_counts_the_pairs_as_the_table_says(village):
     people, run = village
-    for sought in TABLE:
+    for sought in SOUGHT:
         found = spread.found(run, sought)
         held = [row["agent"] for row in spread.holders(found, 1)]
         assert held == metrics.who_holds(people, sought)
@@ -58,7 +106,7 @@ def test_the_spread_view_counts_the_pairs_as_the_table_says(village):
 
 def test_a_report_counts_the_pairs_as_the_table_says(village):
     people, run = village
-    for sought in TABLE:
+    for sought in SOUGHT:
         read = contents(run, agents=[1], about=sought)
         colouring, _ = read.measures[0]
         held = {n for n, value in enumerate(colouring.values[:, 0], 1) if value == 0}
@@ -68,11 +116,39 @@ def test_a_report_counts_the_pairs_as_the_table_says(village):
         assert len(held) == sum(row["agents"] for row in read.sentences)
 
 
+def gossip():
+    """Twenty agents gossip for three steps; 2, 9 and 15 then know of agent 1.
+
+    In the second step all have heard that somebody cheats, or that agent 1 does not.
+    """
+    forms = (CHEATER, "Everybody says that Agent 1 cheats", "Agents 7 and 1 cheat")
+    others = (
+        "Agent 5 is a cheater",
+        "Agent 1 is not a cheater",
+        "Agent 12 is a cheater",
+        "Agent 1 never cheated, Agent 5 is a cheater",
+    )
+
+    def told(hearers, texts):
+        # Agent 1 is among the speakers.
+        return [(n, n % 3 + 1, texts[n % len(texts)]) for n in hearers]
+
+    return [
+        told((3, 4), forms) + told(range(5, 9), others),
+        told(range(5, 12), forms) + told(range(12, 21), others) + told((1, 2), others),
+        told(range(12, 18), forms) + told((1, 18, 19), others),
+    ]
+
+
+#: agents who know after each step that agent 1 is a cheater
+KNOW = [2, 9, 15]
+
+
 def test_gossip_is_counted_alike_by_spread_report_and_metrics(tmp_path):
     file = str(tmp_path / "gossip.sqlite")
-    village = Village(20, GOSSIP, file)
+    village = Village(20, gossip(), file)
     holders = metrics.holders(CHEATER)
-    assert [holders(lived(village, 1)) for _ in GOSSIP] == KNOW
+    assert [holders(lived(village, 1)) for _ in KNOW] == KNOW
     ended(village)
     with open_run(file) as run:
         found = spread.found(run, CHEATER)

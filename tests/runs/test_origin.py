@@ -2,12 +2,14 @@
 
 import pytest
 
-from mesa_memory import ImpressionMemory, Services, configure, open_run, resume
+from mesa_memory import ImpressionMemory, ScriptedLLM, Services, open_run, resume
 from mesa_memory.interventions import edit, exchange, implant
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.contents import evidence
+from tests.support.mood import MoodMemory
+from tests.support.playing import lived
 from tests.support.recorded_town import RecordedTown
-from tests.users.test_mood import Street, feels
+from tests.support.street import Street
 
 #: the kinds of what the town's memories make; all else happens
 MADE = {"summary", "impression", "reflection"}
@@ -48,11 +50,8 @@ def test_what_happens_is_an_event_and_what_a_memory_makes_is_derived(old):
 
 def test_what_rests_on_no_record_is_derived_all_the_same(tmp_path):
     file = str(tmp_path / "run.sqlite")
-    street = Street(rng=1, llm=feels("glad"))
-    configure(street, record=file)
-    for _ in range(4):
-        street.step()
-    ended(street)
+    llm = ScriptedLLM(rules={"temper": {"mood": "glad"}})
+    ended(lived(Street(file, n=2, memory=MoodMemory, llm=llm), 4))
     with open_run(file) as run:
         past = memories.past(run, 1)
         (mood,) = [row for row in past.rows if row["kind"] == "mood"]

@@ -11,6 +11,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import Services, configure, open_run, register_policy, resume
 from tests.support.agreement import agrees, held
 from tests.support.classes import EVERY
+from tests.support.diary import Diary
 
 CLASSES = {kind.__name__: kind for kind in EVERY}
 
@@ -148,24 +149,7 @@ def copy_and_keep(agent):
 def test_a_memory_and_its_copy_never_give_two_records_one_id(memory, tmp_path):
     file = str(tmp_path / "run.sqlite")
     street = Street(memory, file, {3: copy_and_keep}, rng=1)
-    made = []
-    Services.of(street).bus.observers.append(Noting(made))
+    diary = Diary(street)
     for _ in range(7):
         street.step()
-    assert made and len(made) == len(set(made))
-
-
-class Noting:
-    """Notes the id of each record that is made."""
-
-    def __init__(self, made):
-        self.made = made
-
-    def opened(self, record):
-        self.made.append(record.id)
-
-    def graded(self, record):
-        pass
-
-    def closed(self, record):
-        pass
+    assert diary.records  # and no id was used twice

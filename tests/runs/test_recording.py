@@ -1,9 +1,11 @@
 """A recorded run: what is written, resumed, forked and replayed."""
 
+import random
 import socket
 import sqlite3
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -99,13 +101,35 @@ def test_a_run_is_resumed_from_an_earlier_step(whole, tmp_path):
     assert_equal(whole[2], tables(file))
 
 
+#: fast steps are written together, the one that comes after a slow step at once
+KILLED = """
+import sys, time
+from tests.support.recorded_town import RecordedTown
+
+town = RecordedTown(sys.argv[1])
+for _ in range(12):
+    town.step()
+    time.sleep(0.02 if town.steps % 4 else 0.3)
+    print(town.steps, flush=True)
+"""
+
+
+def killed(file, chance):
+    """Kills a town in the midst of a step; the step that it told last."""
+    command = [sys.executable, "-c", KILLED, file]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        told = [child.stdout.readline() for _ in range(chance.randrange(1, STEPS))]
+        time.sleep(chance.uniform(0, 0.02))
+        child.kill()
+        return int([*told, *child.stdout][-1])
+
+
 @pytest.mark.slow
 def test_a_killed_run_has_every_finished_step_and_no_half_one(whole, tmp_path):
-    command = [sys.executable, "-m", "tests.support.killed", str(tmp_path), "20"]
-    told = subprocess.run(command, check=True, capture_output=True, text=True)
-    lasts = []
-    for trial, seen in enumerate(map(int, told.stdout.split())):
-        file = tmp_path / f"{trial}.sqlite"
+    lasts, chance = [], random.Random(3)
+    for trial in range(8):
+        file = str(tmp_path / f"{trial}.sqlite")
+        seen = killed(file, chance)
         rows = tables(file)
         lasts.append(last := len(rows["steps"]))
         assert [row["step"] for row in rows["steps"]] == list(range(1, last + 1))

@@ -21,9 +21,9 @@ from mesa_memory.errors import ReplayMismatch, StoreError
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.interventions import implant
 from tests.support.openai_server import OpenAIServer
-from tests.support.paying import PayingStreet
 from tests.support.playing import ended, held, lived
 from tests.support.recorded_town import RecordedTown
+from tests.support.studied import PaidStreet
 from tests.support.tables import assert_equal, tables
 
 
@@ -78,16 +78,16 @@ def test_a_fork_of_a_repeated_step_goes_on_like_the_run_itself(tmp_path):
 
 def test_repeating_asks_no_provider_and_counts_what_was_paid(tmp_path, server):
     file = tmp_path / "run.sqlite"
-    street = PayingStreet(file, server.base)
+    street = PaidStreet(server.base, n=3, rng=1)
     configure(street, record=Recording(file, checkpoint_every=1))
     ended(lived(street, 6))
-    there = checkpoints(file, 2)
+    there = checkpoints(file)
     with closing(sqlite3.connect(file)) as on:
         on.execute("DELETE FROM checkpoints")
         on.commit()
     asked = len(server.log)
     assert asked > 0
-    branch = fork(PayingStreet, file, 4, base=server.base)
+    branch = fork(PaidStreet, file, 4, base=server.base)
     assert branch.steps == 4 and len(server.log) == asked
     branch.step()
     assert len(server.log) > asked, "from then on it asks again"

@@ -141,8 +141,8 @@ def test_a_run_that_another_process_writes_is_refused_until_it_is_dead(tmp_path)
 class Moody(Street):
     """Cannot always be made."""
 
-    def __init__(self, file, n=3, mood="good"):
-        super().__init__(file, n)
+    def __init__(self, mood="good", **given):
+        super().__init__(**given)
         self.agents[0].memory.add_to_memory("message", {"message": mood, "sender": 2})
         if mood == "bad":
             raise ZeroDivisionError("not today")

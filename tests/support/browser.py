@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
-
 from mesa_memory.runs import open_run
 from mesa_memory.viz.run_names import RunFacts
+from tests.support.missing import missing
 from tests.support.waiting import HUNG
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,20 +36,13 @@ FLAGS = [
 KNOWN = ("Failed to evaluate Vue script",)
 
 
-def missing(what: str) -> None:
-    """Skips for want of ``what``; where everything must be there, fails."""
-    if os.environ.get("CI"):
-        pytest.fail(f"{what} is missing, and CI is set")
-    pytest.skip(f"{what} is missing")
-
-
 @contextmanager
 def browser() -> Iterator:
     """Chromium, as Debian has it."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        missing("playwright (uv sync)")
+        missing("playwright is missing (uv sync)")
     with sync_playwright() as playwright:
         started = launch(playwright.chromium)
         try:
@@ -63,7 +55,7 @@ def launch(kind: Any) -> Any:
     """One more browser of a kind, such as ``started.browser_type``."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
-        missing("chromium (apt-get install chromium)")
+        missing("chromium is missing (apt-get install chromium)")
     return kind.launch(executable_path=chromium, args=FLAGS)
 
 

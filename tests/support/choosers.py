@@ -55,11 +55,6 @@ class SeededChoice(Choice):
         super().__init__(base, n=n, asks=asks, arm=arm, rng=seed)
 
 
-def cooperation(model):
-    """Share of C."""
-    return model.choices.count("C") / max(1, len(model.choices))
-
-
 def choices(model):
     """All answers, in order."""
     return "".join(model.choices)

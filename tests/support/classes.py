@@ -1,27 +1,7 @@
 """Every class of memory of the package: what holds for one of them holds for all."""
 
-from mesa_memory import (
-    ConversationMemory,
-    EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
-    LayeredMemory,
-    LongTermMemory,
-    NarrativeMemory,
-    ShortTermMemory,
-    STLTMemory,
-)
+from mesa_memory.memories.registry import OUR_MEMORIES
 
-EVERY = (
-    ShortTermMemory,
-    STLTMemory,
-    LongTermMemory,
-    EpisodicMemory,
-    ImpressionMemory,
-    FactMemory,
-    ConversationMemory,
-    NarrativeMemory,
-    LayeredMemory,
-)
+EVERY = tuple(kind for kind in OUR_MEMORIES.values() if isinstance(kind, type))
 #: configurations of ``LayeredMemory``, by the name that users give
-PRESETS = ("unimatrix", "story_engine", "session", "generative_agent")
+PRESETS = tuple(n for n, kind in OUR_MEMORIES.items() if not isinstance(kind, type))

@@ -1,17 +1,14 @@
 """A local server that speaks the OpenAI embeddings protocol, and misbehaves on demand."""
 
-import asyncio
 import base64
 import hashlib
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
 from aiohttp import web
 
-from tests.support.waiting import HUNG
+from tests.support.openai_server import OpenAIServer
 
 #: (number of the request, its body, a normal answer's rows) -> response, None: normal
 Misbehave = Callable[[int, dict, list[dict]], web.Response | None]
@@ -37,47 +34,23 @@ def refused(status: int, headers: dict | None = None) -> web.Response:
     return web.json_response({"error": error}, status=status, headers=headers)
 
 
-class EmbeddingsServer:
-    """The server, in a thread with an event loop of its own."""
+class EmbeddingsServer(OpenAIServer):
+    """The server; it knows one address, and no others."""
 
     def __init__(self, misbehave: Misbehave | None = None, dim: int = 8) -> None:
         """Prepares a server that ``with`` starts and stops."""
+        super().__init__()
         self.misbehave, self.dim = misbehave, dim
         self.bodies: list[dict[str, Any]] = []
-        self._started: Future = Future()
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._run()), daemon=True
-        )
-
-    def __enter__(self) -> "EmbeddingsServer":
-        """Starts serving; the kernel chooses the port."""
-        self._thread.start()
-        self.base, self._stop = self._started.result(timeout=HUNG)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stops at once."""
-        self._stop()
-        self._thread.join(timeout=HUNG)
 
     @property
     def batches(self) -> list[int]:
         """How many texts each request had."""
         return [len(body["input"]) for body in self.bodies]
 
-    async def _run(self) -> None:
-        app = web.Application()
-        app.router.add_post("/v1/embeddings", self._embeddings)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        loop, stop = asyncio.get_running_loop(), asyncio.Event()
-        base = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-        self._started.set_result((base, lambda: loop.call_soon_threadsafe(stop.set)))
-        await stop.wait()
-        await runner.cleanup()
-
-    async def _embeddings(self, request: web.Request) -> web.Response:
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path != "/v1/embeddings":
+            return refused(404)
         body = await request.json()
         self.bodies.append(body)
         in_base64 = body.get("encoding_format") == "base64"

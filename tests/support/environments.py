@@ -9,7 +9,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-import pytest
+from tests.support.missing import missing
 
 ROOT = Path(__file__).parents[2]
 #: what the tests run in such an environment need besides the package's own needs
@@ -32,34 +32,33 @@ def tested(without=()):
     return [each for each in stated if _name(each) not in without]
 
 
-def make(place, wanted, constraints=(), options=()):
+def make(place, wanted, constraints=()):
     """An environment's Python, made once; skips the test where it cannot be had.
 
     Args:
         place: folder for it; what is there already is taken, if it has the same.
         wanted: requirements; this package itself comes from the tree.
         constraints: versions.
-        options: of ``uv pip install``.
     """
     python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    stated = "\n".join([*wanted, "--", *constraints, "--", *options])
+    stated = "\n".join([*wanted, "--", *constraints])
     note = place / "wanted.txt"
     if note.exists() and note.read_text() == stated:
         return python
     uv = os.environ.get("UV") or shutil.which("uv")
     if uv is None:
-        return _none("uv is not installed: pip install uv")
+        missing("uv is not installed: pip install uv")
     shutil.rmtree(place, ignore_errors=True)
     _call(uv, "venv", "-q", "--python", sys.executable, str(place))
     files = {"requirements": wanted, "constraints": constraints}
     for name, lines in files.items():
         (place / f"{name}.txt").write_text("\n".join(lines))
     failed = _call(
-        uv, "pip", "install", "-q", "--python", str(python), *options,
+        uv, "pip", "install", "-q", "--python", str(python),
         "-r", str(place / "requirements.txt"), "-c", str(place / "constraints.txt"),
     )  # fmt: skip
     if failed:
-        return _none(f"the environment cannot be made: {failed}")
+        missing(f"the environment cannot be made: {failed}")
     note.write_text(stated)
     return python
 
@@ -87,12 +86,6 @@ def _call(*command):
     away = tempfile.gettempdir()
     done = subprocess.run(command, capture_output=True, text=True, cwd=away)
     return done.stderr[-2000:] or "it failed" if done.returncode else ""
-
-
-def _none(reason):
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def _name(requirement):

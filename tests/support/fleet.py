@@ -30,6 +30,7 @@ from mesa_memory import (
     configure,
 )
 from tests.support import layered
+from tests.support.diary import Diary
 
 
 class Brief(ConversationMemory):
@@ -80,23 +81,6 @@ HASTY = {"timeout": 30, "attempts": 2, "deadline": 60, "backoff": 0.01}
 HANGING = HASTY | {"timeout": 0.3, "attempts": 1}
 
 
-class Diary:
-    """Observes every record of a model."""
-
-    def __init__(self) -> None:
-        self.records: list[Any] = []
-
-    def opened(self, record: Any) -> None:
-        """Keeps the record."""
-        self.records.append(record)
-
-    def graded(self, record: Any) -> None:
-        """The record is kept already."""
-
-    def closed(self, record: Any) -> None:
-        """The record is kept already."""
-
-
 class Citizen(LLMAgent):
     """An agent that does in its step what its town says."""
 
@@ -136,8 +120,7 @@ class Town(mesa.Model):
         self.script: Callable[[Citizen], None] = idle
         self.sent: list[tuple[Any, str, float]] = []
         self.services = configure(self, **services)
-        self.diary = Diary()
-        self.services.observers.append(self.diary)
+        self.diary = Diary(self)
         self.citizens = [
             Citizen(
                 self, ReActReasoning, name.format(number), step_prompt="", api_base=base

@@ -6,39 +6,27 @@ import mesa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    ConversationMemory,
-    EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
-    LayeredMemory,
-    LongTermMemory,
-    NarrativeMemory,
-    Services,
-    ShortTermMemory,
-    STLTMemory,
-    configure,
-    register_policy,
-)
+from mesa_memory import Services, configure, register_policy
 from mesa_memory.layers import Reflection
+from mesa_memory.memories.registry import find
 
 #: small, so that each of them soon has something to sum up or to forget
-KINDS = {
-    "short_term": lambda agent: ShortTermMemory(agent, n=2),
-    "stlt": lambda agent: STLTMemory(agent, short_term_capacity=2),
-    "long_term": LongTermMemory,
-    "episodic": lambda agent: EpisodicMemory(
-        agent, max_capacity=8, reflection=Reflection(), reflect_threshold=20
-    ),
-    "impression": lambda agent: ImpressionMemory(agent, update_every=2, n=2),
-    "fact": lambda agent: FactMemory(agent, n=2, summary=True),
-    "conversation": lambda agent: ConversationMemory(agent, 2, n=2, idle_steps=0),
-    "narrative": lambda agent: NarrativeMemory(agent, 2, 20, keep_last=1),
-    "unimatrix": LayeredMemory.unimatrix,
-    "session": LayeredMemory.session,
-    "story_engine": LayeredMemory.story_engine,
-    "generative_agent": LayeredMemory.generative_agent,
-}
+SMALL: dict[str, dict[str, Any]] = {
+    "short_term": {"n": 2},
+    "stlt": {"short_term_capacity": 2},
+    "episodic": {
+        "max_capacity": 8, "reflection": Reflection(), "reflect_threshold": 20,
+    },
+    "impression": {"update_every": 2, "n": 2},
+    "fact": {"n": 2, "summary": True},
+    "conversation": {"short_term_turns": 2, "n": 2, "idle_steps": 0},
+    "narrative": {"chapters": 2, "story_tokens": 20, "keep_last": 1},
+}  # fmt: skip
+KINDS = (
+    "short_term", "stlt", "long_term", "episodic", "impression", "fact",
+    "conversation", "narrative", "unimatrix", "session", "story_engine",
+    "generative_agent",
+)  # fmt: skip
 SAID = (
     "Carl lives at the mill.",
     "Bob is the mayor.",
@@ -78,7 +66,7 @@ class Town(mesa.Model):
     def newcomer(self) -> None:
         """One person more."""
         person = Person(self, CoTReasoning, QUIET)
-        person.memory = KINDS[self.kind](person)
+        person.memory = find(self.kind)(person, **SMALL.get(self.kind, {}))
         self.born += 1
 
     def step(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import mesa
 import solara
+from mesa.visualization import SolaraViz, make_plot_component
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
@@ -20,9 +21,8 @@ from mesa_memory import (
     configure,
 )
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.viz import MemoryViz
-from tests.support import pages
-from tests.users.mood import MoodMemory
+from mesa_memory.viz import MemoryViz, make_memory_component
+from tests.support.mood import MoodMemory
 
 # Mesa-LLM wants one for its own agents; nothing is sent with it.
 os.environ.setdefault("OPENAI_API_KEY", "test")
@@ -33,6 +33,47 @@ KINDS = [
     lambda agent: EpisodicMemory(agent, reflect_threshold=6),
     lambda agent: ImpressionMemory(agent, update_every=1),
 ]
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(2)>",
+    "[click](javascript:alert(3))",
+    "{{constructor.constructor('alert(4)')()}}",
+    '=HYPERLINK("http://example.invalid","x")',
+    "</pre><svg onload=alert(5)>",
+)
+
+
+class Hearers(mesa.Model):
+    """Agents who all hear the same in each step, and read their memory.
+
+    Args:
+        memory: makes a memory.
+        texts: what is heard.
+        n: how many agents.
+        none: how many there are besides who have no memory at all.
+    """
+
+    def __init__(self, memory: Any, texts: tuple[str, ...], n: int, none: int = 0):
+        super().__init__(rng=1)
+        configure(self, llm="offline")
+        self.texts = texts
+        for _ in range(n):
+            agent = mesa.Agent(self)
+            agent.memory = memory(agent)
+        for _ in range(none):
+            mesa.Agent(self)
+
+    def step(self) -> None:
+        """Everyone hears everything."""
+        for agent in self.agents:
+            if not hasattr(agent, "memory"):
+                continue
+            for text in self.texts:
+                agent.memory.add_to_memory("message", {"message": text, "sender": 2})
+            agent.memory.process_step()
+            agent.memory.get_prompt_ready()
 
 
 class Minds(RumorModel):
@@ -67,53 +108,40 @@ class Others(mesa.Model):
                 agent.memory.add_to_memory("observation", {"seen": "rain"})
 
 
-class Moods(mesa.Model):
-    """Two agents with a memory that is not ours; each step the bridge breaks."""
-
-    def __init__(self, rng: Any = 1) -> None:
-        super().__init__(rng=rng)
-        configure(self, llm="offline")
-        for _ in range(2):
-            agent = mesa.Agent(self)
-            agent.memory = MoodMemory(agent)
-
-    def step(self) -> None:
-        """Everyone hears of it, and reads its memory."""
-        for agent in self.agents:
-            said = {"message": "The bridge broke!", "sender": 2}
-            agent.memory.add_to_memory("message", said)
-            agent.memory.process_step()
-            agent.memory.get_prompt_ready()
-
-
 @solara.component
-def Felt() -> Any:
-    """A memory as a user writes one."""
-    model = solara.use_memo(Moods, [])
-    MemoryViz(model, name="Moods")
+def Mesas() -> Any:
+    """The dashboard in Mesa's own page, beside a plot."""
+    model = solara.use_memo(lambda: RumorModel(**TOWN), [])
+    parts = solara.use_memo(
+        lambda: [make_memory_component(), make_plot_component("tokens", page=1)], []
+    )
+    SolaraViz(model, components=parts, model_params=TOWN)
 
 
-@solara.component
-def Alive() -> Any:
-    """All views have something to say."""
-    model = solara.use_memo(Minds, [])
-    MemoryViz(model, model_params={"rng": 1}, name="Minds")
+def page_of(name: str, make: Any, **given: Any) -> Any:
+    """A page of ours; its model is made anew with the arguments that are given."""
 
-
-def _page(**kinds: int) -> Any:
     @solara.component
     def Page() -> Any:
-        model = solara.use_memo(lambda: Others(**kinds), [])
-        MemoryViz(model, model_params=kinds, name="Others")
+        model = solara.use_memo(lambda: make(**given), [])
+        MemoryViz(model, model_params=given, name=name)
 
     return Page
 
 
-routes = [
-    *pages.routes,
-    solara.Route("minds", component=Alive),
-    solara.Route("moods", component=Felt),
-    solara.Route("theirs", component=_page(ours=0, theirs=2, none=0)),
-    solara.Route("none", component=_page(ours=0, theirs=0, none=2)),
-    solara.Route("mixed", component=_page(ours=1, theirs=2, none=3)),
-]
+TOWN = {"n_agents": 6, "rng": 1}
+PAGES = {
+    "/": Mesas,
+    "ours": page_of("Town", RumorModel, **TOWN),
+    "hostile": page_of(
+        "Hostile", Hearers, memory=ShortTermMemory, texts=HOSTILE, n=3, none=1
+    ),
+    "minds": page_of("Minds", Minds, rng=1),
+    "moods": page_of(
+        "Moods", Hearers, memory=MoodMemory, texts=("The bridge broke!",), n=2
+    ),
+    "theirs": page_of("Others", Others, ours=0, theirs=2, none=0),
+    "none": page_of("Others", Others, ours=0, theirs=0, none=2),
+    "mixed": page_of("Others", Others, ours=1, theirs=2, none=3),
+}
+routes = [solara.Route(path, component=shown) for path, shown in PAGES.items()]

@@ -8,10 +8,8 @@ import pytest
 LOCAL = ("127.0.0.1", "::1", "localhost", None)
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(monkeypatch) -> Iterator[list[str]]:
-    """Refuses all other hosts; gives those that were asked for."""
-    asked: list[str] = []
+def guards(asked: list[str]) -> tuple:
+    """``connect`` and ``getaddrinfo`` that refuse all other hosts, and note them."""
     connect, look_up = socket.socket.connect, socket.getaddrinfo
 
     def check(host):
@@ -29,6 +27,14 @@ def elsewhere(monkeypatch) -> Iterator[list[str]]:
         check(host)
         return look_up(host, *args, **kwargs)
 
-    monkeypatch.setattr(socket.socket, "connect", guarded_connect)
-    monkeypatch.setattr(socket, "getaddrinfo", guarded_look_up)
+    return guarded_connect, guarded_look_up
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch) -> Iterator[list[str]]:
+    """Refuses all other hosts; gives those that were asked for."""
+    asked: list[str] = []
+    connect, look_up = guards(asked)
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
     yield asked

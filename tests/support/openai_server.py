@@ -8,13 +8,13 @@ process.
 
 import argparse
 import asyncio
-import dataclasses
 import json
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from aiohttp import web
@@ -30,9 +30,7 @@ from tests.support.behaviours import (
     sequence,
     text_of,
 )
-from tests.support.counting import CountedServer, Counters
 from tests.support.prefix_cache import PrefixCache
-from tests.support.server_process import ServerProcess
 from tests.support.waiting import HUNG
 
 __all__ = [
@@ -40,7 +38,6 @@ __all__ = [
     "Behaviour",
     "OpenAIServer",
     "Received",
-    "ServerProcess",
     "always",
     "completion",
     "default_answer",
@@ -49,6 +46,7 @@ __all__ = [
     "text_of",
 ]
 
+MAX_BODY = 64 * 2**20
 CHAT_PATHS = ("/v1/chat/completions", "/chat/completions")
 
 
@@ -56,6 +54,47 @@ def to_response(reply: Behaviour) -> web.Response:
     """Turns a fixed reply into an HTTP response."""
     headers = dict(reply.headers) | {"Content-Type": reply.content_type}
     return web.Response(body=reply.body, status=reply.code, headers=headers)
+
+
+@dataclass
+class Counters:
+    """Everything that starts again when the server is cleared."""
+
+    requests: int = 0
+    max_connections: int = 0
+    total_connections: int = 0
+    in_flight_max: int = 0
+    prompt_chars: int = 0
+    prompt_tokens: int = 0
+
+
+class CountedServer(web.Server):
+    """Tells its owner about each TCP connection, the idle ones included."""
+
+    def __init__(self, owner: Any) -> None:
+        # The bare server has no router or access log, so a request costs little;
+        # cancellation frees the handler of a client that went away.
+        super().__init__(
+            owner._handle,
+            request_factory=self._large_request,
+            handler_cancellation=True,
+            access_log=None,
+        )
+        self._owner = owner
+
+    def _large_request(
+        self, message, payload, protocol, writer, task
+    ) -> web.BaseRequest:
+        parts = (message, payload, protocol, writer, task, self._loop)
+        return web.BaseRequest(*parts, client_max_size=MAX_BODY)
+
+    def connection_made(self, handler, transport) -> None:
+        super().connection_made(handler, transport)
+        self._owner._opened(handler)
+
+    def connection_lost(self, handler, exc=None) -> None:
+        super().connection_lost(handler, exc)
+        self._owner._connections.discard(handler)
 
 
 class OpenAIServer:
@@ -89,9 +128,7 @@ class OpenAIServer:
         self.holds: Callable[[Received], bool] = lambda received: False
         self._counters = Counters()
         self._in_flight = 0
-        # For each open connection, the highest count there was before it, or None
-        # once it has carried a chat and can be no mere reader of the counts.
-        self._peaks: dict[Any, int | None] = {}
+        self._connections: set[Any] = set()
         self._started: Future = Future()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -114,7 +151,7 @@ class OpenAIServer:
     @property
     def open_connections(self) -> int:
         """TCP connections open now."""
-        return len(self._peaks)
+        return len(self._connections)
 
     def __getattr__(self, name: str) -> int:
         """Reads a counter, such as ``max_connections`` or ``in_flight_max``."""
@@ -131,31 +168,15 @@ class OpenAIServer:
         )
 
     def stats(self) -> dict[str, int]:
-        """Returns all counts, without connections that only asked for them."""
-        counted = dataclasses.asdict(self._counters)
+        """Returns all counts."""
+        counted = asdict(self._counters)
         return counted | {"open_connections": self.open_connections}
 
-    def _opened(self, handler: Any) -> None:
+    def _opened(self, connection: Any) -> None:
+        self._connections.add(connection)
         counters = self._counters
-        self._peaks[handler] = counters.max_connections
         counters.total_connections += 1
-        counters.max_connections = max(counters.max_connections, len(self._peaks))
-
-    def _uncount(self, handler: Any) -> None:
-        before = self._peaks.get(handler)
-        if before is not None:
-            del self._peaks[handler]
-            counters = self._counters
-            counters.total_connections -= 1
-            # A maximum reached while this connection was open included it.
-            highest = max(before, counters.max_connections - 1)
-            counters.max_connections = min(counters.max_connections, highest)
-
-    def _keep_counted(self, request: web.BaseRequest) -> None:
-        if request.transport is not None:
-            if request.protocol not in self._peaks:
-                self._opened(request.protocol)
-            self._peaks[request.protocol] = None
+        counters.max_connections = max(counters.max_connections, self.open_connections)
 
     def _run(self) -> None:
         try:
@@ -178,23 +199,15 @@ class OpenAIServer:
         await server.shutdown(timeout=0.05)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.path in CHAT_PATHS and request.method == "POST":
-            self._keep_counted(request)
-            self._in_flight += 1
-            counters = self._counters
-            counters.in_flight_max = max(counters.in_flight_max, self._in_flight)
-            try:
-                return await self._chat(request)
-            finally:
-                self._in_flight -= 1
-        if request.path == "/_log":
-            return web.json_response([received.body for received in self.log])
-        if request.path not in ("/_stats", "/_reset"):
+        if request.path not in CHAT_PATHS or request.method != "POST":
             return to_response(Behaviour.status(404, f"No {request.path} here"))
-        self._uncount(request.protocol)
-        if request.path == "/_reset":
-            self.clear()
-        return web.json_response(self.stats())
+        self._in_flight += 1
+        counters = self._counters
+        counters.in_flight_max = max(counters.in_flight_max, self._in_flight)
+        try:
+            return await self._chat(request)
+        finally:
+            self._in_flight -= 1
 
     async def _chat(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -265,15 +278,17 @@ class OpenAIServer:
 
 
 def main() -> None:
-    """Serves until standard input closes or the process is told to end."""
+    """Serves until standard input closes; a line of it is answered with the counts."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--latency", type=float, default=0.0)
-    parser.add_argument("--log", action="store_true", help="keep requests for /_log")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with OpenAIServer(latency=options.latency, keep_log=options.log) as server:
+    with OpenAIServer(latency=options.latency, keep_log=False) as server:
         print(server.base, flush=True)
-        sys.stdin.read()
+        for line in sys.stdin:
+            if line.strip() == "clear":
+                server.clear()
+            print(json.dumps(server.stats()), flush=True)
 
 
 if __name__ == "__main__":

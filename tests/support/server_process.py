@@ -1,6 +1,5 @@
 """The local server as a process of its own."""
 
-import http.client
 import json
 import subprocess
 import sys
@@ -45,17 +44,14 @@ class ServerProcess:
 
     def stats(self) -> dict[str, int]:
         """Returns the counts of the server."""
-        return self._call("GET", "/_stats")
+        return self._call("stats")
 
     def reset(self) -> None:
         """Starts the counts again."""
-        self._call("POST", "/_reset")
+        self._call("clear")
 
-    def _call(self, method: str, path: str) -> dict[str, int]:
-        address = self.base.removeprefix("http://").removesuffix("/v1")
-        connection = http.client.HTTPConnection(address, timeout=HUNG)
-        try:
-            connection.request(method, path)
-            return json.load(connection.getresponse())
-        finally:
-            connection.close()
+    def _call(self, word: str) -> dict[str, int]:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(f"{word}\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())

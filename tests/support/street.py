@@ -13,8 +13,9 @@ import mesa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import EpisodicMemory, Services, configure, register_policy, resume
+from mesa_memory import Services, configure, register_policy, resume
 from mesa_memory.interventions import edit, erase, exchange, implant
+from mesa_memory.memories.registry import find
 
 
 def talk(turn):
@@ -31,15 +32,32 @@ class Neighbour(LLMAgent):
 
 
 class Street(mesa.Model):
-    """Neighbours who remember."""
+    """Neighbours who remember.
 
-    def __init__(self, file: str = "run.sqlite", n: int = 3):
-        super().__init__(rng=1)
-        self.file, self.n = file, n
-        configure(self, llm="offline", record=file)
+    Args:
+        record: file of the run.
+        n: how many neighbours.
+        memory: of each, by name or as a function of the neighbour.
+        name: of the neighbours' language model; None for one that always says the same.
+        base: address of a server with that model.
+        **services: for ``configure``; ``llm=None`` without others does not call it.
+    """
+
+    def __init__(
+        self, record=None, n=3, memory="episodic", rng=1, name=None, base=None,
+        llm="offline", **services,
+    ):  # fmt: skip
+        super().__init__(rng=rng)
+        given = services | {"record": record, "llm": llm}
+        given = {key: value for key, value in given.items() if value is not None}
+        if given:
+            configure(self, **given)
+        name = name or register_policy("talk", talk)
         for _ in range(n):
-            agent = Neighbour(self, CoTReasoning, register_policy("talk", talk))
-            agent.memory = EpisodicMemory(agent)
+            agent = Neighbour(
+                self, CoTReasoning, name, api_base=base, step_prompt="Keep the peace."
+            )
+            agent.memory = find(memory)(agent)
 
     def step(self):
         self.agents.shuffle_do("step")

@@ -13,6 +13,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import OfflineLLM, configure
+from tests.support.diary import Diary
 
 
 class SlowOffline:
@@ -37,35 +38,16 @@ class SlowOffline:
         return sorted(asked)
 
 
-class Diary:
-    """Observes every change of every record."""
-
-    def __init__(self) -> None:
-        self.records: dict[str, Any] = {}
-
-    def opened(self, record: Any) -> None:
-        """Keeps the record."""
-        assert record.id not in self.records, "an id was used twice"
-        self.records[record.id] = record
-
-    def graded(self, record: Any) -> None:
-        """The record is kept already."""
-        assert record.id in self.records
-
-    def closed(self, record: Any) -> None:
-        """The record is kept already."""
-        assert record.id in self.records
-
-    def rows(self) -> list[tuple]:
-        """All records, by id."""
-        return sorted(
-            (
-                *(r.id, r.kind, r.step, repr(r.content), r.importance, r.subject),
-                *(r.sources, r.origin, r.valid_from, r.valid_to),
-                *(r.closed_because, r.superseded_by),
-            )
-            for r in self.records.values()
+def rows(diary: Diary) -> list[tuple]:
+    """All records, by id."""
+    return sorted(
+        (
+            *(r.id, r.kind, r.step, repr(r.content), r.importance, r.subject),
+            *(r.sources, r.origin, r.valid_from, r.valid_to),
+            *(r.closed_because, r.superseded_by),
         )
+        for r in diary.records
+    )
 
 
 class Villager(LLMAgent):
@@ -102,8 +84,7 @@ class Village(mesa.Model):
         self.shown: list[str] = []
         self.llm = SlowOffline()
         self.services = configure(self, llm=self.llm, **services)
-        self.diary = Diary()
-        self.services.observers.append(self.diary)
+        self.diary = Diary(self)
         self.villagers = [
             Villager(self, CoTReasoning, "openai/test", step_prompt="Live well.")
             for _ in range(4)
@@ -135,6 +116,6 @@ def live(memory: Any, execution: str, asynchronous: bool, days: int = 12) -> dic
     final = [v.memory.get_prompt_ready() for v in village.villagers]
     return {
         "requests": village.llm.asked(),
-        "records": village.diary.rows(),
+        "records": rows(village.diary),
         "shown": village.shown + final,
     }

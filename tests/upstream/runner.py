@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -141,29 +140,18 @@ def _environment(report: Path) -> dict[str, str]:
 
 
 def _download(cache: Path) -> None:
-    said = []
-    for pip in _pips():
-        command = [*pip, "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
-        command += ["--dest", str(cache), f"mesa-llm=={VERSION}"]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=600, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            said.append(str(error))
-            continue
-        if (cache / ARCHIVE).exists():
-            return
-        said.append(done.stderr.strip()[-300:] or f"exit status {done.returncode}")
-    raise NotAvailable(
-        f"mesa-llm {VERSION} could not be downloaded; set MESA_LLM_SDIST to "
-        f"{ARCHIVE} or to a folder with it unpacked. " + " | ".join(said)
-    )
-
-
-def _pips() -> Iterator[list[str]]:
-    """Ways to call pip: uv's environments have none of their own."""
-    yield [sys.executable, "-m", "pip"]
-    uv = os.environ.get("UV") or shutil.which("uv")
-    if uv:
-        yield [uv, "tool", "run", "--python", sys.executable, "pip"]
+    command = [os.environ.get("UV") or "uv", "tool", "run", "--python", sys.executable]
+    command += ["pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+    command += ["--dest", str(cache), f"mesa-llm=={VERSION}"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=600, check=False
+        )
+        said = done.stderr.strip()[-300:] or f"exit status {done.returncode}"
+    except (OSError, subprocess.TimeoutExpired) as error:
+        said = str(error)
+    if not (cache / ARCHIVE).exists():
+        raise NotAvailable(
+            f"mesa-llm {VERSION} could not be downloaded; set MESA_LLM_SDIST to "
+            f"{ARCHIVE} or to a folder with it unpacked. {said}"
+        )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import environments
+from tests.support.missing import kept
 
 HERE = Path(__file__).parents[1]
 #: the pre-release that the tests were last run with
@@ -18,19 +19,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 @pytest.fixture(scope="module")
 def python(pytestconfig, tmp_path_factory):
-    if pytestconfig.pluginmanager.hasplugin("cacheprovider"):
-        place = pytestconfig.cache.mkdir("mesa-4")
-    else:
-        place = tmp_path_factory.mktemp("mesa-4")
+    place = kept(pytestconfig, "mesa-4", tmp_path_factory)
     wanted = [*environments.needs(without=OURS), MESA, *environments.TESTING]
     return environments.make(place, wanted, environments.tested(without=OURS))
 
 
 def test_all_holds_with_the_pre_release_of_mesa_4(python):
     coming = HERE / "support" / "coming"
-    file = HERE / "upstream" / "with_mesa_4.py"
+    files = [HERE / "upstream" / f"{n}.py" for n in ("with_mesa_4", "test_hosts_mesa")]
     path = (coming, environments.ROOT)
-    assert environments.run_pytest(python, file, path=path) == ""
+    assert environments.run_pytest(python, *files, path=path) == ""
 
 
 @pytest.mark.parametrize("name", ["mesa_4", "scenarios"])

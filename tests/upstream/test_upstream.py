@@ -2,12 +2,12 @@
 
 import ast
 import json
-import os
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from tests.support.missing import kept, missing
 from tests.upstream import runner
 
 TABLE = json.loads((Path(runner.__file__).parent / "expected.json").read_text())
@@ -24,11 +24,10 @@ def folder(tmp_path_factory, pytestconfig):
         pytest.skip(f"the table is for Mesa-LLM {runner.VERSION}")
     here = tmp_path_factory.mktemp("upstream")
     try:
-        return runner.unpack(runner.sdist(_cache(pytestconfig, tmp_path_factory)), here)
+        cache = kept(pytestconfig, "mesa-llm", tmp_path_factory)
+        return runner.unpack(runner.sdist(cache), here)
     except runner.NotAvailable as reason:
-        if os.environ.get("CI"):
-            pytest.fail(str(reason))
-        pytest.skip(str(reason))
+        missing(reason)
 
 
 @pytest.fixture(scope="module")
@@ -81,28 +80,6 @@ def test_agents_of_a_configured_model_pass_the_same_tests_of_mesa_llm(folder):
     assert len(plain.outcomes) > 100
     assert covered.outcomes == plain.outcomes
     assert covered.touching, "agents asked through the services"
-
-
-def test_without_archive_and_download_the_reason_is_given(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "_pips", lambda: iter([["no-such-program"]]))
-    monkeypatch.delenv("MESA_LLM_SDIST", raising=False)
-    with pytest.raises(runner.NotAvailable, match="MESA_LLM_SDIST"):
-        runner.sdist(tmp_path)
-
-
-def test_a_wrong_folder_is_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("MESA_LLM_SDIST", str(tmp_path / "nothing"))
-    with pytest.raises(runner.NotAvailable, match="nothing"):
-        runner.sdist(tmp_path)
-    with pytest.raises(runner.NotAvailable, match="no tests"):
-        runner.unpack(tmp_path, tmp_path / "target")
-
-
-def _cache(config, tmp_path_factory) -> Path:
-    """Where a download is kept; without pytest's cache only for this run."""
-    if config.pluginmanager.hasplugin("cacheprovider"):
-        return config.cache.mkdir("mesa-llm")
-    return tmp_path_factory.mktemp("download")
 
 
 def _function(path: Path, name: str) -> str:

@@ -19,8 +19,6 @@ from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
 from mesa_memory import (
-    Budget,
-    BudgetExceeded,
     EpisodicMemory,
     LongTermMemory,
     Services,
@@ -171,13 +169,6 @@ def test_a_recorded_run_has_what_the_request_to_act_showed(tmp_path):
     assert list(run.calls(agent=1)["purpose"]) == ["reasoning"] * 2
 
 
-def test_routing_twice_is_routing_once():
-    agent, turns = person()
-    assert arrange_prompts(agent) is arrange_prompts(agent)
-    agent.act("Do something.")
-    assert count(turns[0]) == 1
-
-
 def test_an_action_is_remembered_as_a_sentence():
     agent, _ = person()
     agent.act("Do something.")
@@ -225,15 +216,6 @@ def test_copies_of_an_agent_show_their_own_memory():
     assert [count(turn, "OTHER") for turn in turns] == [1, 0]
     again = pickle.loads(pickle.dumps(agent.choose_action))
     assert again.agent is not agent
-
-
-def test_the_budget_holds_for_acting():
-    agent, _ = person()
-    configure(agent.model, budget=Budget(calls=1))
-    arrange_prompts(agent)
-    agent.act("Do something.")
-    with pytest.raises(BudgetExceeded):
-        agent.act("Do something.")
 
 
 def test_no_tools_are_sent_as_none_and_thinking_is_left_to_the_model(monkeypatch):
@@ -290,15 +272,6 @@ def test_a_name_that_is_gone_is_an_error_that_says_what_to_do(name, monkeypatch)
     agent, _ = person()
     with pytest.raises(HostChanged, match=f"no {name}.*pip install"):
         arrange_prompts(agent)
-
-
-def test_a_model_object_that_makes_no_messages_is_an_error(monkeypatch):
-    agent, _ = person()
-    own = agent.llm.inner
-    agent.llm = own
-    monkeypatch.delattr(type(own), "_build_messages")
-    with pytest.raises(HostChanged, match=r"lacks _build_messages.*pip install"):
-        agent.llm.generate("Go.")
 
 
 @pytest.mark.parametrize("memory", EVERY)

@@ -3,29 +3,13 @@
 Mesa-LLM 0.3.2 cannot be imported there; its place takes ``tests/support/coming``.
 """
 
-import copy
 import pickle
 
 import mesa
 import pytest
 from mesa.experimental.scenarios import Scenario
-from mesa.time import Schedule
-from mesa_llm.actions import action
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    EpisodicMemory,
-    Services,
-    ShortTermMemory,
-    STLTMemory,
-    arrange_prompts,
-    configure,
-    fork,
-    open_run,
-    register_policy,
-    resume,
-)
+from mesa_memory import Services, STLTMemory, configure, fork, open_run, resume
 from mesa_memory.errors import ParameterError
 from mesa_memory.experiments import ChangeAfter, Study, draw
 from mesa_memory.interventions import implant
@@ -146,33 +130,6 @@ def test_resuming_runs_no_step_and_asks_nobody(tmp_path):
     assert prompts(again) == prompts(whole)
     assert open_run(file).differences(open_run(tmp_path / "whole.sqlite")) is None
     assert open_run(file).steps == list(range(1, 10))
-
-
-def test_resuming_plans_no_event_twice(tmp_path):
-    rings = []
-
-    class Belfry(Village):
-        def __init__(self, record=None, rng=None):
-            super().__init__(record, rng=rng, llm=CountingLLM())
-            self.schedule_event(self.once, at=1.5)
-            self.schedule_recurring(self.often, Schedule(interval=2.0))
-
-        def once(self):
-            rings.append(("once", self.time))
-
-        def often(self):
-            rings.append(("often", self.time))
-
-    model = Belfry(tmp_path / "run.sqlite", rng=1)
-    model.run_for(3)
-    end(model)
-    again = resume(Belfry, tmp_path / "run.sqlite")
-    assert rings == [("once", 1.5), ("often", 2.0)]
-    again.run_for(3)
-    end(again)
-    assert rings[2:] == [("often", 4.0), ("often", 6.0)]
-    steps = open_run(tmp_path / "run.sqlite").steps
-    assert steps == [1, 1.5, 2, 3, 4, 5, 6]
 
 
 def first(generator):
@@ -337,16 +294,6 @@ def test_after_a_failed_step_the_model_goes_on(tmp_path):
     assert open_run(tmp_path / "run.sqlite").steps == [1, 3, 4]
 
 
-def test_a_step_that_is_cut_short_is_no_finished_step(tmp_path):
-    model = Village(tmp_path / "run.sqlite", llm=CountingLLM(), rng=1, broken_at=2)
-    with pytest.raises(RuntimeError, match="a broken step"):
-        model.run_for(5)
-    end(model)
-    run = open_run(tmp_path / "run.sqlite")
-    assert run.steps == [1]
-    assert list(run.runs()["state"]) == ["failed"]
-
-
 def test_a_run_that_stops_between_two_steps_goes_on_there(tmp_path):
     file = tmp_path / "run.sqlite"
     model = Village(file, llm=CountingLLM(), rng=1)
@@ -358,17 +305,6 @@ def test_a_run_that_stops_between_two_steps_goes_on_there(tmp_path):
     again.run_until(4)
     end(again)
     assert open_run(file).steps == [1, 2, 3, 4]
-
-
-def test_a_copy_goes_on_by_itself(tmp_path):
-    model = Village(tmp_path / "run.sqlite", llm=CountingLLM(), rng=1)
-    model.step()
-    twin = copy.deepcopy(model)
-    twin.run_for(2)
-    model.step()
-    end(model)
-    assert (twin.calls, model.calls) == (3, 2)
-    assert open_run(tmp_path / "run.sqlite").steps == [1, 2]
 
 
 def test_a_model_can_be_pickled():
@@ -389,63 +325,3 @@ def test_the_dashboard_has_its_data(tmp_path):
     assert list(found.steps) == [1, 2, 3, 4, 5]
     assert list(found.agents) == [1, 2, 3]
     assert found.measure("events").sum() > 0
-
-
-def test_an_agent_of_the_coming_mesa_llm_lives_on_mesa_4(tmp_path):
-    @action
-    def wave(agent, times):
-        return f"waved {times} times"
-
-    class Person(LLMAgent):
-        def step(self):
-            self.reasoning.plan()
-            self.act("Do something.")
-
-    class Street(mesa.Model):
-        def __init__(self, record=None, rng=None):
-            super().__init__(rng=rng)
-            configure(self, record=record, llm="offline")
-            self.person = Person(
-                self,
-                CoTReasoning,
-                register_policy("street", _decide),
-                step_prompt="Greet.",
-                actions=[wave],
-            )
-            self.person.memory = EpisodicMemory(self.person)
-            arrange_prompts(self.person)
-
-        def step(self):
-            self.agents.do("step")
-
-    model = Street(tmp_path / "run.sqlite", rng=1)
-    model.run_for(3)
-    end(model)
-    assert "Did wave: waved 2 times" in model.person.memory.get_prompt_ready()
-    again = resume(Street, tmp_path / "run.sqlite")
-    assert (
-        again.person.memory.get_prompt_ready() == model.person.memory.get_prompt_ready()
-    )
-    end(again)
-    run = open_run(tmp_path / "run.sqlite")
-    assert set(run.calls()["purpose"]) >= {"reasoning", "grade"}
-
-
-def _decide(turn):
-    if "arguments" in turn.fields:
-        return {"name": "wave", "arguments": {"times": 2}}
-    return "I greet my neighbour."
-
-
-def test_a_short_memory_says_whole_days():
-    model = mesa.Model(rng=1)
-    configure(model, llm="offline")
-    agent = mesa.Agent(model)
-    agent.memory = ShortTermMemory(agent)
-    model.run_for(2)
-    agent.memory.add_to_memory("news", {"text": "rain"})
-    model.run_for(0.5)
-    agent.memory.add_to_memory("news", {"text": "sun"})
-    text = agent.memory.get_prompt_ready()
-    assert "Step 2:" in text
-    assert "Step 2.5:" in text

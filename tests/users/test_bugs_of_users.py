@@ -15,7 +15,6 @@ from mesa_memory import (
 )
 from mesa_memory.core.requests import ask
 from mesa_memory.llm import LLMRequest
-from tests.support.openai_server import Behaviour, OpenAIServer, always
 
 BUGS = [TypeError, KeyError, ZeroDivisionError, AttributeError, ValueError]
 
@@ -157,27 +156,3 @@ def test_an_outage_behind_what_replaces_the_memorys_llm_passes(outage):
     use(model, memory)
     assert not memory.long_term_memory
     assert memory.llm.generate.calls > 0
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        Behaviour.raw(b"<html><p>the dam broke</p></html>", "text/html"),
-        Behaviour.text("<html><p>the dam broke</p></html>"),
-    ],
-    ids=["page", "page as text"],
-)
-def test_a_reply_that_is_no_summary_becomes_no_memory_and_the_run_goes_on(reply):
-    with OpenAIServer(behave=always(reply)) as server:
-        model = mesa.Model(rng=1)
-        configure(model, attempts=1)
-        agent = LLMAgent(model, CoTReasoning, "openai/x", api_base=server.base)
-        agent.memory = LongTermMemory(agent)
-        agent.memory.add_to_memory("message", {"message": "the dam broke", "sender": 4})
-        for _ in range(3):
-            use(model, agent.memory)
-        assert not agent.memory.long_term_memory
-        assert "the dam broke" in agent.memory.get_prompt_ready()
-        server.behave = None
-        use(model, agent.memory)
-        assert "Summary of" in agent.memory.long_term_memory

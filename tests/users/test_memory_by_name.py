@@ -9,15 +9,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mesa_memory import open_run, resume
+from mesa_memory import ScriptedLLM, open_run, resume
 from mesa_memory.cli import main
 from mesa_memory.errors import UnknownMemory
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.rumor.page import parameters
 from mesa_memory.experiments import Study
+from tests.support import mood
+from tests.support.playing import lived
+from tests.support.street import Street
 
 #: with a purpose of its own: the module itself may be loaded here, too
-MOOD = (Path(__file__).parent / "mood.py").read_text().replace("temper", "of_package")
+MOOD = Path(mood.__file__).read_text().replace("temper", "of_package")
 OTHERS = """
 
 class NoMemoryAtAll:
@@ -48,17 +51,31 @@ study = Study(RumorModel, {"memory": memories, "n_agents": 3}, seeds=range(2), s
 """
 
 
+def test_every_third_step_it_asks_and_the_mood_is_in_the_prompt():
+    llm = ScriptedLLM(rules={"temper": {"mood": "worried"}})
+    street = Street(llm=llm, n=2, memory=mood.MoodMemory, execution="blocking")
+    for agent in lived(street, 7).agents:
+        assert agent.memory.layers[-1].mood.step == 6
+        prompt = agent.memory.get_prompt_ready()
+        assert "I feel worried." in prompt
+        assert "Day 7: the bridge is broken!" in prompt
+        assert "I feel worried." in agent.memory.format_long_term()
+    assert [request.step for request in llm.history] == [3, 3, 6, 6]
+
+
 def call(*arguments):
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
 
 def kind(name):
-    return type(RumorModel(3, memory=name).agents[0].memory).__name__
+    made = type(RumorModel(3, memory=name).agents[0].memory)
+    return f"{made.__module__}:{made.__name__}"
 
 
 def test_a_model_takes_a_class_by_name(installed):
-    assert kind("moodpackage:MoodMemory") == "MoodMemory"
-    assert kind("stlt") == "STLTMemory"
+    assert kind("stlt") == "mesa_memory.memories.stlt:STLTMemory"
+    for name in ("moodpackage:MoodMemory", "mesa_llm.memory.st_memory:ShortTermMemory"):
+        assert kind(name) == name
 
 
 def test_a_study_compares_it_with_ours(installed):
@@ -125,20 +142,6 @@ def test_the_demo_plays_it_and_its_page_offers_it(installed):
 def test_what_is_no_memory_is_refused_with_what_to_do(installed, name, message):
     with pytest.raises(UnknownMemory, match=message):
         RumorModel(3, memory=name)
-
-
-def test_the_command_says_the_same_in_a_line(installed):
-    result = call("demo", "--headless", "--memory", "moodpackage:NoMemoryAtAll")
-    assert result.exit_code == 2
-    assert "not a class of memory" in result.stderr
-
-
-def test_mesa_llms_own_memory_is_one_too():
-    from mesa_llm.memory.st_memory import ShortTermMemory
-
-    town = RumorModel(3, memory="mesa_llm.memory.st_memory:ShortTermMemory")
-    town.step()
-    assert {type(agent.memory) for agent in town.agents} == {ShortTermMemory}
 
 
 @pytest.mark.parametrize(

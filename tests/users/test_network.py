@@ -12,21 +12,9 @@ README = Path(__file__).parents[2] / "README.md"
 #: notes whom a program looks for outside this machine, and lets nobody be found
 GUARD = """
 import socket
+from tests.support.network import guards
 asked = []
-def refuse(where):
-    host = where[0] if isinstance(where, tuple) else where
-    host = host.decode() if isinstance(host, bytes) else host
-    if host not in (None, "127.0.0.1", "::1", "localhost"):
-        asked.append(host)
-        raise socket.gaierror(-2, "Name or service not known")
-connect, look_up = socket.socket.connect, socket.getaddrinfo
-def guarded_connect(self, address):
-    refuse(address if self.family != socket.AF_UNIX else None)
-    return connect(self, address)
-def guarded_look_up(host, *rest, **more):
-    refuse(host)
-    return look_up(host, *rest, **more)
-socket.socket.connect, socket.getaddrinfo = guarded_connect, guarded_look_up
+socket.socket.connect, socket.getaddrinfo = guards(asked)
 """
 
 

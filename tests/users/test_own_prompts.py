@@ -2,79 +2,51 @@
 
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    EpisodicMemory,
-    LayeredMemory,
-    LongTermMemory,
-    STLTMemory,
-    configure,
-    open_run,
-)
+from mesa_memory import configure, open_run
 from mesa_memory.experiments import Study
+from mesa_memory.memories.registry import find
 from tests.support.openai_server import OpenAIServer
+from tests.support.street import Neighbour, Street
 from tests.support.study_results import run
 
 BEFORE, AFTER = "Short term memory", "What I have just lived through"
-MEMORIES = [STLTMemory, LongTermMemory, EpisodicMemory, LayeredMemory.unimatrix]
+MEMORIES = ("stlt", "long_term", "episodic", "unimatrix")
 
 
-class Neighbour(LLMAgent):
+class Digger(Neighbour):
+    """Asks its model with its memory in the question, too."""
+
     def step(self):
+        super().step()
         self.memory.add_to_memory("action", {"done": f"dug {self.model.steps}"})
-        self.send_message("The well is dry.", [self.model.agents[0]])
         self.llm.generate(f"What do you do?\n{self.memory.get_prompt_ready()}")
-
-
-class Street(mesa.Model):
-    def __init__(self, prompts=None, base=None, memory=LongTermMemory, rng=1):
-        super().__init__(rng=rng)
-        services = {} if base else {"llm": "offline"}
-        configure(self, prompts=prompts, execution="blocking", **services)
-        for _ in range(2):
-            agent = Neighbour(self, CoTReasoning, "openai/local", api_base=base)
-            agent.memory = memory(agent)
-
-    def step(self):
-        self.agents.do("step")
-
-
-class Reader(LLMAgent):
-    def step(self):
-        self.memory.add_to_memory("action", {"done": f"dug {self.model.steps}"})
-
-
-class Silent(mesa.Model):
-    def __init__(self, prompts=None, rng=1):
-        super().__init__(rng=rng)
-        configure(self, llm="offline", prompts=prompts)
-        agent = Reader(self, CoTReasoning, "openai/local")
-        agent.memory = LongTermMemory(agent)
-
-    def step(self):
-        self.agents.do("step")
 
 
 def sent(memory, prompts):
     """All messages of three days, as a server received them."""
     with OpenAIServer() as server:
-        street = Street(prompts, server.base, memory)
+        model = mesa.Model(rng=1)
+        configure(model, prompts=prompts, execution="blocking")
+        for _ in range(2):
+            agent = Digger(model, CoTReasoning, "openai/local", api_base=server.base)
+            agent.memory = find(memory)(agent)
         for _ in range(3):
-            street.step()
+            model.step()
+            model.agents.do("step")
         return [str(received.messages) for received in server.log]
 
 
-def own(folder, text):
+def own(folder, file, text):
     folder.mkdir()
-    (folder / "memory.md").write_text(text, encoding="utf-8")
+    (folder / f"{file}.md").write_text(text, encoding="utf-8")
     return folder
 
 
-@pytest.mark.parametrize("memory", MEMORIES, ids=lambda memory: memory.__qualname__)
+@pytest.mark.parametrize("memory", MEMORIES)
 def test_one_heading_changes_exactly_that_in_all_requests(tmp_path, memory):
-    folder = own(tmp_path / "words", f"## heading short_term\n\n{AFTER}\n")
+    folder = own(tmp_path / "words", "memory", f"## heading short_term\n\n{AFTER}\n")
     plain, changed = sent(memory, None), sent(memory, folder)
     assert any(BEFORE in text for text in plain)
     assert changed == [text.replace(BEFORE, AFTER) for text in plain]
@@ -82,13 +54,10 @@ def test_one_heading_changes_exactly_that_in_all_requests(tmp_path, memory):
 
 def test_the_wording_is_a_factor_of_a_study(tmp_path):
     system = "## system\n\nSum up what one agent in a simulation has lived through.\n"
-    folder = tmp_path / "brief"
-    folder.mkdir()
-    (folder / "consolidate.md").write_text(system, encoding="utf-8")
+    folder = own(tmp_path / "brief", "consolidate", system)
     file = tmp_path / "study.sqlite"
-    study = Study(
-        Silent, {"prompts": [None, str(folder)]}, seeds=range(2), steps=3, store=file
-    )
+    factors = {"prompts": [None, str(folder)], "memory": "long_term"}
+    study = Study(Street, factors, seeds=range(2), steps=3, store=file)
     run(study)
     told = {}
     for row in study.results().runs.itertuples():

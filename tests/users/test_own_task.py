@@ -2,22 +2,17 @@
 
 import json
 import pickle
+from types import SimpleNamespace
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 from pydantic import BaseModel, Field
 
 from mesa_memory import (
-    Budget,
-    BudgetExceeded,
     MesaMemoryError,
     OfflineLLM,
     ScriptedLLM,
     Services,
     ShortTermMemory,
-    configure,
     open_run,
     resume,
 )
@@ -25,10 +20,12 @@ from mesa_memory.errors import DuplicatePurpose
 from mesa_memory.tasks import Task, Unusable, registered
 from mesa_memory.viz.data.requests.cost import spent
 from tests.support.openai_server import Behaviour, OpenAIServer
-from tests.support.street import Neighbour
+from tests.support.playing import ended, lived
+from tests.support.street import Street
 
 #: an address at which nothing listens
-NOBODY = "http://127.0.0.1:9/v1"
+NOBODY = SimpleNamespace(base="http://127.0.0.1:9/v1")
+MOODS = f"{__name__}:MoodMemory"
 
 
 class Feeling(BaseModel):
@@ -80,32 +77,17 @@ class MoodMemory(ShortTermMemory):
         self.moods.append((reply.mood, reply.strength))
 
 
-class Street(mesa.Model):
-    def __init__(
-        self, n=2, rng=None, llm="offline", base=None, name="openai/gpt-4o-mini"
-    ):
-        super().__init__(rng=rng)
-        if llm is not None:
-            configure(self, llm=llm)
-        for _ in range(n):
-            agent = Neighbour(
-                self, CoTReasoning, name, api_base=base, step_prompt="Keep the peace."
-            )
-            agent.memory = MoodMemory(agent)
-
-    def step(self):
-        self.agents.do("step")
-
-
-def lived(steps, **given):
-    settings = {k: given.pop(k) for k in ("execution", "record", "budget", "replay")
-                if k in given}  # fmt: skip
-    street = Street(rng=1, **given)
-    configure(street, **settings)
-    for _ in range(steps):
-        street.step()
+def felt(steps, **given):
+    """Two neighbours with a mood, after some steps."""
+    given = {"n": 2, "memory": MOODS, "execution": "blocking"} | given
+    street = lived(Street(**given), steps)
     Services.of(street).flush()
     return street
+
+
+def asking(server, steps=3, **given):
+    """The same, whose memories ask a server."""
+    return felt(steps, name="openai/gpt-4o-mini", base=server.base, llm=None, **given)
 
 
 def moods(street):
@@ -124,7 +106,7 @@ def mind(received):
 
 def test_what_is_asked_has_the_tasks_words_the_agents_task_and_the_rule_about_data():
     llm = ScriptedLLM(rules={"feeling": {"mood": "upset", "strength": 2}})
-    street = lived(2, llm=llm, execution="blocking")
+    street = felt(2, llm=llm)
     request = llm.history[-1]
     assert request.purpose == "feeling" and request.schema is Feeling
     assert request.system.startswith("You say how one agent in a simulation feels. ")
@@ -139,7 +121,7 @@ def test_a_reply_that_the_check_refuses_is_asked_for_once_more_with_the_reason()
         [{"mood": "hungry", "strength": 2}],
         {"feeling": {"mood": "calm", "strength": 1}},
     )
-    street = lived(1, n=2, llm=llm, execution="blocking")
+    street = felt(1, llm=llm)
     repaired = llm.history[1].messages()[-1]["content"]
     assert "the mood must be one of ['calm', 'upset']" in repaired
     assert moods(street)[0] == [("calm", 1)]
@@ -148,7 +130,7 @@ def test_a_reply_that_the_check_refuses_is_asked_for_once_more_with_the_reason()
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
 def test_a_provider_is_asked_and_priced_by_purpose(execution):
     with OpenAIServer(behave=mind) as server:
-        street = lived(3, llm=None, base=server.base, execution=execution)
+        street = asking(server, execution=execution)
         assert "strength" in str(server.log[0].body["response_format"])
     # What is sent in a step arrives within it: the second agent hears one thing more.
     assert [[mood for mood, _ in found] for found in moods(street)] == [
@@ -160,28 +142,20 @@ def test_a_provider_is_asked_and_priced_by_purpose(execution):
     assert ledger.by("purpose", "agent")[("feeling", 1)].calls == 3
 
 
-def test_a_budget_stops_before_the_call_that_would_cross_it():
-    with OpenAIServer(behave=mind) as server, pytest.raises(BudgetExceeded) as told:
-        lived(
-            3, llm=None, base=server.base, execution="blocking", budget=Budget(calls=3)
-        )
-    assert told.value.purpose == "feeling" and server.requests == 3
-
-
 # -- offline -------------------------------------------------------------------------
 
 
 def test_offline_its_own_answer_is_given_and_costs_nothing():
-    street = lived(3)
+    street = felt(3)
     assert street.agents[0].memory.mood == "upset"
-    assert moods(street) == moods(lived(3))
+    assert moods(street) == moods(felt(3))
     usage = Services.of(street).ledger.by("purpose")[("feeling",)]
     assert usage.calls == 6 and usage.cost == 0
 
 
 def test_an_answer_given_for_one_run_comes_first():
     asleep = OfflineLLM({"feeling": lambda inputs: {"mood": "calm", "strength": 5}})
-    assert moods(lived(2, llm=asleep)) == [[("calm", 5)] * 2] * 2
+    assert moods(felt(2, llm=asleep)) == [[("calm", 5)] * 2] * 2
 
 
 class Wish(BaseModel):
@@ -211,18 +185,10 @@ class WishMemory(ShortTermMemory):
         self.found = (wish.wish, tale)
 
 
-def dreamer(llm):
-    model = mesa.Model(rng=1)
-    configure(model, llm=llm, execution="blocking")
-    agent = LLMAgent(model, CoTReasoning, "openai/test")
-    agent.memory = WishMemory(agent)
-    agent.memory.add_to_memory("message", {"message": "hello", "sender": 3})
-    agent.memory.process_step()
-    return agent.memory
-
-
 def test_without_an_offline_answer_one_is_made_and_plain_text_is_text():
-    assert dreamer("offline").found == ("a new bridge", "Once there was a bridge.")
+    street = felt(1, n=1, memory=f"{__name__}:WishMemory")
+    told = ("a new bridge", "Once there was a bridge.")
+    assert [agent.memory.found for agent in street.agents] == [told]
 
 
 # -- recorded, replayed, shown -------------------------------------------------------
@@ -232,8 +198,8 @@ def test_without_an_offline_answer_one_is_made_and_plain_text_is_text():
 def recorded(tmp_path):
     file = str(tmp_path / "run.sqlite")
     with OpenAIServer(behave=mind) as server:
-        street = lived(3, llm=None, base=server.base, record=file)
-        configure(street, record=None)
+        street = asking(server, record=file)
+        ended(street)
     return file, moods(street)
 
 
@@ -246,16 +212,15 @@ def test_its_calls_are_recorded_with_their_cost(recorded):
 
 
 def test_a_replay_gives_the_same_moods_without_a_model(recorded, tmp_path):
-    file, felt = recorded
-    again = lived(3, llm=None, base=NOBODY, replay=file)
-    assert moods(again) == felt
+    file, before = recorded
+    assert moods(asking(NOBODY, replay=file)) == before
 
 
 def test_a_run_is_resumed_with_its_moods(recorded):
-    file, felt = recorded
-    again = resume(Street, file, base=NOBODY)
-    assert moods(again) == felt
-    configure(again, record=None)
+    file, before = recorded
+    again = resume(Street, file, trust=True, base=NOBODY.base)
+    assert moods(again) == before
+    ended(again)
 
 
 def test_the_dashboard_counts_it_by_purpose(recorded):

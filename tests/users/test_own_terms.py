@@ -2,23 +2,15 @@
 
 import math
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    EpisodicMemory,
-    Scoring,
-    Services,
-    configure,
-    open_run,
-    register_policy,
-)
+from mesa_memory import EpisodicMemory, Scoring, open_run
 from mesa_memory.retrieval import Term
 from mesa_memory.viz.data import agent as past_of
 from mesa_memory.viz.data import recall as data
 from mesa_memory.viz.views.recall.chart import bars
+from tests.support.playing import ended
+from tests.support.street import Street
 
 SAID = ("It rains again.", "I promise to mend the roof.", "The mill stands still.")
 
@@ -40,29 +32,29 @@ class Late(Term):
         raise AssertionError("values is enough")
 
 
-class Town(mesa.Model):
-    def __init__(self, scoring=None, record=None):
-        super().__init__(rng=1)
-        configure(self, llm="offline", record=record)
-        name = register_policy("quiet", lambda turn: "Nothing to do.")
-        self.ann = LLMAgent(self, CoTReasoning, name)
-        self.ann.memory = EpisodicMemory(self.ann, scoring=scoring)
+def told(scoring, record=None):
+    """A street whose only neighbour was told three things."""
 
-    def step(self):
-        for said in SAID:
-            self.ann.memory.add_to_memory("message", {"message": said, "sender": 2})
-        self.ann.memory.process_step()
-        self.ann.memory.get_prompt_ready()
-        self.ann.memory.recall("the weather")
+    def memory(agent):
+        return EpisodicMemory(agent, scoring=scoring)
 
-    def stop(self):
-        Services.of(self).recorder.close()
+    street = Street(record, n=1, memory=memory)
+    tell(street)
+    return street
+
+
+def tell(street):
+    street.step()
+    memory = street.agents[0].memory
+    for said in SAID:
+        memory.add_to_memory("message", {"message": said, "sender": 2})
+    memory.process_step()
+    memory.get_prompt_ready()
+    memory.recall("the weather")
 
 
 def found(scoring, query="the weather"):
-    town = Town(scoring)
-    town.step()
-    return town.ann.memory.recall(query)
+    return told(scoring).agents[0].memory.recall(query)
 
 
 def said(recalled):
@@ -89,19 +81,20 @@ def test_a_term_is_part_of_the_sum(query):
 
 def test_a_term_is_in_the_table_the_record_and_the_recall_view(tmp_path):
     file = tmp_path / "town.sqlite"
-    town = Town(Scoring(terms=(Promises(0.5), Late(0.1))), file)
-    town.step()
-    town.step()
-    town.stop()
-    headings = [c.header for c in town.ann.memory.explain("the weather").columns]
+    street = told(Scoring(terms=(Promises(0.5), Late(0.1))), file)
+    tell(street)
+    ended(street)
+    headings = [
+        c.header for c in street.agents[0].memory.explain("the weather").columns
+    ]
     assert {"promise", "late"} <= set(headings)
     with open_run(file) as run:
-        table = run.recalls(town.ann.unique_id)
+        table = run.recalls(1)
         assert list(table.columns)[-3:] == ["promise", "late", "text"]
-        rows = run.recalls(town.ann.unique_id, 2, as_records=True)
+        rows = run.recalls(1, 2, as_records=True)
         assert {row["promise"] for row in rows} == {0.0, 1.0}
-        past = past_of.past(run, town.ann.unique_id)
-        for row in data.recalls(run, town.ann.unique_id, 2):
+        past = past_of.past(run, 1)
+        for row in data.recalls(run, 1, 2):
             recall = data.understood(row, past)
             assert recall.names[-2:] == ("promise", "late")
             assert recall.weights[-2:] == (0.5, 0.1)

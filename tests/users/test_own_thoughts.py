@@ -2,30 +2,19 @@
 
 import json
 import sqlite3
-import warnings
 from collections import deque
 from enum import StrEnum
 from typing import Literal
 
-import mesa
 import numpy as np
 import pytest
-from mesa_llm.reasoning.cot import CoTReasoning
 from pydantic import BaseModel, Field
 
-from mesa_memory import (
-    EpisodicMemory,
-    LLMRejected,
-    OfflineLLM,
-    Services,
-    ShortTermMemory,
-    configure,
-    register_policy,
-    resume,
-)
+from mesa_memory import LLMRejected, OfflineLLM, Services, ShortTermMemory, resume
 from mesa_memory.errors import UndeclaredState
 from mesa_memory.llm import LLMRequest
-from tests.support.street import Neighbour
+from tests.support.playing import ended, lived
+from tests.support.street import Street
 
 
 class Feeling(StrEnum):
@@ -49,11 +38,6 @@ class Mood(BaseModel):
     causes: list[Cause] = Field(min_length=2)
     secret: str | None
     colour: str = "grey"
-
-
-def talk(turn):
-    """What README's neighbours say."""
-    return "I greet my neighbour."
 
 
 class Diary(ShortTermMemory):
@@ -93,20 +77,6 @@ class Diary(ShortTermMemory):
         self.marked[self.agent.model.steps] = event
 
 
-class Street(mesa.Model):
-    """README's model."""
-
-    def __init__(self, n=2, rng=None, memory="diary", llm="offline", embedder="static"):
-        super().__init__(rng=rng)
-        configure(self, llm=llm, execution="blocking", embedder=embedder)
-        for _ in range(n):
-            agent = Neighbour(self, CoTReasoning, register_policy("talk", talk))
-            agent.memory = KINDS[memory](agent)
-
-    def step(self):
-        self.agents.shuffle_do("step")
-
-
 class Telling(Diary):
     """Keeps itself what a file cannot hold."""
 
@@ -122,7 +92,7 @@ class Telling(Diary):
         self.table = np.array(snapshot["table"])
 
 
-KINDS = {"diary": Diary, "telling": Telling, "episodic": EpisodicMemory}
+DIARY, TELLING = f"{__name__}:Diary", f"{__name__}:Telling"
 FELT = ("mood", "moods", "seen", "places", "latest", "worst")
 
 
@@ -134,21 +104,20 @@ def felt(street):
     ]
 
 
-def lived(steps, **given):
-    street = Street(rng=1, **given)
-    for _ in range(steps):
-        street.step()
-    return street
+def diarists(steps, **given):
+    """Two neighbours with a diary, after some steps."""
+    given = {"n": 2, "memory": DIARY, "execution": "blocking"} | given
+    return lived(Street(**given), steps)
 
 
 # -- thoughts ------------------------------------------------------------------------
 
 
 def test_a_thought_of_ones_own_runs_offline():
-    memory = lived(3).agents[0].memory
+    memory = diarists(3).agents[0].memory
     assert memory.moods == [1, 2, 3], "a field named like an input keeps its value"
     assert "Day 3" in memory.mood and len(memory.mood) <= 40
-    assert felt(lived(3)) == felt(lived(3))
+    assert felt(diarists(3)) == felt(diarists(3))
 
 
 def test_an_answer_of_ones_own_takes_the_place_of_the_made_one():
@@ -157,7 +126,7 @@ def test_an_answer_of_ones_own_takes_the_place_of_the_made_one():
         shape = {"feeling": "calm", "strength": 2, "direction": "up", "secret": None}
         return shape | {"text": "fine", "since": inputs["since"], "causes": causes}
 
-    street = lived(2, llm=OfflineLLM({"mood": answer}))
+    street = diarists(2, llm=OfflineLLM({"mood": answer}))
     assert [agent.memory.mood for agent in street.agents] == ["fine", "fine"]
 
 
@@ -174,21 +143,16 @@ def test_a_schema_that_nobody_can_guess_is_told_with_what_to_do():
 
 
 class Own:
-    """An embedder of the user's own; counts in which threads it was asked."""
+    """An embedder of the user's own."""
 
     dim, batch = 4, 8
 
     def __init__(self, name, **said):
-        self.name, self.threads = name, set()
+        self.name = name
         vars(self).update(said)
 
     def embed(self, texts):
-        import threading
-
-        self.threads.add(threading.current_thread() is threading.main_thread())
-        rows = [[len(text), text.count("e"), text.count("a"), 1] for text in texts]
-        table = np.array(rows, dtype=np.float32)
-        return table / np.linalg.norm(table, axis=1, keepdims=True)
+        return np.full((len(texts), 4), 0.5, dtype=np.float32)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +166,7 @@ class Own:
     ids=["says so", "says nothing", "has such a name", "says it is not"],
 )
 def test_an_embedder_is_local_if_it_says_so(embedder, local):
-    street = lived(2, memory="episodic", embedder=embedder)
+    street = diarists(2, memory="episodic", embedder=embedder)
     assert Services.of(street).embeds_here is local
     assert "bridge" in street.agents[0].memory.get_prompt_ready()
 
@@ -210,30 +174,24 @@ def test_an_embedder_is_local_if_it_says_so(embedder, local):
 # -- state ---------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("error::UserWarning")
 def test_the_state_of_a_class_of_ones_own_comes_back_on_resume(tmp_path):
     file = str(tmp_path / "run.sqlite")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        street = Street(rng=1)
-        configure(street, record=file)
-        for _ in range(4):
-            street.step()
-        configure(street, record=None)
-        again = resume(Street, file)
-        assert felt(again) == felt(street)
-        memory = again.agents[0].memory
-        assert type(memory.latest) is deque and memory.latest.maxlen == 2
-        assert memory.places == {("mill", 3)} and memory.seen[3][0] == 3
-        assert memory.first.content["message"]
-        for _ in range(3):
-            again.step()
-        assert felt(again) == felt(lived(7))
-        configure(again, record=None)
+    street = diarists(4, record=file)
+    ended(street)
+    again = resume(Street, file, memory=DIARY)
+    assert felt(again) == felt(street)
+    memory = again.agents[0].memory
+    assert type(memory.latest) is deque and memory.latest.maxlen == 2
+    assert memory.places == {("mill", 3)} and memory.seen[3][0] == 3
+    assert memory.first.content["message"]
+    assert felt(lived(again, 3)) == felt(diarists(7))
+    ended(again)
 
 
 def test_state_that_cannot_be_kept_is_told_at_the_first_step():
     for name, value, reason in (
-        ("callback", talk, "an object (talk)"),
+        ("callback", felt, "an object (felt)"),
         ("table", np.zeros(3), "an object (ndarray)"),
         ("inner", [{"deep": object()}], "an object (object)"),
         ("api_key", "sk-very-secret-123456", "a secret"),
@@ -243,9 +201,8 @@ def test_state_that_cannot_be_kept_is_told_at_the_first_step():
         class Holder(Diary):
             state = (*Diary.state, name)
 
-        street = Street(rng=1)
+        street = diarists(0, memory=Holder)
         for agent in street.agents:
-            agent.memory = Holder(agent)
             setattr(agent.memory, name, value)
         with pytest.raises(UndeclaredState, match=f"Holder names '{name}'") as told:
             street.step()
@@ -253,26 +210,20 @@ def test_state_that_cannot_be_kept_is_told_at_the_first_step():
         assert "very-secret" not in str(told.value)
 
 
+@pytest.mark.filterwarnings("error::UserWarning")
 def test_a_class_with_a_snapshot_of_its_own_decides_what_is_kept(tmp_path):
     file = str(tmp_path / "run.sqlite")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        street = Street(rng=1, memory="telling")
-        configure(street, record=file)
-        street.agents[0].memory.table[1] = 5
-        street.step()
-        configure(street, record=None)
-    again = resume(Street, file)
+    street = diarists(0, memory=TELLING, record=file)
+    street.agents[0].memory.table[1] = 5
+    ended(lived(street, 1))
+    again = resume(Street, file, memory=TELLING)
     assert again.agents[0].memory.table.tolist() == [0, 5, 0]
-    configure(again, record=None)
+    ended(again)
 
 
 def test_a_file_cannot_set_what_is_not_a_users_own(tmp_path):
     file = tmp_path / "run.sqlite"
-    street = Street(rng=1)
-    configure(street, record=str(file))
-    street.step()
-    configure(street, record=None)
+    ended(diarists(1, record=str(file)))
     hostile = {
         "_api_base": "http://evil.example",
         "server": "evil.example",
@@ -281,21 +232,13 @@ def test_a_file_cannot_set_what_is_not_a_users_own(tmp_path):
         "__class__": "text",
         "mood": "changed",
     }
+    fields = json.dumps(hostile).strip("{}")
     with sqlite3.connect(file) as store:
-        rows = store.execute("SELECT rowid, * FROM checkpoints").fetchall()
-        names = [c[1] for c in store.execute("PRAGMA table_info(checkpoints)")]
-        for row in rows:
-            for column, value in zip(names, row[1:], strict=True):
-                if isinstance(value, str | bytes) and b"moods" in (
-                    value if isinstance(value, bytes) else value.encode()
-                ):
-                    state = json.loads(value)
-                    _find_own(state).update(hostile)
-                    text = json.dumps(state)
-                    text = text.encode() if isinstance(value, bytes) else text
-                    sql = f"UPDATE checkpoints SET {column} = ? WHERE rowid = ?"
-                    store.execute(sql, (text, row[0]))
-    again = resume(Street, str(file))
+        replaced = "replace(state, '\"moods\":', ?)"
+        store.execute(
+            f"UPDATE checkpoints SET state = {replaced}", [f'{fields}, "moods":']
+        )
+    again = resume(Street, str(file), memory=DIARY)
     moods = {agent.memory.mood for agent in again.agents}
     assert "changed" in moods, "the file was changed"
     for agent in again.agents:
@@ -304,14 +247,4 @@ def test_a_file_cannot_set_what_is_not_a_users_own(tmp_path):
         assert callable(memory.remember)
         assert type(memory) is Diary
         assert not hasattr(memory, "server") and not hasattr(memory, "where")
-    configure(again, record=None)
-
-
-def _find_own(state):
-    if isinstance(state, dict):
-        if "state" in state and "staging" in state:
-            return state["state"]
-        return next(
-            (f for v in state.values() if (f := _find_own(v)) is not None), None
-        )
-    return None
+    ended(again)

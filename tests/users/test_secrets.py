@@ -45,9 +45,10 @@ from tests.support.openai_server import Behaviour, OpenAIServer, always
 
 ENV_KEY = "sk-planted-env-0123456789"
 KEY = "sk-planted-own-abcdefghij"
+HEADER_KEY = "sk-planted-header-klmnopqrst"
 PASSWORD = 'pl4nted"pass\\wörd'
 URL_PASSWORD = "pl4ntedUrlPassword"
-NEEDLES = (ENV_KEY, KEY, PASSWORD, URL_PASSWORD)
+NEEDLES = (ENV_KEY, KEY, HEADER_KEY, PASSWORD, URL_PASSWORD)
 MODEL = "openai/gpt-4o-mini"
 
 
@@ -130,17 +131,16 @@ class OwnLLM:
 # -- the scenarios -------------------------------------------------------------------
 
 
-def an_argument(_):
-    lived(Town(api_key=KEY, says=f"I use {KEY}"))
-
-
-def a_nested_argument(_):
-    headers = {"extra_headers": {"Authorization": f"Bearer {KEY}"}}
-    lived(Town(options=headers, says=f"I use {KEY}"))
-
-
-def an_address_with_a_password(_):
-    lived(Town(db=f"postgresql://me:{URL_PASSWORD}@db.example/town"))
+def arguments_of_each_kind(_):
+    lived(
+        Town(
+            api_key=KEY,
+            options={"extra_headers": {"Authorization": f"Bearer {HEADER_KEY}"}},
+            db=f"postgresql://me:{URL_PASSWORD}@db.example/town",
+            password=PASSWORD,
+            says=f"I use {KEY}, {HEADER_KEY}, {PASSWORD} and {ENV_KEY}.",
+        )
+    )
 
 
 def a_mesa_scenario(_):
@@ -151,14 +151,6 @@ def an_attribute_that_was_changed(_):
     model = Town()
     model.password = PASSWORD
     lived(model)
-
-
-def a_password_with_quotes(_):
-    lived(Town(password=PASSWORD, says=f"The word is {PASSWORD}"))
-
-
-def a_key_of_the_environment_in_a_message(_):
-    lived(Town(says=f"My key is {ENV_KEY}."))
 
 
 def a_state_of_the_models_own(_):
@@ -217,13 +209,10 @@ def an_own_client_that_answers(_):
     lived(Town(OwnLLM(fails=False), max_pending_steps=9))
 
 
-def a_runs_name(_):
-    lived(Town(record=Recording("run.sqlite", name=f"with {ENV_KEY}")))
-
-
-def parameters_of_the_recording(_):
+def what_is_said_of_the_recording(_):
     given = {"api_key": KEY, "more": [{"token": KEY}], "url": f"x://u:{URL_PASSWORD}@h"}
-    lived(Town(record=Recording("run.sqlite", parameters=given)))
+    name = f"with {ENV_KEY}"
+    lived(Town(record=Recording("run.sqlite", name=name, parameters=given)))
 
 
 def changes_by_hand(_):
@@ -261,48 +250,44 @@ def a_password_behind_a_question_mark(_):
     Town(record=f"postgresql://127.0.0.1:1/town?user=me&password={URL_PASSWORD}")
 
 
-def a_file_of_an_older_version(_):
+def a_file_of_somebody_else(_):
+    """That file has the key; what was exported of it not."""
     Services.of(lived(Town())).recorder.close()
     with sqlite3.connect("run.sqlite") as on:
         on.execute("UPDATE runs SET parameters = ?", (json.dumps({"api_key": KEY}),))
-    folder = "older"
-    assert (
-        CliRunner().invoke(main, ["export", "run.sqlite", "--out", folder]).exit_code
-        == 0
-    )
-    for name in glob.glob(
-        "run.sqlite*"
-    ):  # that file has the key; what was made of it not
+    exported = CliRunner().invoke(main, ["export", "run.sqlite", "--out", "exported"])
+    assert exported.exit_code == 0
+    for name in glob.glob("run.sqlite*"):
         os.remove(name)
     Services.of(lived(Town())).recorder.close()
 
 
+def demo(server, *more):
+    """What the demo prints."""
+    with server as started:
+        few = ["--steps", "3", "--agents", "4", "--record", "run.sqlite"]
+        model = ["--llm", MODEL, "--api-base", started.base, *more]
+        return CliRunner().invoke(main, ["demo", "--headless", *few, *model]).output
+
+
 def the_demos_report(out):
-    with told_back(f"You use {ENV_KEY}, do you?") as server:
-        given = ["demo", "--headless", "--steps", "3", "--agents", "4", "--record", "run.sqlite"]  # fmt: skip
-        model = ["--llm", MODEL, "--api-base", server.base, "--memory", "stlt"]
-        out.append(CliRunner().invoke(main, given + model).output)
+    out.append(demo(told_back(f"You use {ENV_KEY}, do you?"), "--memory", "stlt"))
 
 
 def the_demo_that_is_refused(out):
-    with refusing(401, ENV_KEY) as server:
-        given = ["demo", "--headless", "--steps", "3", "--agents", "4", "--record", "run.sqlite"]  # fmt: skip
-        model = ["--llm", MODEL, "--api-base", server.base]
-        out.append(CliRunner().invoke(main, given + model).output)
+    out.append(demo(refusing(401, ENV_KEY)))
 
 
 SCENARIOS = [
-    an_argument, a_nested_argument, an_address_with_a_password, a_mesa_scenario,
-    an_attribute_that_was_changed, a_password_with_quotes,
-    a_key_of_the_environment_in_a_message, a_state_of_the_models_own,
-    a_provider_that_refuses_the_key, a_provider_that_is_out_of_order,
-    a_provider_that_refuses_a_key_of_options, a_provider_that_refuses_reasoning,
-    a_key_in_litellm_itself, a_key_in_a_reply, a_key_in_a_summary, a_scripted_reply,
-    an_own_client_that_fails, an_own_client_that_answers, a_runs_name,
-    parameters_of_the_recording, changes_by_hand, a_resumed_and_a_forked_run,
-    an_embedder_that_is_refused, a_database_that_is_not_there,
-    a_password_behind_a_question_mark, a_file_of_an_older_version, the_demos_report,
-    the_demo_that_is_refused,
+    arguments_of_each_kind, a_mesa_scenario, an_attribute_that_was_changed,
+    a_state_of_the_models_own, a_provider_that_refuses_the_key,
+    a_provider_that_is_out_of_order, a_provider_that_refuses_a_key_of_options,
+    a_provider_that_refuses_reasoning, a_key_in_litellm_itself, a_key_in_a_reply,
+    a_key_in_a_summary, a_scripted_reply, an_own_client_that_fails,
+    an_own_client_that_answers, what_is_said_of_the_recording, changes_by_hand,
+    a_resumed_and_a_forked_run, an_embedder_that_is_refused,
+    a_database_that_is_not_there, a_password_behind_a_question_mark,
+    a_file_of_somebody_else, the_demos_report, the_demo_that_is_refused,
 ]  # fmt: skip
 #: those that end without a recorded run
 NO_RUN = (a_database_that_is_not_there, a_password_behind_a_question_mark)

@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.browser import Window
 from tests.support.dashboards import live_pages
+from tests.support.live_pages import HOSTILE
 from tests.support.live_views import VIEWS, Twin, agrees, choose, press, turn
-from tests.support.pages import HOSTILE
 
 pytestmark = pytest.mark.slow
 
