@@ -144,11 +144,3 @@ async def test_d23_latency_does_not_decide_when_something_was_heard(make):
     first = await _histories(make, [quick, slow])
     assert len(first[0]) == len(first[1]) == 6
     assert await _histories(make, [slow, quick]) == first
-
-
-@ours("ShortTermMemory", "EpisodicMemory")
-def test_d24_a_message_that_names_its_recipients_keeps_them(make):
-    memory = make(citizen(), StubLLM(answer=grades(lambda _: 3)))
-    content = {"message": "to you two", "sender": 7, "recipients": [2, 3]}
-    live(memory, ("message", content))
-    assert [message.recipients for message in memory.messages()] == [(2, 3)]

@@ -170,9 +170,14 @@ def test_a_step_that_works_starts_the_count_anew(memory, execution, server):
 
 @in_both_executions
 @pytest.mark.parametrize("memory", ASKING)
-def test_on_request_the_first_failure_stops_the_run(memory, execution, server):
+@pytest.mark.parametrize(
+    "failure",
+    [Behaviour.status(500), Behaviour.text('{"nonsense": 1}')],
+    ids=["500", "nonsense"],
+)
+def test_on_request_the_first_failure_stops_the_run(failure, memory, execution, server):
     story = Story(memory, server, execution, on_failure="raise")
-    server.behave = always(Behaviour.status(500))
+    server.behave = always(failure)
     with pytest.raises(MemoryStalled, match=r"has failed for 1 step\(s\)") as info:
         for _ in range(2):
             story.town.advance()

@@ -2,14 +2,7 @@
 
 import pytest
 
-from mesa_memory import (
-    EventStream,
-    LayeredMemory,
-    RunningSummary,
-    Window,
-    configure,
-    open_run,
-)
+from mesa_memory import configure, open_run
 from mesa_memory.interventions import edit, implant, probe
 from tests.support.fleet import MEMORIES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
@@ -40,21 +33,6 @@ def test_half_a_character_in_an_event_does_not_end_the_run(event, memory, tmp_pa
     configure(town, record=None)
     with open_run(str(tmp_path / "run.sqlite")) as run:
         assert run.state(agent.unique_id, 5) is not None
-
-
-def test_half_a_character_in_the_name_of_a_layer_does_not_end_the_run(tmp_path):
-    town = Town("short_term", 1, llm="offline", execution="blocking")
-    (agent,) = town.citizens
-    layers = [window := Window(2), EventStream(), RunningSummary(window)]
-    for layer in layers:
-        layer.name = layer.heading = HALF
-    agent.memory = LayeredMemory(agent, layers)
-    configure(town, record=str(tmp_path / "run.sqlite"))
-    town.script = lambda _: town.tell(agent, f"Day {town.steps}.", sender=2)
-    for _ in range(5):
-        town.advance()
-    assert "half" in agent.memory.get_prompt_ready().encode().decode()
-    configure(town, record=None)
 
 
 def test_a_researcher_may_write_half_a_character(tmp_path):

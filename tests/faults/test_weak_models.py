@@ -8,29 +8,14 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    EpisodicMemory,
-    Layer,
-    LLMUnavailable,
-    MemoryStalled,
-    ScriptedLLM,
-    configure,
-    register_policy,
-)
+from mesa_memory import LLMUnavailable, ScriptedLLM, configure, register_policy
 from mesa_memory.errors import PromptTooLong
-from mesa_memory.layers import Reflection
 from mesa_memory.layers.declared_state import layer_snapshot, restore_layer
 from mesa_memory.tasks import GRADE
 from tests.support import fleet
 
 LONG = "news {}-{} " + "and so on " * 5
 PROSE = "Once upon a time there was a little model that loved to tell stories."
-MEMORIES = {
-    **fleet.MEMORIES,
-    "reflecting": lambda agent: EpisodicMemory(
-        agent, importance="offline", reflection=Reflection.direct(), reflect_threshold=2
-    ),
-}
 
 
 def told(request):
@@ -59,7 +44,7 @@ def memory_of(make, answer, **settings):
     configure(model, llm=llm, execution="blocking", **settings)
     mute = register_policy("mute", lambda turn: "")
     agent = LLMAgent(model, CoTReasoning, mute)
-    agent.memory = MEMORIES[make](agent)
+    agent.memory = fleet.MEMORIES[make](agent)
     return agent.memory, llm
 
 
@@ -115,14 +100,6 @@ def test_a_model_that_gives_one_grade_less_needs_two_more_requests_at_most(count
         live(memory, step, count)
         assert len(llm.history) - before <= 3
         assert not ungraded(memory)
-
-
-def test_five_hundred_events_are_graded_by_a_model_that_gives_one_grade_less():
-    memory, llm = memory_of("episodic", one_less)
-    live(memory, 1, 500)
-    assert len(grades_of(memory)) == 500 and not ungraded(memory)
-    assert len(llm.history) <= 13 * 3
-    assert max(len(told(request)) for request in llm.history) <= 40
 
 
 def test_a_request_holds_no_more_than_a_small_model_can_read():
@@ -269,25 +246,6 @@ def test_a_single_event_that_a_model_cannot_read_is_told_at_once(make):
 # -- no run stalls ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", MEMORIES)
-def test_a_model_that_only_tells_stories_ends_no_run_and_nothing_is_lost(make, caplog):
-    memory, llm = memory_of(make, PROSE)
-    memory.section_chars = 100_000
-    for step in range(1, 31):
-        before = len(llm.history)
-        live(memory, step, 2)
-        assert len(llm.history) - before <= 8
-    shown = memory.get_prompt_ready()
-    if make in ("episodic", "reflecting"):  # what is recalled is not everything
-        assert len(grades_of(memory)) == 60
-    else:
-        assert all(f"news {s}-{n}" in shown for s in range(1, 31) for n in (0, 1))
-    warnings = [r for r in caplog.records if r.levelname == "WARNING"]
-    # As often for each layer that asks; the facts say besides that they go on.
-    layers = sum(type(layer).remember is not Layer.remember for layer in memory.layers)
-    assert len(warnings) <= 11 * max(1, layers) + (make == "fact")
-
-
 @pytest.mark.parametrize("make", ["stlt", "long_term", "impression"])
 def test_what_no_step_could_use_is_said_once_with_the_number_of_steps(make, caplog):
     memory, _ = memory_of(make, '{"nonsense": 1}')
@@ -325,11 +283,3 @@ def test_a_useless_answer_is_no_outage_and_does_not_count_as_one(make):
     )
     for step in range(1, 30):
         live(memory, step, 2)
-
-
-@pytest.mark.parametrize("make", ["stlt", "long_term", "episodic", "impression"])
-def test_on_request_the_first_useless_answer_ends_the_run(make):
-    memory, _ = memory_of(make, '{"nonsense": 1}', on_failure="raise")
-    with pytest.raises(MemoryStalled, match=r"1 step\(s\) in a row"):
-        for step in range(1, 10):
-            live(memory, step, 2)
