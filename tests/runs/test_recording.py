@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from mesa_memory import (
-    Recording,
     ReplayMismatch,
     Services,
     checkpoint,
@@ -217,11 +216,6 @@ def test_a_changed_prompt_is_found_at_its_first_use(whole, tmp_path):
 def test_a_replay_needs_a_run_with_the_seed(whole, tmp_path):
     with pytest.raises(ValueError, match="does not have run '7'"):
         lived(tmp_path / "a.sqlite", replay=f"{whole[0]}#7")
-
-
-def test_recording_refuses_a_wrong_argument():
-    with pytest.raises(ValueError, match="on_failure must be one of"):
-        Recording("run.sqlite", on_failure="ignore")
 
 
 def test_fast_steps_share_a_checkpoint_and_the_last_one_has_its_own(
