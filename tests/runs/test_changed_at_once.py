@@ -15,35 +15,30 @@ from mesa_memory import (
     configure,
     fork,
     open_run,
-    register_policy,
     resume,
 )
-from mesa_memory.interventions import edit, erase, exchange
 from mesa_memory.memories.registry import OUR_MEMORIES
+from tests.support.hamlet import Hamlet, all_erased, edited, erased, exchanged
 from tests.support.playing import ended, held, lived, recorded
 
 
-class Person(LLMAgent):
-    def step(self):
-        self.memory.add_to_memory("observation", {"text": f"day {self.model.steps}"})
-
-
-class Town(mesa.Model):
+class Town(Hamlet):
     """Two people, who see the day and are told two things each day."""
-
-    def __init__(self, kind, record=None, rng=1):
-        super().__init__(rng=rng)
-        configure(self, llm="offline", record=record)
-        quiet = register_policy("quiet", lambda turn: "Nothing.")
-        for _ in range(2):
-            person = Person(self, CoTReasoning, quiet)
-            person.memory = OUR_MEMORIES[kind](person)
 
     def step(self):
         one, two = self.agents
         one.send_message("Carl lives at the mill.", [two])
         two.send_message("Bob is the mayor.", [one])
-        self.agents.do("step")
+        for agent in self.agents:
+            seen(agent, f"day {self.steps}")
+
+
+def seen(agent, text):
+    """A step of an agent in which it sees something."""
+    agent.memory.process_step(pre_step=True)
+    if text:
+        agent.memory.add_to_memory("observation", {"text": text})
+    agent.memory.process_step()
 
 
 class Server:
@@ -55,25 +50,6 @@ class Server:
         if self.away:
             raise LLMUnavailable("the server is away")
         return OfflineLLM().complete(request)
-
-
-def erased(one, two):
-    erase(one, one.memory.current_records()[0])
-
-
-def all_erased(one, two):
-    for record in one.memory.current_records():
-        erase(one, record)
-
-
-def edited(one, two):
-    old = one.memory.current_records()[-1]
-    texts = dict.fromkeys(("text", "message", "value"), "put right by hand")
-    edit(one, old, {name: texts.get(name, v) for name, v in old.content.items()})
-
-
-def exchanged(one, two):
-    exchange(one, two)
 
 
 CHANGES = [erased, all_erased, edited, exchanged]
@@ -122,14 +98,11 @@ def test_a_grade_that_comes_after_a_resume_is_recorded(tmp_path):
         def __init__(self, record=None, rng=1):
             super().__init__(rng=rng)
             configure(self, llm=server, record=record)
-            self.person = Person(self, CoTReasoning, "openai/gpt-4o-mini")
+            self.person = LLMAgent(self, CoTReasoning, "openai/gpt-4o-mini")
             self.person.memory = EpisodicMemory(self.person)
 
         def step(self):
-            self.person.memory.process_step(pre_step=True)
-            if self.steps < 3:
-                self.person.memory.add_to_memory("observation", {"text": "rain"})
-            self.person.memory.process_step()
+            seen(self.person, "rain" if self.steps < 3 else None)
 
     file, server = tmp_path / "run.sqlite", Server()
     run = ended(lived(Graded(file)))
