@@ -106,14 +106,6 @@ def test_a_record_that_cannot_be_ranked_is_refused_whole():
         assert len(state(index)) == 4
 
 
-def test_a_first_record_that_is_refused_does_not_settle_the_embedder():
-    index = RecordIndex()
-    with pytest.raises(TypeError):
-        index.add(record(0), None, [1, 0, 0], source="first")
-    index.add(record(0), "text", [1, 0], source="second")
-    assert (index.source, index.dim) == ("second", 2)
-
-
 def test_a_vector_of_zeros_is_like_nothing():
     index, _ = small()
     index.add(record(9), "nothing at all", np.zeros(3), source="test")

@@ -2,7 +2,13 @@
 
 import pytest
 
-from mesa_memory import LLMRejected, STLTMemory, configure
+from mesa_memory import (
+    EpisodicMemory,
+    LLMRejected,
+    LongTermMemory,
+    STLTMemory,
+    configure,
+)
 from tests.support import story
 from tests.support.fleet import ASKING, EXECUTIONS, HASTY, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
@@ -14,21 +20,22 @@ in_both_executions = pytest.mark.parametrize("execution", EXECUTIONS)
 KEY_GONE = "No API key found for OPENAI"
 
 
-@pytest.mark.parametrize("memory", ["STLTMemory", "LongTermMemory", "EpisodicMemory"])
-def test_an_own_model_without_a_key_is_refused_at_construction(memory, monkeypatch):
-    import mesa_memory
-
+@pytest.mark.parametrize(
+    ("llm", "said"),
+    [
+        ("anthropic/claude-3-haiku", "No API key found for ANTHROPIC"),
+        ("gpt-4o", "'gpt-4o'"),
+        ("no provider", "'no provider'"),
+    ],
+)
+@pytest.mark.parametrize("memory", [STLTMemory, LongTermMemory, EpisodicMemory])
+def test_an_own_model_without_key_or_provider_is_refused_at_construction(
+    memory, llm, said, monkeypatch
+):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     (agent,) = Town("short_term").citizens
-    with pytest.raises(ValueError, match="No API key found for ANTHROPIC"):
-        getattr(mesa_memory, memory)(agent, llm_model="anthropic/claude-3-haiku")
-
-
-@pytest.mark.parametrize("name", ["gpt-4o", "no provider"])
-def test_an_own_model_without_a_provider_is_refused_at_construction(name):
-    (agent,) = Town("short_term").citizens
-    with pytest.raises(ValueError, match=f"'{name}'"):
-        STLTMemory(agent, llm_model=name)
+    with pytest.raises(ValueError, match=said):
+        memory(agent, llm_model=llm)
 
 
 @every_memory

@@ -44,8 +44,7 @@ def sent_and_answered(received):
 
 
 @pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
+def server():
     with OpenAIServer(latency=0.01) as server:
         yield server
 

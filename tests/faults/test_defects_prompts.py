@@ -12,8 +12,6 @@ from tests.support.models import (
     each,
     grades,
     live,
-    ours,
-    said,
     seen,
 )
 
@@ -101,13 +99,3 @@ def test_d30_a_summariser_that_does_not_shorten_cannot_fill_the_prompt(make):
     with suppress(MemoryStalled):
         memory.get_prompt_ready()
     assert len(memory.long_term_memory) <= 5_000
-
-
-@ours("ShortTermMemory", "STLTMemory")
-def test_d31_entries_have_the_shape_of_mesa_llms(make):
-    memory = make(citizen(), StubLLM())
-    live(memory, said("I offer 10"), seen("a market"))
-    assert dict(memory.short_term_memory[-1].content) == {
-        "message": [{"message": "I offer 10", "sender": 7}],
-        "observation": {"view": "a market"},
-    }

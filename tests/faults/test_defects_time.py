@@ -53,13 +53,6 @@ def test_d19_episodic_memory_reaches_the_prompts_of_all_reasonings(make, reasoni
     assert "the code is 4711" in prompt
 
 
-@each("ShortTermMemory", "LongTermMemory", "EpisodicMemory")
-def test_d19_every_memory_has_both_sections(make):
-    memory = make(citizen(), StubLLM())
-    assert callable(getattr(memory, "format_short_term", None))
-    assert callable(getattr(memory, "format_long_term", None))
-
-
 @each("STLTMemory")
 def test_d20_no_prompt_speaks_of_a_step_none(make):
     agent, prompts = citizen(), []

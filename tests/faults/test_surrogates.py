@@ -3,7 +3,6 @@
 import pytest
 
 from mesa_memory import configure, open_run
-from mesa_memory.interventions import edit, implant, probe
 from tests.support.fleet import MEMORIES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
@@ -33,18 +32,3 @@ def test_half_a_character_in_an_event_does_not_end_the_run(event, memory, tmp_pa
     configure(town, record=None)
     with open_run(str(tmp_path / "run.sqlite")) as run:
         assert run.state(agent.unique_id, 5) is not None
-
-
-def test_a_researcher_may_write_half_a_character(tmp_path):
-    file = str(tmp_path / "run.sqlite")
-    town = Town("episodic", 1, llm="offline", execution="blocking")
-    configure(town, record=file)
-    (agent,) = town.citizens
-    implant(agent, "rumour\ud800", {HALF: HALF})
-    town.advance()
-    (record,) = agent.memory.current_records()
-    assert record.kind == "rumour\ufffd"
-    edit(agent, record, {HALF: "\udc00 seen"})
-    assert probe(agent, HALF)
-    assert agent.memory.recall(HALF)
-    configure(town, record=None)

@@ -42,8 +42,7 @@ class Street(mesa.Model):
 
 
 @pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
+def server():
     with OpenAIServer() as server:
         yield server
 

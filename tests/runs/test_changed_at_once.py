@@ -2,15 +2,11 @@
 
 import copy
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
-    EpisodicMemory,
     LLMUnavailable,
-    OfflineLLM,
+    ScriptedLLM,
     carry_over,
     configure,
     fork,
@@ -30,26 +26,9 @@ class Town(Hamlet):
         one.send_message("Carl lives at the mill.", [two])
         two.send_message("Bob is the mayor.", [one])
         for agent in self.agents:
-            seen(agent, f"day {self.steps}")
-
-
-def seen(agent, text):
-    """A step of an agent in which it sees something."""
-    agent.memory.process_step(pre_step=True)
-    if text:
-        agent.memory.add_to_memory("observation", {"text": text})
-    agent.memory.process_step()
-
-
-class Server:
-    """Answers as the offline model does, if it is not away."""
-
-    away = True
-
-    def complete(self, request):
-        if self.away:
-            raise LLMUnavailable("the server is away")
-        return OfflineLLM().complete(request)
+            agent.memory.process_step(pre_step=True)
+            agent.memory.add_to_memory("observation", {"text": f"day {self.steps}"})
+            agent.memory.process_step()
 
 
 CHANGES = [erased, all_erased, edited, exchanged]
@@ -91,24 +70,16 @@ def test_facts_taken_out_of_their_file_directly_after_a_resume_stay_out(
     assert recorded(file, run) == now == held(resume(Town, file))
 
 
+@pytest.mark.filterwarnings("ignore:the run of Town is recorded")
 def test_a_grade_that_comes_after_a_resume_is_recorded(tmp_path):
     """The server was away when the events came, and answers in the run that goes on."""
-
-    class Graded(mesa.Model):
-        def __init__(self, record=None, rng=1):
-            super().__init__(rng=rng)
-            configure(self, llm=server, record=record)
-            self.person = LLMAgent(self, CoTReasoning, "openai/gpt-4o-mini")
-            self.person.memory = EpisodicMemory(self.person)
-
-        def step(self):
-            seen(self.person, "rain" if self.steps < 3 else None)
-
-    file, server = tmp_path / "run.sqlite", Server()
-    run = ended(lived(Graded(file)))
-    server.away = False
-    again = lived(resume(Graded, file), 2)
-    grades = {r.id: r.importance for r in again.person.memory.current_records()}
+    file = tmp_path / "run.sqlite"
+    away = ScriptedLLM(rules={"*": lambda request: LLMUnavailable("is away")})
+    town = lived(Town("episodic", file, llm=away))
+    assert {r.importance for r in town.agents[0].memory.current_records()} == {None}
+    run = ended(town)
+    again = lived(resume(Town, file, llm="offline"), 2)
+    grades = {r.id: r.importance for r in again.agents[0].memory.current_records()}
     ended(again)
     assert None not in grades.values()
     with open_run(file, run) as told:

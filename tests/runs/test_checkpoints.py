@@ -7,7 +7,7 @@ from mesa_memory.memories.registry import OUR_MEMORIES
 from mesa_memory.viz.live.by_hand import forked
 from tests.support.hamlet import Hamlet, edited, erased, exchanged, implanted
 from tests.support.lives import Town as GrowingTown
-from tests.support.playing import held, recorded
+from tests.support.playing import held, lived, recorded
 
 
 class Town(Hamlet):
@@ -98,6 +98,5 @@ def test_an_agent_that_came_in_the_middle_of_a_run_has_its_own_id_in_a_fork(tmp_
     again = fork(GrowingTown, file, trust=True)
     memory = next(a for a in again.agents if a.unique_id == late).memory
     assert {record.agent for record in memory.held_records()} == {late}
-    for _ in range(4):
-        again.step()
+    lived(again, 4)
     checkpoint(again)  # a summary that was taken up is that of its agent

@@ -1,10 +1,13 @@
 """A run file of somebody else, in which a field is not what belongs there."""
 
+import itertools
 import shutil
 import sqlite3
 
 import pytest
 
+from mesa_memory import open_run
+from mesa_memory.errors import StoreCorrupt
 from tests.support.junk import JUNK, READERS, fields, plain, recorded, spoil, where
 
 
@@ -36,71 +39,50 @@ def complaint(reader, path):
 
 
 def test_the_file_itself_is_read_by_all(whole):
-    assert {name for name in READERS if complaint(name, whole)} == set()
     for reader in READERS.values():
-        if reader is not READERS["diff"]:
-            reader(whole)
+        reader(whole)
 
 
-#: each ended in a TypeError, AttributeError, KeyError or a ValueError of Python's own
-CASES = [
-    ("schema_version", "version", "text", "questions"),
-    ("schema_version", "version", "text", "cost"),
-    ("steps", "step", "text", "dashboard"),
-    ("steps", "step", "text", "questions"),
-    ("steps", "seq", "text", "inspect"),
-    ("steps", "seq", "text", "resume"),
-    ("records", "seq", "text", "evidence"),
-    ("records", "step", "text", "fork"),
-    ("records", "step", "text", "questions"),
-    ("records", "valid_from", "text", "dashboard"),
-    ("records", "valid_to", "text", "evidence"),
-    ("records", "graded_at", "text", "dashboard"),
-    ("records", "importance", "text", "resume"),
-    ("records", "sources", "huge", "resume"),
-    ("records", "origin", "text", "resume"),
-    ("records", "subject", "dict", "fork"),
-    ("records", "content", "huge", "resume"),
-    ("records", "content", "dict", "resume"),
-    ("records", "run", "text", "resume"),
-    ("calls", "latency", "text", "dashboard"),
-    ("calls", "attempts", "text", "replay"),
-    ("calls", "tokens_in", "text", "replay"),
-    ("calls", "raw", "huge", "replay"),
-    ("calls", "raw", "dict", "replay"),
-    ("answers", "value", "dict", "fork"),
-    ("scenes", "state", "text", "resume"),
-    ("checkpoints", "state", "huge", "resume"),
-    ("checkpoints", "state", "dict", "resume"),
-    ("checkpoints", "step", "text", "fork"),
-]
+#: (reader, junk) -> fields; each ended in an error of Python's own
+CASES = {
+    ("questions", "text"): ["schema_version.version", "steps.step", "records.step"],
+    ("cost", "text"): ["schema_version.version"],
+    ("dashboard", "text"): ["steps.step", "records.valid_from", "records.graded_at", "calls.latency"],
+    ("inspect", "text"): ["steps.seq"],
+    ("evidence", "text"): ["records.seq", "records.valid_to"],
+    ("fork", "text"): ["records.step", "checkpoints.step"],
+    ("fork", "dict"): ["records.subject", "answers.value"],
+    ("resume", "text"): ["steps.seq", "records.importance", "records.origin", "records.run", "scenes.state"],
+    ("resume", "huge"): ["records.sources", "records.content", "checkpoints.state"],
+    ("resume", "dict"): ["records.content", "checkpoints.state"],
+    ("replay", "text"): ["calls.attempts", "calls.tokens_in"],
+    ("replay", "huge"): ["calls.raw"],
+    ("replay", "dict"): ["calls.raw"],
+}  # fmt: skip
 
 
 def test_junk_in_a_field_ends_in_a_plain_error(spoiled):
-    for table, column, junk, reader in CASES:
-        path = spoiled(table, column, junk)
-        assert path is not None
-        assert complaint(reader, path) is None
+    for (reader, junk), places in CASES.items():
+        for place in places:
+            path = spoiled(*place.split("."), junk)
+            assert path is not None
+            assert complaint(reader, path) is None, place
 
 
 def test_each_column_may_hold_anything_and_what_reads_all_of_it_stays_plain(
     whole, spoiled
 ):
-    kinds, said = list(JUNK), []
-    for number, (table, column) in enumerate(fields(whole)):
-        if path := spoiled(table, column, kinds[number % len(kinds)]):
-            said += [(path, complaint("check", path))]
+    kinds, said = itertools.cycle(JUNK), {}
+    for table, column in fields(whole):
+        if path := spoiled(table, column, next(kinds)):
+            said[path] = complaint("check", path)
     assert len(said) > 60
-    assert [one for one in said if one[1]] == []
+    assert {path: told for path, told in said.items() if told} == {}
 
 
 def test_a_field_of_another_type_is_named_with_what_belongs_there(spoiled):
-    from mesa_memory import open_run
-    from mesa_memory.errors import StoreCorrupt
-
     path = spoiled("steps", "step", "text")
-    with open_run(path) as run, pytest.raises(StoreCorrupt) as info:
+    said = f"^{path}: steps.step holds 'junk', not a finite.*restore a backup"
+    with open_run(path) as run, pytest.raises(StoreCorrupt, match=said):
         _ = run.steps
-    assert str(info.value).startswith(f"{path}: steps.step holds 'junk', not a finite")
-    assert "restore a backup" in str(info.value)
     assert sqlite3.connect(path).execute("SELECT step FROM steps").fetchone()

@@ -9,9 +9,10 @@ from contextlib import closing
 
 import pytest
 
-from mesa_memory import Services, open_run, resume
+from mesa_memory import open_run, resume
 from tests.support.openai_server import OpenAIServer
 from tests.support.paying import PayingStreet
+from tests.support.playing import play
 from tests.support.waiting import until
 
 
@@ -33,7 +34,7 @@ def written(file):
         return len(found.execute(both + "unfinished_calls").fetchall())
 
 
-def test_answers_of_a_step_that_was_killed_are_used_when_it_is_played_again(
+def test_a_killed_run_has_no_half_step_and_its_answers_are_used_when_it_is_played_again(
     tmp_path, server
 ):
     file = tmp_path / "run.sqlite"
@@ -44,12 +45,14 @@ def test_answers_of_a_step_that_was_killed_are_used_when_it_is_played_again(
         # The answers are written by a thread of their own.
         until(lambda: written(file) == len(server.log))
         os.kill(child.pid, signal.SIGKILL)
+    with closing(sqlite3.connect(file)) as found:
+        (last,) = found.execute("SELECT max(step) FROM records").fetchone()
+        assert last == 1, "nothing of the second step but its answers"
     before = asked(server)
     assert len(before) == len(set(before)) and before
     street = resume(PayingStreet, file, base=server.base)
     assert street.steps == 1, "a step that asked a model had ended and is not there"
-    street.step()
-    Services.of(street).recorder.close()
+    play(street, 1)
     assert len(asked(server)) == len(set(asked(server)))
     with open_run(file) as run:
         assert list(run.steps) == [1, 2]

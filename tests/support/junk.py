@@ -11,10 +11,11 @@ from typing import Any
 from click.testing import CliRunner
 
 import mesa_memory
-from mesa_memory import Services, open_run
+from mesa_memory import open_run
 from mesa_memory.cli import main
 from mesa_memory.errors import MesaMemoryError
 from mesa_memory.stores import open_store
+from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
 from tests.support.stored import check
 from tests.support.tables import names
@@ -46,15 +47,7 @@ JUNK: dict[str, Any] = {
 
 def recorded(path: str) -> None:
     """A town with every kind of memory."""
-    town = RecordedTown(f"{path}.recording", n=AGENTS)
-    for _ in range(STEPS):
-        town.step()
-    Services.of(town).recorder.close()
-    before, whole = sqlite3.connect(f"{path}.recording"), sqlite3.connect(path)
-    before.backup(whole)  # what stands in the log, too
-    whole.execute("PRAGMA journal_mode=DELETE")
-    before.close()
-    whole.close()
+    play(RecordedTown(path, n=AGENTS), STEPS)
 
 
 def fields(path: str) -> list[tuple[str, str]]:
@@ -199,23 +192,15 @@ def _going_on(path: str) -> Any:
 
 
 def _resume(path: str) -> None:
-    _end(mesa_memory.resume(RecordedTown, _going_on(path)))
+    play(mesa_memory.resume(RecordedTown, _going_on(path)), 1)
 
 
 def _fork(path: str) -> None:
-    _end(mesa_memory.fork(RecordedTown, _going_on(path)))
+    play(mesa_memory.fork(RecordedTown, _going_on(path)), 1)
 
 
 def _replay(path: str) -> None:
-    town = RecordedTown("", n=AGENTS, llm="offline", replay=path, record=None)
-    town.step()
-
-
-def _end(town: Any) -> None:
-    try:
-        town.step()
-    finally:
-        Services.of(town).recorder.close()
+    RecordedTown("", n=AGENTS, replay=path, record=None).step()
 
 
 READERS: dict[str, Callable[[str], None]] = {

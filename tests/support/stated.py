@@ -1,5 +1,7 @@
 """Texts that are looked for, sentences, and whether each states the text; and gossip."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import mesa
@@ -11,103 +13,18 @@ from mesa_llm.llm_agent import LLMAgent  # isort: skip
 from mesa_llm.reasoning.cot import CoTReasoning  # isort: skip
 
 CHEATER = "Agent 1 is a cheater"
-WELL = "The well is poisoned"
-TRAMPOSO = "Agente 1 es un tramposo"
-BETRUG = "Agent 1 ist ein Betrüger"
 
-#: sought text -> sentences that state it, sentences that do not
-TABLE: dict[str, tuple[list[str], list[str]]] = {
-    CHEATER: (
-        [
-            "Agent 1 is a cheater.",
-            "agent 1 cheats",
-            "The cheater is Agent 1.",
-            "Agents 5 and 1 are cheaters.",
-            "Agent 5 told Agent 3 that Agent 1 is a cheater.",
-            "Agent 5 was cheated by Agent 1.",
-            "No, Agent 1 is a cheater.",
-            "There is no doubt that Agent 1 is a cheater.",
-            "Agent 1 is a cheater, not Agent 5.",
-            "It is not true that Agent 1 is not a cheater.",
-            "Everybody knows that Agent 1 cheated in the game.",
-        ],
-        [
-            "Agent 5 is a cheater.",
-            "Agent 10 is a cheater.",
-            "Agent 1 is not a cheater.",
-            "Agent 1 isn't a cheater.",
-            "Agent 1 never cheated.",
-            "I do not think that Agent 1 is a cheater.",
-            "Nobody believes Agent 1 is a cheater.",
-            "Agent 1 is a cheater, but that is a lie.",
-            "Agent 1 is honest.",
-            "Agent 1 told me that Agent 5 is a cheater.",
-            "Agent 5 is a cheater, but Agent 1 is honest.",
-            "Agent 5 cheated Agent 1.",
-            "Is Agent 1 a cheater?",
-            "I wonder whether Agent 1 is a cheater.",
-            "Agent 1 sold fish.",
-        ],
-    ),
-    "Agent 1 is not a cheater": (["Agent 1 does not cheat."], ["Agent 1 cheats."]),
-    "Ann is a cheater": (
-        ["Bob says that Ann cheats."],
-        ["Bob is a cheater.", "Ann heard that Bob is a cheater."],
-    ),
-    "Bob killed Ann": (
-        ["Bob murdered Ann.", "Ann was murdered by Bob."],
-        ["Ann killed Bob."],
-    ),
-    "On day 3 I sold 5 fish": (
-        ["I sold five fish on day 3."],
-        ["On day 5 I sold 3 fish."],
-    ),
-    "Bread costs 1000 coins": (
-        ["Bread costs 1,000 coins now."],
-        ["Bread costs 100 coins."],
-    ),
-    WELL: (
-        [
-            "They poison our wells!",
-            "There is poison in the well.",
-            "The water in the well is contaminated.",
-        ],
-        ["The well is deep.", "The well is safe.", "The well is deep, not poisoned."],
-    ),
-    "The mayor has resigned": (["The mayor quit."], ["The mayor is tall."]),
-    TRAMPOSO: (
-        [
-            "El agente 1 es tramposo.",
-            "Dicen que el tramposo es el agente 1.",
-            "Sin duda, el agente 1 hace trampas.",
-        ],
-        [
-            "El agente 5 es un tramposo.",
-            "El agente 1 no es un tramposo.",
-            "El agente 1 nunca hizo trampas.",
-            "Es mentira que el agente 1 sea un tramposo.",
-            "No creo que el agente 1 sea un tramposo.",
-        ],
-    ),
-    BETRUG: (
-        [
-            "Ein Betrüger ist Agent 1.",
-            "Gestern sagte Agent 5, dass Agent 1 ein Betrüger ist.",
-        ],
-        [
-            "Agent 5 ist ein Betrüger.",
-            "Agent 1 ist kein Betrüger.",
-            "Agent 1 hat nie betrogen.",
-            "Ich glaube nicht, dass Agent 1 ein Betrüger ist.",
-        ],
-    ),
-}
+#: sought text -> sentences that state it, sentences that do not; and denials of texts
+_CLAIMS = json.loads(
+    (Path(__file__).parents[1] / "data" / "claims.json").read_text(encoding="utf-8")
+)
+TABLE, DENIED = _CLAIMS["stated"], _CLAIMS["denied"]
 #: (sought text, sentence, whether it counts)
 PAIRS = [
     (sought, sentence, counts)
     for sought, columns in TABLE.items()
-    for counts, column in zip((True, False), columns)
-    for sentence in column
+    for counts, column in ((True, "states"), (False, "does not"))
+    for sentence in columns[column]
 ]
 
 
