@@ -8,7 +8,6 @@ import pytest
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.errors import EmbedderError
 from mesa_memory.retrieval.index import RecordIndex
-from mesa_memory.retrieval.scoring import Scoring
 
 TEXTS = ["The mill is on fire", "Bread is sold at dawn", "A wolf near the mill"]
 
@@ -107,14 +106,6 @@ def test_a_record_that_cannot_be_ranked_is_refused_whole():
         assert len(state(index)) == 4
 
 
-def test_a_first_record_that_is_refused_does_not_settle_the_embedder():
-    index = RecordIndex()
-    with pytest.raises(TypeError):
-        index.add(record(0), None, [1, 0, 0], source="first")
-    index.add(record(0), "text", [1, 0], source="second")
-    assert (index.source, index.dim) == ("second", 2)
-
-
 def test_a_vector_of_zeros_is_like_nothing():
     index, _ = small()
     index.add(record(9), "nothing at all", np.zeros(3), source="test")
@@ -123,45 +114,11 @@ def test_a_vector_of_zeros_is_like_nothing():
         assert math.isfinite(recalled.score)
 
 
-def test_k_that_is_not_a_whole_number_is_a_type_error():
-    for k in [True, False, 2.5, 2.0, "3", [1], math.nan]:
-        with pytest.raises(TypeError, match="k must be a whole number or None, got"):
-            small()[0].recall("mill", k)
-
-
-def test_k_may_be_none_at_all_any_kind_of_int_or_too_large_and_not_negative():
-    index, _ = small()
-    assert index.recall("mill", 0) == []
-    assert len(index.recall("mill", np.int64(2))) == 2
-    assert len(index.recall("mill", 10**30)) == len(index.recall("mill", None)) == 3
-    with pytest.raises(ValueError, match="k must be 0 or more, got -1"):
-        index.recall("mill", -1)
-    with pytest.raises(ValueError, match="got -1"):
-        RecordIndex().recall("mill", -1)
-
-
-@pytest.mark.parametrize(
-    "scoring",
-    [
-        Scoring(),
-        Scoring.relevance_only(),
-        Scoring.generative_agents(),
-        Scoring.mesa_llm(),
-    ],
-)
-def test_what_is_equal_in_everything_comes_in_order_of_arrival(scoring):
-    index = RecordIndex()
-    row = np.full(7, 1 / math.sqrt(7), dtype=np.float32)
-    for n in range(99):
-        index.add(record(n, 5, 3), "the same", row, place=n, source="test")
-    for k in (1, 10, 98, 99, None):
-        asked = {"vector": row, "source": "test", "scoring": scoring}
-        found = index.recall("the same", k, **asked)
-        assert [r.record.id for r in found] == [f"1/x/{n}" for n in range(99)][:k]
-
-
 def test_arguments_that_make_no_sense_are_refused():
-    cases = [
+    no_count = [True, False, 2.5, 2.0, "3", [1], math.nan]
+    cases = [({"k": k}, "k must be a whole number or None, got") for k in no_count]
+    cases += [
+        ({"k": -1}, "k must be 0 or more, got -1"),
         ({"now": math.nan}, "now must be a finite number"),
         ({"now": math.inf}, "now must be a finite number"),
         ({"query": 5}, "query must be a text"),
@@ -170,29 +127,22 @@ def test_arguments_that_make_no_sense_are_refused():
         ({"kinds": 5}, "not iterable"),
     ]
     for given, error in cases:
-        with pytest.raises((TypeError, ValueError), match=error):
-            small()[0].recall(**given)
+        for index in (small()[0], RecordIndex()):
+            with pytest.raises((TypeError, ValueError), match=error):
+                index.recall(**{"query": "mill"} | given)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -0.1])
-def test_no_weight_is_negative_endless_or_not_a_number(value):
-    cases = ["relevance", "importance", "recency", "speaker_boost", "before", "after"]
-    for field in cases:
-        weights = {field: value}
-        if field in ("before", "after"):
-            pair = (value, 0.1) if field == "before" else (0.1, value)
-            weights = {"context_weights": pair}
-        with pytest.raises(ValueError, match="weights must be 0 or more"):
-            Scoring(**weights)
+def test_k_may_be_any_kind_of_int_and_too_large():
+    index, _ = small()
+    assert len(index.recall("mill", np.int64(2))) == 2
+    assert len(index.recall("mill", 10**30)) == len(index.recall("mill", None)) == 3
 
 
 def test_filters_that_fit_nothing_give_nothing():
     index, records = small()
-    assert index.recall("mill", kinds=["unknown"]) == []
     assert index.recall("mill", kinds=[]) == []
     assert index.recall("mill", since=2, until=1) == []
     assert index.recall("mill", since=math.nan) == []
-    assert index.recall("mill", subject=7) == []
     assert index.recall("mill", without=records) == []
     assert len(index.recall("mill", without=[record(99)])) == 3
 
@@ -202,23 +152,6 @@ def test_a_query_without_words_is_no_trouble():
         found = small()[0].recall(query, vector=[0, 0, 1], source="test")
         assert found[0].record.id == "1/x/2"
         assert all(r.parts["lexical"] == 0 for r in found)
-
-
-def test_other_scripts_and_pictograms_are_found_by_their_words():
-    cases = [
-        ("磨坊着火了", "磨坊"),
-        ("الطاحونة تحترق", "الطاحونة"),
-        ("Мельница горит", "мельница"),
-        ("alarm 🔥🔥 now", "🔥"),
-        ("Mühle brennt", "MÜHLE"),
-        ("방앗간에 불이 났다", "방앗간"),
-    ]
-    for text, query in cases:
-        index, _ = small(embedded=False)
-        index.add(record(9), text)
-        best = index.recall(query, 1)[0]
-        assert best.record.id == "1/x/9"
-        assert best.parts["lexical"] > 0
 
 
 @pytest.mark.parametrize(

@@ -1,51 +1,61 @@
-"""No key, no model, no server: told typed, in time, and nothing is forgotten."""
+"""No key, no model: told typed, in time, and nothing is forgotten."""
 
 import pytest
 
-from mesa_memory import LLMRejected, MemoryStalled, STLTMemory, configure
+from mesa_memory import (
+    EpisodicMemory,
+    LLMRejected,
+    LongTermMemory,
+    STLTMemory,
+    configure,
+)
 from tests.support import story
 from tests.support.fleet import ASKING, EXECUTIONS, HASTY, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
-from tests.support.openai_server import OpenAIServer
 from tests.support.story import live, town_of
 
 shared, server = story.shared, story.server
 every_memory = pytest.mark.parametrize("memory", ASKING)
 in_both_executions = pytest.mark.parametrize("execution", EXECUTIONS)
+KEY_GONE = "No API key found for OPENAI"
 
 
-# -- keys and names ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("memory", ["STLTMemory", "LongTermMemory", "EpisodicMemory"])
-def test_an_own_model_without_a_key_is_refused_at_construction(memory, monkeypatch):
-    import mesa_memory
-
+@pytest.mark.parametrize(
+    ("llm", "said"),
+    [
+        ("anthropic/claude-3-haiku", "No API key found for ANTHROPIC"),
+        ("gpt-4o", "'gpt-4o'"),
+        ("no provider", "'no provider'"),
+    ],
+)
+@pytest.mark.parametrize("memory", [STLTMemory, LongTermMemory, EpisodicMemory])
+def test_an_own_model_without_key_or_provider_is_refused_at_construction(
+    memory, llm, said, monkeypatch
+):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     (agent,) = Town("short_term").citizens
-    with pytest.raises(ValueError, match="No API key found for ANTHROPIC"):
-        getattr(mesa_memory, memory)(agent, llm_model="anthropic/claude-3-haiku")
-
-
-@pytest.mark.parametrize("name", ["gpt-4o", "no provider"])
-def test_an_own_model_without_a_provider_is_refused_at_construction(name):
-    (agent,) = Town("short_term").citizens
-    with pytest.raises(ValueError, match=f"'{name}'"):
-        STLTMemory(agent, llm_model=name)
+    with pytest.raises(ValueError, match=said):
+        memory(agent, llm_model=llm)
 
 
 @every_memory
 @in_both_executions
-def test_a_key_that_is_gone_is_told_typed_at_use(
-    memory, execution, server, monkeypatch
+@pytest.mark.parametrize(
+    "llm", [None, "nowhere/model", "anthropic/claude-3-haiku-20240307"]
+)
+def test_a_model_that_cannot_be_used_is_told_typed(
+    memory, execution, llm, server, monkeypatch
 ):
-    town = town_of(memory, server, execution=execution)
-    monkeypatch.delenv("OPENAI_API_KEY")
-    with pytest.raises(LLMRejected, match="No API key found for OPENAI") as info:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    town = town_of(memory, server, llm=llm, execution=execution)
+    if llm is None:  # the agent's own, whose key is gone
+        monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(LLMRejected, match=(llm and "API key") or KEY_GONE) as told:
         live(town, 5)
-    assert info.value.agent == 1
+    assert told.value.agent == 1
     assert server.requests == 0
     monkeypatch.setenv("OPENAI_API_KEY", "test")
+    configure(town, llm=None, execution=execution, **HASTY)
     town.check_nothing_lost()
     live(town, 4)
     assert town.due(town.citizens[0]) == 0
@@ -65,44 +75,8 @@ def test_who_speaks_to_an_agent_without_a_key_is_told_nothing_of_it(
         listener.add_to_memory(
             "message", {"message": f"Fish on day {day}", "sender": 2}
         )
-    with pytest.raises(LLMRejected, match="No API key found for OPENAI"):
+    with pytest.raises(LLMRejected, match=KEY_GONE):
         listener.get_prompt_ready()
     assert server.requests == 0
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     assert "Fish on day 9" in listener.get_prompt_ready()
-
-
-@every_memory
-@in_both_executions
-@pytest.mark.parametrize("llm", ["nowhere/model", "anthropic/claude-3-haiku-20240307"])
-def test_a_model_for_all_that_cannot_be_used_is_told_typed(
-    memory, execution, llm, server, monkeypatch
-):
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    town = town_of(memory, server, llm=llm, execution=execution)
-    with pytest.raises(LLMRejected, match="API key"):
-        live(town, 5)
-    assert server.requests == 0
-    configure(town, llm=None, execution=execution, **HASTY)
-    town.check_nothing_lost()
-    live(town, 4)
-    town.check_nothing_lost()
-
-
-# -- servers -------------------------------------------------------------------------
-
-
-@every_memory
-@in_both_executions
-def test_a_server_that_is_not_there_stops_the_run_in_time(memory, execution):
-    with OpenAIServer() as gone:
-        pass
-    town = town_of(memory, gone, execution=execution, max_pending_steps=2)
-    with pytest.raises(MemoryStalled, match=r"Connection error|Cannot connect to host"):
-        live(town, 7)
-    with OpenAIServer() as server:
-        town.citizens[0].llm.api_base = server.base
-        town.check_nothing_lost()
-        live(town, 4)
-        assert town.due(town.citizens[0]) == 0
-        town.check_nothing_lost()

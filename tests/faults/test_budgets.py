@@ -2,39 +2,15 @@
 
 import json
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import Budget, BudgetExceeded, LongTermMemory, Services, configure
+from mesa_memory import Budget, BudgetExceeded, Services
+from tests.faults.test_waits import Street
 from tests.support.behaviours import Behaviour, completion, default_answer
-from tests.support.openai_server import OpenAIServer
+from tests.support.openai_server import OpenAIServer, always
 
 PRICED = "openai/gpt-4o-mini"
 STEPS = 40
-
-
-class Neighbour(LLMAgent):
-    """README's agent."""
-
-    def step(self):
-        others = [agent for agent in self.model.agents if agent is not self]
-        self.send_message("The bridge is broken!", others)
-
-
-class Street(mesa.Model):
-    """README's model; each agent's memory asks the model once in each step."""
-
-    def __init__(self, base, n=6, **services):
-        super().__init__(rng=1)
-        configure(self, **services)
-        for _ in range(n):
-            agent = Neighbour(self, CoTReasoning, PRICED, api_base=base)
-            agent.memory = LongTermMemory(agent)
-
-    def step(self):
-        self.agents.shuffle_do("step")
 
 
 def saying(usage):
@@ -68,26 +44,39 @@ def sent_and_answered(received):
 
 
 @pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
+def server():
     with OpenAIServer(latency=0.01) as server:
         yield server
+
+
+def live(street, steps=STEPS):
+    """Some steps, each to the end of all work."""
+    for _ in range(steps):
+        street.step()
+        Services.of(street).flush()
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
 @pytest.mark.parametrize("usage", SAID)
 @pytest.mark.parametrize(
-    "budget",
-    [Budget(tokens=3_000), Budget(calls=7), Budget(cost=0.0006)],
+    ("budget", "reason"),
+    [
+        (Budget(tokens=3_000), r"tokens \d+ of 3000"),
+        (Budget(calls=7), "calls 8 of 7"),
+        (Budget(cost=0.0006), r"cost [\d.e-]+ of 0.0006"),
+    ],
     ids=["tokens", "calls", "cost"],
 )
-def test_a_budget_is_crossed_by_at_most_one_request(usage, budget, execution, server):
+def test_a_budget_is_crossed_by_at_most_one_request(
+    usage, budget, reason, execution, server
+):
     server.behave = saying(SAID[usage])
-    street = Street(server.base, budget=budget, execution=execution)
-    with pytest.raises(BudgetExceeded, match="would cross the budget"):
-        for _ in range(STEPS):
-            street.step()
-            Services.of(street).flush()
+    street = Street(server.base, 6, PRICED, budget=budget, execution=execution)
+    with pytest.raises(
+        BudgetExceeded, match=f"would cross the budget.*{reason}"
+    ) as told:
+        live(street)
+    assert "Nothing was sent" in str(told.value)
     sizes = [sent_and_answered(received) for received in server.log]
     used = Services.of(street).ledger.total
     assert len(sizes) > 3, "the budget is there to be used"
@@ -99,23 +88,48 @@ def test_a_budget_is_crossed_by_at_most_one_request(usage, budget, execution, se
         assert len(sizes) == budget.calls
     if budget.cost:
         assert 0.3 * budget.cost < used.cost <= budget.cost + used.cost / used.calls
+    with pytest.raises(BudgetExceeded):
+        live(street, 2)
+    assert len(server.log) == len(sizes)
 
 
 def test_long_replies_side_by_side_cross_a_budget_by_at_most_one(server):
     long = json.dumps({"summary": "Bridge, mill and market. " * 120})
     server.behave = lambda _: Behaviour.text(long)
-    street = Street(server.base, n=12, budget=Budget(tokens=8_000))
+    street = Street(server.base, 12, PRICED, budget=Budget(tokens=8_000))
     with pytest.raises(BudgetExceeded):
-        for _ in range(STEPS):
-            street.step()
-            Services.of(street).flush()
+        live(street)
     largest = max(received.chars + len(long) for received in server.log) // 4
     assert Services.of(street).ledger.total.tokens <= 8_000 + 1.1 * largest
 
 
 def test_a_budget_that_is_far_away_makes_no_request_wait(server):
     server.together = 3  # none is answered before there are so many
-    street = Street(server.base, n=8, budget=Budget(tokens=1_000_000))
-    street.step()
-    Services.of(street).flush()
+    street = Street(server.base, 8, PRICED, budget=Budget(tokens=1_000_000))
+    live(street, 1)
     assert server.in_flight_max > 2
+
+
+@pytest.mark.parametrize(
+    ("model", "budget", "reason"),
+    [
+        (PRICED, Budget(calls=0), "calls 1 of 0"),
+        ("openai/x", Budget(cost=5.0), "price of a call is unknown"),
+    ],
+)
+def test_without_a_budget_or_a_price_nothing_is_sent(model, budget, reason, server):
+    street = Street(server.base, 1, model, budget=budget)
+    with pytest.raises(BudgetExceeded, match=reason):
+        live(street, 1)
+    assert server.requests == 0
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+def test_an_outage_does_not_use_up_a_budget_of_money(execution, server):
+    given = {"execution": execution, "budget": Budget(cost=5.0), "backoff": 0.01}
+    street = Street(server.base, 1, PRICED, **given)
+    server.behave = always(Behaviour.status(503))
+    live(street, 1)
+    server.behave = None
+    live(street, 1)
+    assert Services.of(street).ledger.total.failures == 1

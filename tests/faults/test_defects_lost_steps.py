@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import sys
 import threading
 from contextlib import suppress
 
@@ -16,7 +15,6 @@ from tests.support.models import (
     citizen,
     each,
     live,
-    ours,
     said,
     seen,
     told,
@@ -167,31 +165,6 @@ def test_d12_events_that_another_thread_adds_while_a_step_ends_arrive(make):
     live(memory)
     assert spoken != []
     assert [word for word in spoken if word not in memory.get_prompt_ready()] == []
-
-
-@ours("ShortTermMemory")
-def test_d12_events_of_several_hasty_threads_all_arrive(make):
-    memory = make(citizen(), n=1_000_000)
-
-    def write():
-        for _ in range(2_000):
-            memory.add_to_memory(*said("tick"))
-
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        writers = [threading.Thread(target=write) for _ in range(4)]
-        for writer in writers:
-            writer.start()
-        while any(writer.is_alive() for writer in writers):
-            memory.agent.model.steps += 1
-            memory.process_step(pre_step=True)
-            memory.process_step()
-    finally:
-        sys.setswitchinterval(usual)
-    live(memory)
-    held = [entry.content.get("message", ()) for entry in memory.short_term_memory]
-    assert sum(map(len, held)) == 8_000
 
 
 @each("STLTMemory")

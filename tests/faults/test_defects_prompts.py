@@ -12,8 +12,6 @@ from tests.support.models import (
     each,
     grades,
     live,
-    ours,
-    said,
     seen,
 )
 
@@ -101,21 +99,3 @@ def test_d30_a_summariser_that_does_not_shorten_cannot_fill_the_prompt(make):
     with suppress(MemoryStalled):
         memory.get_prompt_ready()
     assert len(memory.long_term_memory) <= 5_000
-
-
-@ours("ShortTermMemory", "STLTMemory", "LongTermMemory", "EpisodicMemory")
-def test_d31_messages_can_be_read_without_knowing_how_entries_are_stored(make):
-    memory = make(citizen(), StubLLM(answer=THREES))
-    live(memory, said("I offer 10", sender=2), said("too much", sender=3))
-    heard = [(message.sender, message.text) for message in memory.messages()]
-    assert heard == [(2, "I offer 10"), (3, "too much")]
-
-
-@ours("ShortTermMemory", "STLTMemory")
-def test_d31_entries_have_the_shape_of_mesa_llms(make):
-    memory = make(citizen(), StubLLM())
-    live(memory, said("I offer 10"), seen("a market"))
-    assert dict(memory.short_term_memory[-1].content) == {
-        "message": [{"message": "I offer 10", "sender": 7}],
-        "observation": {"view": "a market"},
-    }

@@ -53,13 +53,6 @@ def test_d19_episodic_memory_reaches_the_prompts_of_all_reasonings(make, reasoni
     assert "the code is 4711" in prompt
 
 
-@each("ShortTermMemory", "LongTermMemory", "EpisodicMemory")
-def test_d19_every_memory_has_both_sections(make):
-    memory = make(citizen(), StubLLM())
-    assert callable(getattr(memory, "format_short_term", None))
-    assert callable(getattr(memory, "format_long_term", None))
-
-
 @each("STLTMemory")
 def test_d20_no_prompt_speaks_of_a_step_none(make):
     agent, prompts = citizen(), []
@@ -144,11 +137,3 @@ async def test_d23_latency_does_not_decide_when_something_was_heard(make):
     first = await _histories(make, [quick, slow])
     assert len(first[0]) == len(first[1]) == 6
     assert await _histories(make, [slow, quick]) == first
-
-
-@ours("ShortTermMemory", "EpisodicMemory")
-def test_d24_a_message_that_names_its_recipients_keeps_them(make):
-    memory = make(citizen(), StubLLM(answer=grades(lambda _: 3)))
-    content = {"message": "to you two", "sender": 7, "recipients": [2, 3]}
-    live(memory, ("message", content))
-    assert [message.recipients for message in memory.messages()] == [(2, 3)]

@@ -3,182 +3,154 @@
 import pytest
 
 from mesa_memory import LLMError, LLMRejected, LLMUnavailable, MemoryStalled, configure
-from tests.support.client import warm_up
+from tests.support import story
 from tests.support.faults import CURED, FAULTS, PENDING, REFUSAL, REJECTED, cases
-from tests.support.fleet import ASKING, EXECUTIONS, HANGING, HASTY, PURPOSE, Town
+from tests.support.fleet import ASKING, EXECUTIONS, HANGING, PURPOSE
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
-from tests.support.openai_server import Behaviour, OpenAIServer, always
+from tests.support.openai_server import Behaviour, always
+from tests.support.story import live, town_of
 from tests.support.ways import way  # noqa: F401 - each test on both
 
+shared, server = story.shared, story.server
 in_both_executions = pytest.mark.parametrize("execution", EXECUTIONS)
 
 
-@pytest.fixture(scope="module")
-def server():
-    warm_up()
-    with OpenAIServer() as server:
-        yield server
+def town_at(memory, server, execution, **services):
+    """A town whose provider has worked for four steps."""
+    town = town_of(memory, server, execution=execution, **services)
+    live(town, 4)
+    return town
 
 
-class Story:
-    """An agent that is told two things and sees one in each step."""
+def storm(town, server, behave, steps=2, **settings):
+    """Steps with a provider that does not work; none asks more often than it may."""
+    server.behave = behave
+    usual = town.services.settings
+    configure(town, **settings)
+    for _ in range(steps):
+        before = server.requests
+        live(town, 1)
+        assert server.requests - before <= town.most_requests()
+    configure(town, timeout=usual.timeout, attempts=usual.attempts)
 
-    def __init__(self, memory, server, execution, **services):
-        server.behave = None
-        self.server = server
-        settings = HASTY | services
-        self.town = Town(memory, 1, server.base, execution=execution, **settings)
-        (self.agent,) = self.town.citizens
-        self.memory = self.agent.memory
-        self.town.script = self.happen
-        self.calm(4)
 
-    def happen(self, agent):
-        step = self.town.steps
-        self.town.tell(agent, f"word {step}a from Bob", sender=2)
-        self.town.tell(agent, f"word {step}b from Bob", sender=2)
-        self.town.show(agent, f"sight {step}")
+def thought(town):
+    return town.thought()[1]
 
-    def calm(self, steps):
-        """Steps with a provider that works."""
-        self.server.behave = None
-        for _ in range(steps):
-            self.town.advance()
-        self.town.services.flush()
 
-    def storm(self, behave, steps=2, **settings):
-        """Steps with one that does not; none asks more often than it may."""
-        self.server.behave = behave
-        usual = self.town.services.settings
-        configure(self.town, **settings)
-        for _ in range(steps):
-            before = self.server.requests
-            self.town.advance()
-            self.town.services.flush()
-            assert self.server.requests - before <= self.town.most_requests()
-        configure(self.town, timeout=usual.timeout, attempts=usual.attempts)
+def due(town):
+    return town.due(town.citizens[0])
 
-    @property
-    def due(self):
-        return self.town.due(self.agent)
 
-    @property
-    def thought(self):
-        return self.town.thought()[1]
+def check_recovers(town, server, due_then=0):
+    """Once the provider works again, nothing is lost and all is thought about."""
+    server.behave = None
+    town.check_nothing_lost()
+    live(town, 1)
+    assert due(town) == due_then
+    town.check_nothing_lost()
 
 
 @pytest.mark.parametrize(("memory", "fault", "execution"), cases(CURED))
 def test_a_fault_that_passes_leaves_no_trace(memory, fault, execution, server):
-    story = Story(memory, server, execution, attempts=5)
-    before = story.thought
-    story.storm(FAULTS[fault].make())
-    assert story.due == 0
-    assert story.thought != before
-    for text in (str(story.thought), story.memory.get_prompt_ready()):
+    town = town_at(memory, server, execution, attempts=5)
+    before = thought(town)
+    storm(town, server, FAULTS[fault].make())
+    assert due(town) == 0
+    assert thought(town) != before
+    for text in (str(thought(town)), town.citizens[0].memory.get_prompt_ready()):
         assert not set(text) & {"\x00", "\x07", "\x1b", "\ud800"}
         assert "sorry" not in text
-    story.town.check_nothing_lost()
+    town.check_nothing_lost()
 
 
 @pytest.mark.parametrize(("memory", "fault", "execution"), cases(PENDING))
 def test_an_outage_leaves_the_work_waiting_and_loses_nothing(
     memory, fault, execution, server, caplog
 ):
-    story = Story(memory, server, execution)
-    before = story.thought
-    story.storm(FAULTS[fault].make(), **HANGING if fault == "silent" else {})
+    town = town_at(memory, server, execution)
+    before = thought(town)
+    hanging = HANGING if fault == "silent" else {}
+    storm(town, server, FAULTS[fault].make(), **hanging)
     assert "kept and tried again at the next step (2 in a row)" in caplog.text
-    assert story.due > 0
-    assert story.thought == before
-    assert REFUSAL not in story.memory.get_prompt_ready()
-    story.town.check_nothing_lost()
-    story.calm(1)
-    assert story.due == 0
-    assert story.thought != before
-    story.town.check_nothing_lost()
+    assert due(town) > 0
+    assert thought(town) == before
+    assert REFUSAL not in town.citizens[0].memory.get_prompt_ready()
+    check_recovers(town, server)
+    assert thought(town) != before
 
 
 @pytest.mark.parametrize(("memory", "fault", "execution"), cases(REJECTED))
 def test_a_refused_request_stops_the_run_typed_and_loses_nothing(
     memory, fault, execution, server
 ):
-    story = Story(memory, server, execution)
-    before = story.thought
+    town = town_at(memory, server, execution)
+    before = thought(town)
     server.behave = FAULTS[fault].make()
     with pytest.raises(LLMRejected, match="refuses the request") as info:
         for _ in range(2):  # in deferred execution it shows at the next hook
-            story.town.advance()
+            town.advance()
     error = info.value
     assert (error.agent, error.purpose) == (1, PURPOSE[memory])
     assert error.step == 5
-    assert story.thought == before
-    server.behave = None
-    story.town.check_nothing_lost()
-    story.calm(1)
-    assert story.due == 0
-    story.town.check_nothing_lost()
+    assert thought(town) == before
+    check_recovers(town, server)
 
 
 @in_both_executions
 @pytest.mark.parametrize("memory", ASKING)
 def test_too_many_steps_without_an_answer_stop_the_run(memory, execution, server):
-    story = Story(memory, server, execution, max_pending_steps=3)
+    town = town_at(memory, server, execution, max_pending_steps=3)
     server.behave = always(Behaviour.status(503))
     with pytest.raises(MemoryStalled) as info:
         for _ in range(4):
-            story.town.advance()
+            town.advance()
     stalled = info.value
     assert (stalled.agent, stalled.purpose) == (1, PURPOSE[memory])
     assert (stalled.step, stalled.pending_steps) == (7, 3)
     assert isinstance(stalled.__cause__, LLMUnavailable)
     assert f"agent 1, step 7: {PURPOSE[memory]} has failed" in str(stalled)
-    server.behave = None
-    story.town.check_nothing_lost()
-    story.calm(1)
-    assert story.due == 0
-    story.town.check_nothing_lost()
+    check_recovers(town, server)
 
 
 @in_both_executions
 @pytest.mark.parametrize("memory", ASKING)
 @pytest.mark.parametrize("text", ['{"nonsense": 1', None], ids=["nonsense", "null"])
 def test_answers_that_cannot_be_used_stop_no_run(memory, text, execution, server):
-    story = Story(memory, server, execution, max_pending_steps=3)
-    before = story.thought
+    town = town_at(memory, server, execution, max_pending_steps=3)
+    before = thought(town)
     server.behave = always(Behaviour.text(text))
-    for _ in range(6):
-        story.town.advance()
-    story.town.services.flush()
-    assert story.thought == before
-    story.town.check_nothing_lost()
-    story.calm(1)
+    live(town, 6)
+    assert thought(town) == before
     # What has got no grade in three steps stays without one.
-    assert story.due == (12 if memory == "episodic" else 0)
-    assert story.thought != before
-    story.town.check_nothing_lost()
+    check_recovers(town, server, due_then=8 if memory == "episodic" else 0)
+    assert thought(town) != before
 
 
 @in_both_executions
 @pytest.mark.parametrize("memory", ASKING)
 def test_a_step_that_works_starts_the_count_anew(memory, execution, server):
-    story = Story(memory, server, execution, max_pending_steps=3)
+    town = town_at(memory, server, execution, max_pending_steps=3)
     for _ in range(3):
-        story.storm(always(Behaviour.status(503)))
-        story.calm(1)
-    story.town.check_nothing_lost()
+        storm(town, server, always(Behaviour.status(503)))
+        server.behave = None
+        live(town, 1)
+    town.check_nothing_lost()
 
 
 @in_both_executions
 @pytest.mark.parametrize("memory", ASKING)
-def test_on_request_the_first_failure_stops_the_run(memory, execution, server):
-    story = Story(memory, server, execution, on_failure="raise")
-    server.behave = always(Behaviour.status(500))
+@pytest.mark.parametrize(
+    "failure",
+    [Behaviour.status(500), Behaviour.text('{"nonsense": 1}')],
+    ids=["500", "nonsense"],
+)
+def test_on_request_the_first_failure_stops_the_run(failure, memory, execution, server):
+    town = town_at(memory, server, execution, on_failure="raise")
+    server.behave = always(failure)
     with pytest.raises(MemoryStalled, match=r"has failed for 1 step\(s\)") as info:
         for _ in range(2):
-            story.town.advance()
+            town.advance()
     assert info.value.step == 5
     assert isinstance(info.value.__cause__, LLMError)
-    server.behave = None
-    story.town.check_nothing_lost()
-    story.calm(1)
-    assert story.due == 0
+    check_recovers(town, server)

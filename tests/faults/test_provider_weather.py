@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from typing import ClassVar
 
 import mesa
 import pytest
@@ -18,6 +17,7 @@ from mesa_memory.core.fault_table import BUSY
 from mesa_memory.errors import LLMRejected
 from tests.llm.test_provider_errors import DOES, behaviour, spoken_here
 from tests.support.client import warm_up
+from tests.support.fleet import Diary
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer
 from tests.support.server_process import ROOT
@@ -65,24 +65,6 @@ def weather(every):
     return behave, state
 
 
-class Seen:
-    """Keeps each message that any memory of a model was given."""
-
-    of: ClassVar[dict] = {}
-
-    def __init__(self, model):
-        self.records = self.of[id(model)] = []
-
-    def opened(self, record):
-        if record.kind == "message":
-            self.records.append(record)
-
-    def graded(self, record):
-        """Nothing follows from a grade."""
-
-    closed = graded
-
-
 class Village(mesa.Model):
     """Two agents that hear a word at each step."""
 
@@ -91,7 +73,8 @@ class Village(mesa.Model):
         self.talking, self.raised = True, []
         hasty = {"attempts": 3, "backoff": 0.01, "timeout": 20, "deadline": 30}
         configure(self, execution="blocking", record=record, **hasty)
-        Services.of(self).observers.append(Seen(self))
+        self.diary = Diary()
+        Services.of(self).observers.append(self.diary)
         for kind in (EpisodicMemory, LongTermMemory):
             agent = LLMAgent(self, CoTReasoning, "openai/m", api_base=base)
             agent.memory = kind(agent)
@@ -123,7 +106,19 @@ def lived(steps, every, caplog, file):
     return list(model.agents), model.raised, state
 
 
-def check(steps, every, caplog, file):
+@pytest.mark.parametrize(
+    ("steps", "every"),
+    [
+        (30, 4),
+        pytest.param(50, 10, marks=pytest.mark.slow),
+        # All errors of the table; the memory holds 200 events.
+        pytest.param(150, 3, marks=pytest.mark.slow),
+    ],
+)
+def test_a_run_through_all_kinds_of_errors_loses_nothing(
+    steps, every, caplog, tmp_path
+):
+    file = tmp_path / "run.sqlite"
     (episodic, long_term), raised, state = lived(steps, every, caplog, file)
     errors = state["errors"]
     records = episodic.memory.current_records()
@@ -134,7 +129,8 @@ def check(steps, every, caplog, file):
     assert len(ungraded) <= len(filtered)
     # Every word is in the summary, or still in sight.
     assert long_term.memory.long_term_memory
-    kept = [r for r in Seen.of[id(long_term.model)] if r.layer == "long_term"]
+    heard = [r for r in long_term.model.diary.records if r.kind == "message"]
+    kept = [r for r in heard if r.layer == "long_term"]
     assert len(kept) == steps
     assert {r.closed_because for r in kept} <= {None, "consolidated"}
     waiting = [r for r in long_term.memory.current_records() if r.kind == "message"]
@@ -192,18 +188,6 @@ def explained(model, file, state, raised, caplog):
                 assert text in told
 
 
-def test_a_run_through_all_kinds_of_errors_loses_nothing(caplog, tmp_path):
-    check(30, 4, caplog, tmp_path / "run.sqlite")
-
-
-@pytest.mark.slow
-def test_a_long_run_with_one_error_in_ten_loses_nothing(caplog, tmp_path):
-    check(50, 10, caplog, tmp_path / "run.sqlite")
-    caplog.clear()
-    # All errors of the table; the memory holds 200 events.
-    check(150, 3, caplog, tmp_path / "long.sqlite")
-
-
 LOOPS = """
 import asyncio, gc, sys
 import mesa
@@ -239,14 +223,8 @@ with OpenAIServer() as server:
 
 @pytest.mark.slow
 def test_requests_of_memories_and_of_agents_in_several_event_loops_print_nothing():
-    done = subprocess.run(
-        [sys.executable, "-c", LOOPS],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=ENVIRONMENT,
-    )
+    given = {"cwd": ROOT, "env": ENVIRONMENT, "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, "-c", LOOPS], timeout=120, **given)
     assert done.returncode == 0, done.stderr
     assert "Summary of" in done.stdout and done.stdout.split()[-1] == "96"
     assert done.stderr == ""

@@ -2,15 +2,7 @@
 
 import pytest
 
-from mesa_memory import (
-    EventStream,
-    LayeredMemory,
-    RunningSummary,
-    Window,
-    configure,
-    open_run,
-)
-from mesa_memory.interventions import edit, implant, probe
+from mesa_memory import configure, open_run
 from tests.support.fleet import MEMORIES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
@@ -40,33 +32,3 @@ def test_half_a_character_in_an_event_does_not_end_the_run(event, memory, tmp_pa
     configure(town, record=None)
     with open_run(str(tmp_path / "run.sqlite")) as run:
         assert run.state(agent.unique_id, 5) is not None
-
-
-def test_half_a_character_in_the_name_of_a_layer_does_not_end_the_run(tmp_path):
-    town = Town("short_term", 1, llm="offline", execution="blocking")
-    (agent,) = town.citizens
-    layers = [window := Window(2), EventStream(), RunningSummary(window)]
-    for layer in layers:
-        layer.name = layer.heading = HALF
-    agent.memory = LayeredMemory(agent, layers)
-    configure(town, record=str(tmp_path / "run.sqlite"))
-    town.script = lambda _: town.tell(agent, f"Day {town.steps}.", sender=2)
-    for _ in range(5):
-        town.advance()
-    assert "half" in agent.memory.get_prompt_ready().encode().decode()
-    configure(town, record=None)
-
-
-def test_a_researcher_may_write_half_a_character(tmp_path):
-    file = str(tmp_path / "run.sqlite")
-    town = Town("episodic", 1, llm="offline", execution="blocking")
-    configure(town, record=file)
-    (agent,) = town.citizens
-    implant(agent, "rumour\ud800", {HALF: HALF})
-    town.advance()
-    (record,) = agent.memory.current_records()
-    assert record.kind == "rumour\ufffd"
-    edit(agent, record, {HALF: "\udc00 seen"})
-    assert probe(agent, HALF)
-    assert agent.memory.recall(HALF)
-    configure(town, record=None)

@@ -7,14 +7,14 @@ import pytest
 from mesa_memory import Recording, configure
 from mesa_memory.errors import MesaMemoryError
 from tests.golden.recorded import rows
-from tests.support import ways
-from tests.support.client import warm_up
+from tests.support import story, ways
 from tests.support.faults import FAULTS
-from tests.support.fleet import ASKING, HANGING, HASTY, Town
+from tests.support.fleet import HANGING
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
-from tests.support.openai_server import OpenAIServer
+from tests.support.story import live, town_of
 
 pytestmark = pytest.mark.slow
+shared, server = story.shared, story.server
 #: one fault is met by these; each other one by the memory whose turn it is
 ALL = ("429 once", "500", "401", "thinking", "control characters", "null")
 CASES = [
@@ -27,20 +27,10 @@ CASES = [
 KINDS = ("LLMRejected", "PromptTooLong", "LLMUnavailable", "BadReply")
 
 
-@pytest.fixture(scope="module")
-def server():
-    warm_up()
-    with OpenAIServer() as server:
-        yield server
-
-
 def lived(memory, fault, server, file):
     """The rows of a run whose provider works, fails, and works again."""
-    server.behave = None
     recording = Recording(str(file), parameters={})
-    settings = HASTY | {"execution": "blocking", "record": recording}
-    town = Town(memory, 1, server.base, **settings)
-    town.script = lambda agent: happen(town, agent)
+    town = town_of(memory, server, execution="blocking", record=recording)
     for step in range(5):
         server.behave = FAULTS[fault].make() if step == 3 else server.behave
         if step == 4:
@@ -48,18 +38,11 @@ def lived(memory, fault, server, file):
         elif step == 3 and fault == "silent":
             configure(town, timeout=HANGING["timeout"], attempts=1)
         try:
-            town.advance()
-            town.services.flush()
+            live(town, 1)
         except MesaMemoryError as error:
             town.tell(town.citizens[0], f"{type(error).__name__} was raised")
     town.services.recorder.close()
     return [worded(row) for row in rows(file)]
-
-
-def happen(town, agent):
-    town.tell(agent, f"word {town.steps} from Bob", sender=2)
-    town.tell(agent, f"more {town.steps} from Bob", sender=2)
-    town.show(agent, f"sight {town.steps}")
 
 
 def worded(row):
@@ -84,8 +67,3 @@ def test_both_ways_make_the_same_records(fault, memory, server, tmp_path, monkey
     direct, other = found
     assert [pair for pair in zip(direct, other) if pair[0] != pair[1]] == []
     assert len(direct) == len(other) > 10
-
-
-def test_each_fault_is_met_by_one_memory_at_least():
-    assert {fault for fault, _ in CASES} == FAULTS.keys()
-    assert {memory for _, memory in CASES} == set(ASKING)

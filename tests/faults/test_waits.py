@@ -30,11 +30,11 @@ class Neighbour(LLMAgent):
 class Street(mesa.Model):
     """README's model, with a memory that asks the model in each step."""
 
-    def __init__(self, base, n=3, **services):
+    def __init__(self, base, n=3, llm="openai/x", **services):
         super().__init__(rng=1)
         configure(self, **services)
         for _ in range(n):
-            agent = Neighbour(self, CoTReasoning, "openai/x", api_base=base)
+            agent = Neighbour(self, CoTReasoning, llm, api_base=base)
             agent.memory = LongTermMemory(agent)
 
     def step(self):
@@ -42,8 +42,7 @@ class Street(mesa.Model):
 
 
 @pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
+def server():
     with OpenAIServer() as server:
         yield server
 

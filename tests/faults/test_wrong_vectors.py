@@ -6,7 +6,7 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import EpisodicMemory, Services, configure, open_run, register_policy
+from mesa_memory import EpisodicMemory, configure, open_run, register_policy
 from mesa_memory.errors import EmbedderError
 
 
@@ -44,37 +44,26 @@ class MyEmbedder:
         return self.give(texts)
 
 
-def ones(texts):
-    return np.full((len(texts), 4), 0.5)
+def listener(embedder, **services):
+    """The memory of an agent that has heard of the rain and plans what to do."""
+    model = mesa.Model(rng=1)
+    configure(model, llm="offline", embedder=embedder, **services)
+    agent = LLMAgent(
+        model, CoTReasoning, register_policy("quiet", lambda turn: "Wait.")
+    )
+    agent.memory = EpisodicMemory(agent)
+    agent.memory.add_to_memory("message", {"message": "It rains.", "sender": 4})
+    return agent.memory
 
 
-class Thinker(LLMAgent):
-    def step(self):
-        self.apply_plan(self.reasoning.plan(prompt="What now?"))
-
-
-class Room(mesa.Model):
-    def __init__(self, embedder, policy=None, execution="deferred", record=None):
-        super().__init__(rng=1)
-        configure(
-            self, llm="offline", embedder=embedder, execution=execution, record=record
-        )
-        name = register_policy("quiet", policy or (lambda turn: "I wait."))
-        self.agent = Thinker(self, CoTReasoning, name)
-        self.agent.memory = EpisodicMemory(self.agent)
-        self.agent.memory.add_to_memory(
-            "message", {"message": "It rains.", "sender": 4}
-        )
-
-    def step(self):
-        self.agents.shuffle_do("step")
-
-
-def lived(room):
+def lived(memory):
+    """The texts that the memory recalls after two steps."""
     for _ in range(2):
-        room.step()
-    room.agent.memory.recall("rain")
-    return room
+        memory.agent.model.step()
+        memory.process_step(pre_step=True)
+        memory.agent.reasoning.plan(prompt="What now?")
+        memory.process_step()
+    return [hit.record.content.get("message") for hit in memory.recall("rain")]
 
 
 @pytest.mark.timeout(600)
@@ -83,9 +72,8 @@ def lived(room):
 def test_vectors_that_are_none_are_told_at_once(execution, local):
     for give, said in WRONG.values():
         mine = MyEmbedder(give, local=local)
-        room = Room(mine, execution=execution)
         with pytest.raises(EmbedderError, match=said) as raised:
-            lived(room)
+            lived(listener(mine, execution=execution))
         message = str(raised.value)
         assert "MyEmbedder.embed()" in message and "(1, 4)" in message
         assert not raised.value.passing
@@ -97,40 +85,12 @@ def test_vectors_that_are_none_are_told_at_once(execution, local):
 def test_nothing_is_lost_and_a_better_embedder_goes_on(local, tmp_path):
     file = str(tmp_path / "run.sqlite")
     mine = MyEmbedder(lambda texts: np.ones((1, 3)), local=local)
-    room = Room(mine, record=file)
+    memory = listener(mine, record=file)
     with pytest.raises(EmbedderError, match="shape"):
-        lived(room)
-    mine.give = ones
-    lived(room)
-    texts = [
-        hit.record.content.get("message") for hit in room.agent.memory.recall("rain")
-    ]
-    assert "It rains." in texts
-    Services.of(room).recorder.close()
+        lived(memory)
+    mine.give = lambda texts: np.full((len(texts), 4), 0.5)
+    assert "It rains." in lived(memory)
+    memory.services.recorder.close()
     with open_run(file) as run:
         kept = [row["text"] for row in run.history(agent=1, as_records=True)]
     assert any("It rains." in text for text in kept)
-
-
-@pytest.mark.timeout(600)
-def test_a_policy_that_reads_a_memory_with_wrong_vectors_ends_the_step():
-    mine = MyEmbedder(lambda texts: None)
-
-    def remember(turn):
-        room.agent.memory.recall("rain")
-        return "I wait."
-
-    room = Room(mine, remember)
-    with pytest.raises(EmbedderError, match=r"MyEmbedder.embed\(\) gave None"):
-        room.step()
-
-
-@pytest.mark.timeout(600)
-def test_an_outage_of_ones_own_embedder_leaves_the_words(caplog):
-    def out(texts):
-        raise EmbedderError("the line is dead", passing=True)
-
-    room = Room(MyEmbedder(out))
-    room.step()
-    assert "recalled by words alone" in caplog.text
-    assert "It rains." in room.agent.memory.get_prompt_ready()

@@ -1,61 +1,39 @@
 """From one run to the next: an agent goes on with what it remembered in a recorded one."""
 
 import json
+import os
 import re
+import shutil
 import sqlite3
 from contextlib import closing
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 from sqlalchemy import select
 
-from mesa_memory import (
-    LayeredMemory,
-    Services,
-    carry_over,
-    configure,
-    fork,
-    open_run,
-    register_policy,
-    resume,
-)
+from mesa_memory import LayeredMemory, carry_over, fork, open_run, resume
 from mesa_memory.errors import MemoryMismatch, StoreCorrupt, StoreError
 from mesa_memory.memories.registry import find
 from mesa_memory.stores import schema
 from tests.support.classes import EVERY, PRESETS
+from tests.support.hamlet import Hamlet
+from tests.support.playing import held, lived, play
 
-QUIET = register_policy("quiet", lambda turn: "Nothing to do.")
 KINDS = {kind.__name__: kind for kind in EVERY} | {n: find(n) for n in PRESETS}
 NAMES = ("Ada", "Bob", "Cleo")
 
 
-class Person(LLMAgent):
-    """Has a name, and tells the next one some news in each step."""
-
-    def __init__(self, model, name, memory):
-        super().__init__(model, CoTReasoning, QUIET)
-        self.name = name
-        self.memory = KINDS[memory](self)
-
-
-class Town(mesa.Model):
+class Town(Hamlet):
     """Three people who tell each other news; each may come from an earlier run."""
 
+    makers = KINDS
+
     def __init__(
-        self,
-        memory="LayeredMemory",
-        past=None,
-        record=None,
-        layers=None,
-        day=0,
-        **given,
-    ):
-        super().__init__(rng=1)
-        configure(self, llm="offline", record=record, **given)
-        self.day = day
-        self.people = [Person(self, name, memory) for name in NAMES]
+        self, memory="LayeredMemory", past=None, record=None, layers=None, day=0, **given
+    ):  # fmt: skip
+        super().__init__(memory, record, 3, **given)
+        self.day, self.people = day, list(self.agents)
+        for person, name in zip(self.people, NAMES, strict=True):
+            person.name = name
         self.carried = [
             carry_over(past, person, layers, identity=person.name)
             for person in self.people
@@ -79,16 +57,6 @@ class Town(mesa.Model):
         for person in self.people:
             person.memory.process_step()
 
-    def lived(self, days):
-        for _ in range(days):
-            self.step()
-        Services.of(self).flush()
-        return self
-
-    def end(self):
-        Services.of(self).recorder.close()
-        return self
-
 
 def undated(text):
     """A text without the numbers of its steps."""
@@ -103,9 +71,8 @@ def runs(tmp_path_factory):
     def run(memory):
         if memory not in made:
             file = tmp_path_factory.mktemp("past") / f"{memory}.sqlite"
-            town = Town(memory, record=str(file)).lived(12).end()
-            with_prompts = [p.memory.format_long_term() for p in town.people]
-            made[memory] = file, with_prompts, town
+            town = play(Town(memory, record=str(file)), 12)
+            made[memory] = file, [p.memory.format_long_term() for p in town.people]
         return made[memory]
 
     return run
@@ -113,7 +80,7 @@ def runs(tmp_path_factory):
 
 @pytest.mark.parametrize("memory", KINDS)
 def test_an_agent_knows_what_it_knew_and_the_recorded_run_is_only_read(memory, runs):
-    file, known, _ = runs(memory)
+    file, known = runs(memory)
     before = file.read_bytes()
     town = Town(memory, past=str(file))
     assert all(town.carried), "each has something to carry over"
@@ -122,7 +89,7 @@ def test_an_agent_knows_what_it_knew_and_the_recorded_run_is_only_read(memory, r
         steps = [r.step for r in person.memory.current_records()]
         assert max(steps) <= 0, "all of it was before this run"
     assert file.read_bytes() == before
-    town.lived(8)
+    lived(town, 8)
     for person in town.people:
         ids = [record.id for record in person.memory.held_records()]
         assert len(ids) == len(set(ids))
@@ -132,32 +99,31 @@ def test_an_agent_knows_what_it_knew_and_the_recorded_run_is_only_read(memory, r
 def test_a_run_that_goes_on_has_its_own_copies_and_is_replayed_too(
     memory, runs, tmp_path
 ):
-    file, *_ = runs(memory)
-    past, here = tmp_path / "past.sqlite", str(tmp_path / "run.sqlite")
-    past.write_bytes(file.read_bytes())
-    whole = Town(memory, past=str(past), record=str(tmp_path / "whole.sqlite"), day=12)
-    whole.lived(7).end()
-    Town(memory, past=str(past), record=here, day=12).lived(4).end()
-    again = Town(memory, past=str(past), day=12, replay=str(tmp_path / "whole.sqlite"))
-    again.lived(7)
-    past.unlink()
-    gone_on = resume(Town, here, trust=True).lived(3).end()
+    file, _ = runs(memory)
+    past, here, entire = (
+        str(tmp_path / f"{n}.sqlite") for n in ("past", "run", "whole")
+    )
+    shutil.copy(file, past)
+    given = {"past": past, "day": 12}
+    whole = play(Town(memory, record=entire, **given), 7)
+    play(Town(memory, record=here, **given), 4)
+    again = lived(Town(memory, replay=entire, **given), 7)
+    os.remove(past)
+    gone_on = play(resume(Town, here, trust=True), 3)
     for one in (gone_on, again):
+        assert held(one) == held(whole)
         for mine, theirs in zip(one.people, whole.people, strict=True):
             assert mine.memory.get_prompt_ready() == theirs.memory.get_prompt_ready()
-            mine_ids = [r.id for r in mine.memory.current_records()]
-            assert mine_ids == [r.id for r in theirs.memory.current_records()]
-    with open_run(here) as run, open_run(str(tmp_path / "whole.sqlite")) as other:
+    with open_run(here) as run, open_run(entire) as other:
         assert run.differences(other) is None
-    branch = fork(Town, here, name="branch", trust=True).lived(2)
+    branch = play(fork(Town, here, name="branch", trust=True), 2)
     assert branch.people[0].memory.get_prompt_ready()
-    branch.end()
 
 
 def test_each_copy_says_where_it_comes_from(runs, tmp_path):
-    file, *_ = runs("story_engine")
+    file, _ = runs("story_engine")
     here = str(tmp_path / "run.sqlite")
-    Town("story_engine", past=str(file), record=here).lived(2).end()
+    play(Town("story_engine", past=str(file), record=here), 2)
     with open_run(here) as run, open_run(file) as past:
         carried = run.interventions(as_records=True)
         assert [row["kind"] for row in carried] == ["carry_over"] * 3
@@ -168,9 +134,8 @@ def test_each_copy_says_where_it_comes_from(runs, tmp_path):
         then = {row["id"]: row for row in past.records(rows)}
         now = {row["id"]: row for row in run.records(rows)}
         copied = detail["records"]
-        assert {"fact", "summary", "chapter", "message"} <= {
-            now[new]["kind"] for new in copied
-        }
+        kinds = {now[new]["kind"] for new in copied}
+        assert {"fact", "summary", "chapter", "message"} <= kinds
         for new, old in copied.items():
             assert now[new]["sources"][0] == f"{file.name}#1:{old}"
             assert now[new]["step"] == then[old]["step"] - 12
@@ -182,7 +147,7 @@ def test_each_copy_says_where_it_comes_from(runs, tmp_path):
 
 
 def test_what_is_newer_here_ends_what_was_known_there(runs):
-    file, *_ = runs("FactMemory")
+    file, _ = runs("FactMemory")
     town = Town("FactMemory", past=str(file), day=100)
     ada = town.people[0]
 
@@ -195,42 +160,38 @@ def test_what_is_newer_here_ends_what_was_known_there(runs):
 
     before = homes()
     assert before and set(before.values()) == {"house 0"}  # of day 12
-    town.lived(1)
+    lived(town, 1)
     assert set(homes().values()) == {"house 1"}  # of day 101
     assert homes().keys() == before.keys()
 
 
 def test_chosen_layers_are_carried_over_and_no_others(runs):
-    file, *_ = runs("session")
+    file, _ = runs("session")
     town = Town("session", past=str(file), layers=("facts",))
     for person in town.people:
-        kinds = {
-            r.kind for r in person.memory.current_records() if r.origin == "derived"
-        }
-        assert kinds == {"fact"}
+        held_now = person.memory.current_records()
+        assert {r.kind for r in held_now if r.origin == "derived"} == {"fact"}
         assert "On day 12" not in person.memory.format_short_term()
 
 
 def test_what_does_not_fit_is_refused_and_nothing_has_changed(runs, tmp_path):
-    file, *_ = runs("LongTermMemory")
+    file, _ = runs("LongTermMemory")
     town = Town("LongTermMemory")
     ada, bob, _ = town.people
     before = ada.memory.snapshot()
 
-    with pytest.raises(ValueError, match="facts"):
-        carry_over(file, ada, ("facts",))
-    with pytest.raises(TypeError, match="tuple of names"):
-        carry_over(file, ada, "summary")
-    with pytest.raises(ValueError, match="no agent"):
-        carry_over(file, ada, identity="Nobody")
-    with pytest.raises(ValueError, match="same in both"):
-        carry_over(file, ada, identity="Bob")
-    with pytest.raises(StoreError):
-        carry_over(tmp_path / "none.sqlite", ada)
-    with pytest.raises(ValueError, match="not have run 7"):
-        carry_over(file, ada, run=7)
-    with pytest.raises(TypeError, match="past must be"):
-        carry_over(3, ada)
+    missing = tmp_path / "none.sqlite"
+    for past, given, error, said in (
+        (file, {"layers": ("facts",)}, ValueError, "facts"),
+        (file, {"layers": "summary"}, TypeError, "tuple of names"),
+        (file, {"identity": "Nobody"}, ValueError, "no agent"),
+        (file, {"identity": "Bob"}, ValueError, "same in both"),
+        (file, {"run": 7}, ValueError, "not have run 7"),
+        (missing, {}, StoreError, "does not exist"),
+        (3, {}, TypeError, "past must be"),
+    ):
+        with pytest.raises(error, match=said):
+            carry_over(past, ada, **given)
     bob.name = "Berta"
     with pytest.raises(ValueError, match="'Bob' in run 1 and 'Berta' here"):
         carry_over(file, ada)
@@ -241,8 +202,8 @@ def test_what_does_not_fit_is_refused_and_nothing_has_changed(runs, tmp_path):
 
 
 def test_a_memory_that_has_begun_takes_nothing_over(runs):
-    file, *_ = runs("LongTermMemory")
-    town = Town("LongTermMemory").lived(2)
+    file, _ = runs("LongTermMemory")
+    town = lived(Town("LongTermMemory"))
     with pytest.raises(ValueError, match="before the agent's first step"):
         carry_over(file, town.people[0])
 
@@ -256,7 +217,7 @@ def test_a_layer_of_another_class_is_refused_and_the_memory_goes_on(runs):
         def restore(self, snapshot, shelf):
             self.known = snapshot["known"] if snapshot else None
 
-    file, *_ = runs("LongTermMemory")
+    file, _ = runs("LongTermMemory")
     town = Town("LongTermMemory")
     ada = town.people[0]
     ada.memory = LayeredMemory(ada, [Summary()])
@@ -268,7 +229,7 @@ def test_a_layer_of_another_class_is_refused_and_the_memory_goes_on(runs):
 @pytest.mark.parametrize("odd", ["deleted", None, 3, ["short_term"], True])
 def test_a_checkpoint_without_its_layers_is_told_as_damaged(key, odd, tmp_path):
     file = tmp_path / "past.sqlite"
-    Town("ShortTermMemory", record=file).lived(2).end()
+    play(Town("ShortTermMemory", record=file), 2)
     with closing(sqlite3.connect(file)) as on:
         chosen = "FROM checkpoints WHERE agent = '1'"
         (text,) = on.execute(f"SELECT state {chosen} ORDER BY step DESC").fetchone()

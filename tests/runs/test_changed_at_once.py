@@ -2,78 +2,33 @@
 
 import copy
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
-    EpisodicMemory,
     LLMUnavailable,
-    OfflineLLM,
+    ScriptedLLM,
     carry_over,
     configure,
     fork,
     open_run,
-    register_policy,
     resume,
 )
-from mesa_memory.interventions import edit, erase, exchange
 from mesa_memory.memories.registry import OUR_MEMORIES
+from tests.support.hamlet import Hamlet, all_erased, edited, erased, exchanged
 from tests.support.playing import ended, held, lived, recorded
 
 
-class Person(LLMAgent):
-    def step(self):
-        self.memory.add_to_memory("observation", {"text": f"day {self.model.steps}"})
-
-
-class Town(mesa.Model):
+class Town(Hamlet):
     """Two people, who see the day and are told two things each day."""
-
-    def __init__(self, kind, record=None, rng=1):
-        super().__init__(rng=rng)
-        configure(self, llm="offline", record=record)
-        quiet = register_policy("quiet", lambda turn: "Nothing.")
-        for _ in range(2):
-            person = Person(self, CoTReasoning, quiet)
-            person.memory = OUR_MEMORIES[kind](person)
 
     def step(self):
         one, two = self.agents
         one.send_message("Carl lives at the mill.", [two])
         two.send_message("Bob is the mayor.", [one])
-        self.agents.do("step")
-
-
-class Server:
-    """Answers as the offline model does, if it is not away."""
-
-    away = True
-
-    def complete(self, request):
-        if self.away:
-            raise LLMUnavailable("the server is away")
-        return OfflineLLM().complete(request)
-
-
-def erased(one, two):
-    erase(one, one.memory.current_records()[0])
-
-
-def all_erased(one, two):
-    for record in one.memory.current_records():
-        erase(one, record)
-
-
-def edited(one, two):
-    old = one.memory.current_records()[-1]
-    texts = dict.fromkeys(("text", "message", "value"), "put right by hand")
-    edit(one, old, {name: texts.get(name, v) for name, v in old.content.items()})
-
-
-def exchanged(one, two):
-    exchange(one, two)
+        for agent in self.agents:
+            agent.memory.process_step(pre_step=True)
+            agent.memory.add_to_memory("observation", {"text": f"day {self.steps}"})
+            agent.memory.process_step()
 
 
 CHANGES = [erased, all_erased, edited, exchanged]
@@ -115,27 +70,16 @@ def test_facts_taken_out_of_their_file_directly_after_a_resume_stay_out(
     assert recorded(file, run) == now == held(resume(Town, file))
 
 
+@pytest.mark.filterwarnings("ignore:the run of Town is recorded")
 def test_a_grade_that_comes_after_a_resume_is_recorded(tmp_path):
     """The server was away when the events came, and answers in the run that goes on."""
-
-    class Graded(mesa.Model):
-        def __init__(self, record=None, rng=1):
-            super().__init__(rng=rng)
-            configure(self, llm=server, record=record)
-            self.person = Person(self, CoTReasoning, "openai/gpt-4o-mini")
-            self.person.memory = EpisodicMemory(self.person)
-
-        def step(self):
-            self.person.memory.process_step(pre_step=True)
-            if self.steps < 3:
-                self.person.memory.add_to_memory("observation", {"text": "rain"})
-            self.person.memory.process_step()
-
-    file, server = tmp_path / "run.sqlite", Server()
-    run = ended(lived(Graded(file)))
-    server.away = False
-    again = lived(resume(Graded, file), 2)
-    grades = {r.id: r.importance for r in again.person.memory.current_records()}
+    file = tmp_path / "run.sqlite"
+    away = ScriptedLLM(rules={"*": lambda request: LLMUnavailable("is away")})
+    town = lived(Town("episodic", file, llm=away))
+    assert {r.importance for r in town.agents[0].memory.current_records()} == {None}
+    run = ended(town)
+    again = lived(resume(Town, file, llm="offline"), 2)
+    grades = {r.id: r.importance for r in again.agents[0].memory.current_records()}
     ended(again)
     assert None not in grades.values()
     with open_run(file, run) as told:

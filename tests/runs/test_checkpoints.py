@@ -1,29 +1,19 @@
 """A checkpoint that is asked for between two steps holds what the agents remember then."""
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import Services, checkpoint, configure, fork, register_policy, resume
-from mesa_memory.interventions import edit, erase, exchange, implant
+from mesa_memory import Services, checkpoint, fork, resume
 from mesa_memory.memories.registry import OUR_MEMORIES
 from mesa_memory.viz.live.by_hand import forked
+from tests.support.hamlet import Hamlet, edited, erased, exchanged, implanted
 from tests.support.lives import Town as GrowingTown
-from tests.support.playing import held, recorded
+from tests.support.playing import held, lived, recorded
 
 
-class Town(mesa.Model):
+class Town(Hamlet):
     """Two people, who see the day; nothing in it takes time."""
 
-    def __init__(self, kind="stlt", record=None, within=False, rng=1):
-        super().__init__(rng=rng)
-        configure(self, llm="offline", record=record)
-        self.within = within
-        quiet = register_policy("quiet", lambda turn: "Nothing.")
-        for _ in range(2):
-            agent = LLMAgent(self, CoTReasoning, quiet)
-            agent.memory = OUR_MEMORIES[kind](agent)
+    within = False
 
     def step(self):
         for agent in self.agents:
@@ -33,36 +23,15 @@ class Town(mesa.Model):
             checkpoint(self)
 
 
-def said(model):
-    one, two = model.agents
-    one.send_message(f"The bridge broke on day {model.steps}!", [two])
+def said(one, other):
+    one.send_message(f"The bridge broke on day {one.model.steps}!", [other])
 
 
-def implanted(model):
-    implant(next(iter(model.agents)), "message", {"message": "Flee!", "sender": 9})
-
-
-def erased(model):
-    agent = next(iter(model.agents))
-    erase(agent, agent.memory.current_records()[-1])
-
-
-def edited(model):
-    agent = next(iter(model.agents))
-    old = agent.memory.current_records()[-1]
-    texts = dict.fromkeys(("text", "message", "value"), "edited")
-    edit(agent, old, {name: texts.get(name, v) for name, v in old.content.items()})
-
-
-def exchanged(model):
-    exchange(*model.agents)
-
-
-def facts_read(model):
-    for agent in model.agents:
+def facts_read(one, other):
+    for agent in (one, other):
         if hasattr(agent.memory, "from_markdown"):
             agent.memory.from_markdown("## Bob\n\n- home: the mill\n")
-    said(model)
+    said(one, other)
 
 
 CHANGES = [said, implanted, erased, edited, exchanged, facts_read]
@@ -81,7 +50,7 @@ def test_each_quick_step_is_kept_with_what_has_changed_since(kind, change, tmp_p
     then = {}
     for step in range(1, 5):
         model.step()
-        change(model)
+        change(*model.agents)
         assert checkpoint(model) == (1, step)
         then[step] = held(model)
         assert checkpoint(model) == (1, step)
@@ -98,12 +67,15 @@ def test_a_model_that_was_told_something_after_a_quick_step_can_be_forked(tmp_pa
     model = Town(record=tmp_path / "run.sqlite")
     for _ in range(3):
         model.step()
-        said(model)
+        said(*model.agents)
         assert held(forked(model)) == held(model)
 
 
 def test_within_a_step_the_error_says_what_to_do(tmp_path):
-    model = Town(record=tmp_path / "run.sqlite", within=True)
+    model = Town(record=tmp_path / "run.sqlite")
+    with pytest.raises(ValueError, match="finished step"):
+        checkpoint(model)
+    model.within = True
     with pytest.raises(ValueError, match="finished step"):
         model.step()
     model = Town(record=tmp_path / "run.sqlite")
@@ -126,6 +98,5 @@ def test_an_agent_that_came_in_the_middle_of_a_run_has_its_own_id_in_a_fork(tmp_
     again = fork(GrowingTown, file, trust=True)
     memory = next(a for a in again.agents if a.unique_id == late).memory
     assert {record.agent for record in memory.held_records()} == {late}
-    for _ in range(4):
-        again.step()
+    lived(again, 4)
     checkpoint(again)  # a summary that was taken up is that of its agent

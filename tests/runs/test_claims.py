@@ -1,23 +1,10 @@
 """Which sentences state a text: one rule for the dashboard, reports and metrics."""
 
-import json
 import re
-from pathlib import Path
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    Services,
-    ShortTermMemory,
-    STLTMemory,
-    configure,
-    metrics,
-    open_run,
-    register_policy,
-)
+from mesa_memory import Services, STLTMemory, metrics, open_run
 from mesa_memory.core.text.clauses import clauses, is_question, sentences
 from mesa_memory.runs.claims import Verdict, claim, has_words
 from mesa_memory.viz.data.spread import spread
@@ -25,45 +12,10 @@ from mesa_memory.viz.report import write_report
 from mesa_memory.viz.report.contents import contents
 from tests.support.playing import ended, lived, play
 from tests.support.recorded_town import RecordedTown
+from tests.support.stated import CHEATER, DENIED, GOSSIP, KNOW, PAIRS, TABLE, Village
 
-CHEATER = "Agent 1 is a cheater"
-#: texts that are looked for, sentences that state each, and sentences that do not
-TABLE = json.loads(
-    (Path(__file__).parents[1] / "data" / "claims.json").read_text("utf-8")
-)
-#: (sought text, sentence, whether it counts)
-PAIRS = [
-    (row["sought"], sentence, column == "states")
-    for row in TABLE
-    for column in ("states", "does_not")
-    for sentence in row[column]
-]
-SOUGHT = [row["sought"] for row in TABLE]
 #: a villager for each pair hears its sentence from agent 1, 2 or 3
 HEARD = [[(n, n % 3 + 1, said) for n, (_, said, _) in enumerate(PAIRS, 1)]]
-
-
-class Village(mesa.Model):
-    """Villagers hear sentences, ``(hearer, speaker, sentence)``, a list for each step."""
-
-    def __init__(self, n, heard, record=None):
-        super().__init__(rng=1)
-        configure(self, llm="offline", record=record)
-        self.heard = heard
-        silent = register_policy("silent", lambda turn: "")
-        self.people = [LLMAgent(self, CoTReasoning, silent) for _ in range(n)]
-        for person in self.people:
-            person.memory = ShortTermMemory(person, n=10)
-
-    def step(self):
-        told = self.heard[int(self.time) - 1]
-        for person in self.people:
-            person.memory.process_step(pre_step=True)
-        for hearer, speaker, sentence in told:
-            said = {"message": sentence, "sender": speaker, "recipients": [hearer]}
-            self.people[hearer - 1].memory.add_to_memory("message", said)
-        for person in self.people:
-            person.memory.process_step()
 
 
 def expected(sought):
@@ -87,68 +39,26 @@ def village(tmp_path_factory):
         yield people, run
 
 
-def test_metrics_count_the_pairs_as_the_table_says(village):
-    people, _ = village
+def test_metrics_spread_and_report_count_the_pairs_as_the_table_says(village):
+    people, run = village
     assert len(PAIRS) >= 60
-    for sought in SOUGHT:
-        held = set(metrics.who_holds(people, sought))
-        assert held & asked(sought) == expected(sought), sought
-
-
-def test_the_spread_view_counts_the_pairs_as_the_table_says(village):
-    people, run = village
-    for sought in SOUGHT:
-        found = spread.found(run, sought)
-        held = [row["agent"] for row in spread.holders(found, 1)]
-        assert held == metrics.who_holds(people, sought)
+    for sought in TABLE:
+        held = metrics.who_holds(people, sought)
         assert set(held) & asked(sought) == expected(sought), sought
-
-
-def test_a_report_counts_the_pairs_as_the_table_says(village):
-    people, run = village
-    for sought in SOUGHT:
+        found = spread.found(run, sought)
+        assert [row["agent"] for row in spread.holders(found, 1)] == held
         read = contents(run, agents=[1], about=sought)
-        colouring, _ = read.measures[0]
-        held = {n for n, value in enumerate(colouring.values[:, 0], 1) if value == 0}
-        assert held == set(metrics.who_holds(people, sought))
-        assert held & asked(sought) == expected(sought), sought
+        values = read.measures[0][0].values[:, 0]
+        assert [n for n, value in enumerate(values, 1) if value == 0] == held
         # Each of the sentences has one villager, but for those that are the same.
         assert len(held) == sum(row["agents"] for row in read.sentences)
 
 
-def gossip():
-    """Twenty agents gossip for three steps; 2, 9 and 15 then know of agent 1.
-
-    In the second step all have heard that somebody cheats, or that agent 1 does not.
-    """
-    forms = (CHEATER, "Everybody says that Agent 1 cheats", "Agents 7 and 1 cheat")
-    others = (
-        "Agent 5 is a cheater",
-        "Agent 1 is not a cheater",
-        "Agent 12 is a cheater",
-        "Agent 1 never cheated, Agent 5 is a cheater",
-    )
-
-    def told(hearers, texts):
-        # Agent 1 is among the speakers.
-        return [(n, n % 3 + 1, texts[n % len(texts)]) for n in hearers]
-
-    return [
-        told((3, 4), forms) + told(range(5, 9), others),
-        told(range(5, 12), forms) + told(range(12, 21), others) + told((1, 2), others),
-        told(range(12, 18), forms) + told((1, 18, 19), others),
-    ]
-
-
-#: agents who know after each step that agent 1 is a cheater
-KNOW = [2, 9, 15]
-
-
 def test_gossip_is_counted_alike_by_spread_report_and_metrics(tmp_path):
     file = str(tmp_path / "gossip.sqlite")
-    village = Village(20, gossip(), file)
+    village = Village(20, GOSSIP, file)
     holders = metrics.holders(CHEATER)
-    assert [holders(lived(village, 1)) for _ in KNOW] == KNOW
+    assert [holders(lived(village, 1)) for _ in GOSSIP] == KNOW
     ended(village)
     with open_run(file) as run:
         found = spread.found(run, CHEATER)
@@ -161,11 +71,8 @@ def test_gossip_is_counted_alike_by_spread_report_and_metrics(tmp_path):
     # Half of those who heard something else heard a denial.
     assert all(values[-1] > 0 for _, values in denied.curves())
     counted = {row["text"]: row["agents"] for row in listed if row["counts"]}
-    assert set(counted) == {
-        CHEATER,
-        "Everybody says that Agent 1 cheats",
-        "Agents # and 1 cheat",
-    }
+    others = {"Everybody says that Agent 1 cheats", "Agents # and 1 cheat"}
+    assert set(counted) == {CHEATER, *others}
     assert sum(counted.values()) == KNOW[-1]
     reasons = {row["text"]: row["verdict"] for row in listed if not row["counts"]}
     assert reasons["Agent # is a cheater"] == Verdict.OTHER
@@ -189,35 +96,22 @@ def test_spread_and_metrics_agree_in_every_kind_of_memory(tmp_path):
     with open_run(file) as run:
         for text in sought:
             found = spread.found(run, text)
-            held = [
-                [row["agent"] for row in spread.holders(found, step)]
-                for step in run.steps
-            ]
+            rows = [spread.holders(found, step) for step in run.steps]
+            held = [[row["agent"] for row in holders] for holders in rows]
             assert held == told[text], text
             assert any(held)
 
 
 def test_denials_are_told_in_several_languages():
-    texts = [
-        ("The bridge is safe", "The bridge isn't safe", "Nobody says the bridge is safe"),
-        ("El puente es seguro", "El puente no es seguro", "Es falso que el puente es seguro"),
-        ("Die Brücke ist sicher", "Die Brücke ist nicht sicher", "Die Brücke ist unsicher, nicht sicher"),
-        ("Le pont est sûr", "Le pont n'est pas sûr", "Le pont est sûr, mais c'est faux"),
-        ("Il ponte è sicuro", "Il ponte non è sicuro", "È falso che il ponte è sicuro"),
-        ("De brug is veilig", "De brug is niet veilig", "De brug is nooit veilig"),
-        ("那口井有毒", "那口井没有毒", "那口井不是有毒"),
-        ("井戸に毒がある", "井戸に毒がない", "井戸に毒がありません"),
-    ]  # fmt: skip
-    for text, *denials in texts:
+    for row in DENIED:
+        text, denials = row["text"], row["denials"]
         same, *others = claim(text).judge([text, *denials])
         assert same.counts(), text
         assert [each.verdict for each in others] == [Verdict.DENIES] * 2, text
         for denial in denials:
-            denied = claim(denial).judge([denial, text])
-            assert [each.verdict for each in denied] == [
-                Verdict.STATES,
-                Verdict.DENIES,
-            ], denial
+            own, opposite = claim(denial).judge([denial, text])
+            assert own.verdict == Verdict.STATES, denial
+            assert opposite.verdict == Verdict.DENIES, denial
 
 
 def test_clauses_are_affirmed_denied_or_left_open():

@@ -12,42 +12,31 @@ from mesa_memory import (
     Services,
     ShortTermMemory,
     configure,
-    open_run,
-    register_policy,
 )
+from tests.support.hamlet import Hamlet
 from tests.support.models import StubLLM
 from tests.support.openai_server import OpenAIServer
 from tests.support.street import Neighbour
 
 
-def talk(turn):
-    """What README's neighbours say."""
-    return "I greet my neighbour."
+class Street(Hamlet):
+    """Neighbours who remember in sentences of a language model."""
 
-
-class Street(mesa.Model):
-    """README's model; each agent remembers in sentences of a language model."""
-
-    def __init__(self, n=3, rng=None, **services):
-        super().__init__(rng=rng)
-        configure(self, **services)
-        for _ in range(n):
-            agent = Neighbour(self, CoTReasoning, register_policy("talk", talk))
-            agent.memory = LongTermMemory(agent)
-
-    def step(self):
-        self.agents.shuffle_do("step")
+    def __init__(self, n=3, **services):
+        super().__init__("long_term", n=n, **services)
 
 
 def in_force(model):
     """All that was ever set, by name."""
     services = Services.of(model)
     names = (
-        "llm", "model", "execution", "embedder", "recorder", "replay", "settings",
+        "llm", "model", "execution", "embedder", "recorder", "replay",
         "max_pending_steps", "on_failure",
     )  # fmt: skip
     return {name: getattr(services, name) for name in names} | {
-        "budget": services.ledger.budget
+        "budget": services.ledger.budget,
+        "timeout": services.settings.timeout,
+        "concurrency": services.settings.concurrency,
     }
 
 
@@ -55,7 +44,6 @@ def in_force(model):
 def configured():
     """A model for which everything was chosen once."""
     model = Street(
-        rng=1,
         llm=ScriptedLLM(rules={"*": {"summary": "All is well."}}),
         execution="blocking",
         budget=Budget(calls=100),
@@ -89,7 +77,7 @@ def configured():
         ({"record": None}, {"recorder"}),
         ({"record": False}, {"recorder"}),
         ({"record": True}, {"recorder"}),
-        ({"timeout": 9}, {"settings"}),
+        ({"timeout": 9}, {"timeout"}),
     ],
 )
 def test_a_second_call_changes_only_what_it_names(configured, named, changed):
@@ -99,25 +87,8 @@ def test_a_second_call_changes_only_what_it_names(configured, named, changed):
     assert {name for name in after if after[name] is not before[name]} == changed
 
 
-def test_a_second_call_keeps_the_settings_that_it_does_not_name(configured):
-    configure(configured, timeout=9)
-    settings = Services.of(configured).settings
-    assert (settings.timeout, settings.concurrency) == (9, 2)
-
-
-def test_a_run_goes_on_in_the_same_record_when_the_budget_is_raised(tmp_path):
-    file = tmp_path / "run.sqlite"
-    street = Street(rng=1, llm="offline", record=str(file))
-    street.step()
-    configure(street, budget=Budget(calls=1_000))
-    street.step()
-    configure(street, record=None)
-    run = open_run(file)
-    assert run.steps == [1, 2]
-
-
 def test_the_second_call_that_a_crossed_budget_advises_keeps_the_offline_model():
-    street = Street(rng=1, llm="offline", budget=Budget(calls=2), execution="blocking")
+    street = Street(budget=Budget(calls=2), execution="blocking")
     with pytest.raises(BudgetExceeded, match=r"configure\(model, budget=Budget\(…\)\)"):
         street.step()
     configure(street, budget=Budget())
@@ -126,8 +97,7 @@ def test_the_second_call_that_a_crossed_budget_advises_keeps_the_offline_model()
         assert "bridge is broken" in agent.memory.long_term_memory
 
 
-def test_a_second_call_keeps_the_limits_of_requests(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
+def test_a_second_call_keeps_the_limits_of_requests():
     with OpenAIServer(latency=0.02) as server:
         model = mesa.Model(rng=1)
         configure(model, llm="openai/gpt-4o-mini", concurrency=1)
@@ -143,34 +113,30 @@ def test_a_second_call_keeps_the_limits_of_requests(monkeypatch):
         assert server.in_flight_max == 1
 
 
-def test_a_setting_that_does_not_exist_is_told_the_one_that_does():
-    cases = [("tiemout", "timeout"), ("recorder", "record")]
-    for given, meant in cases:
-        with pytest.raises(TypeError) as info:
+def test_a_setting_that_does_not_exist_is_told_those_that_do():
+    for given, told in (
+        ("tiemout", r"'tiemout'.*did you mean 'timeout'\?"),
+        ("recorder", r"'recorder'.*did you mean 'record'\?"),
+        ("zzz", r"'zzz'\. The settings are: agents, llm, "),
+    ):
+        with pytest.raises(TypeError, match=f"no setting {told}") as info:
             configure(mesa.Model(rng=1), **{given: 3})
         text = str(info.value)
-        assert f"no setting {given!r}" in text
-        assert f"did you mean {meant!r}?" in text
         assert "timeout, attempts, deadline" in text and "__init__" not in text
 
 
-def test_a_setting_like_no_other_is_told_all_there_are():
-    with pytest.raises(
-        TypeError, match=r"no setting 'zzz'\. The settings are: agents, llm, "
-    ):
-        configure(mesa.Model(rng=1), zzz=3)
-
-
-def test_an_agent_in_place_of_the_model_is_refused():
-    street = Street(rng=1, llm="offline")
+def test_what_is_no_model_is_refused():
+    street = Street()
+    for given in (None, "street", 5, Street):
+        with pytest.raises(TypeError, match="needs the Mesa model"):
+            configure(given, llm="offline")
     with pytest.raises(TypeError, match=r"got Neighbour 1.*configure\(agent\.model"):
         configure(street.agents[0], llm="offline")
-
-
-@pytest.mark.parametrize("given", [None, "street", 5, Street])
-def test_what_is_no_model_is_refused(given):
-    with pytest.raises(TypeError, match="needs the Mesa model"):
-        configure(given, llm="offline")
+    for memory in (ShortTermMemory, LongTermMemory):
+        for given, told in ((None, "None"), (street, "the model Street")):
+            said = f"{memory.__name__} needs the agent.*got {told}"
+            with pytest.raises(TypeError, match=said):
+                memory(given)
 
 
 @pytest.mark.parametrize("services", [{"llm": "offline"}, {"record": True}])
@@ -184,18 +150,6 @@ def test_a_model_that_is_not_made_yet_is_refused(services):
         Hasty()
 
 
-@pytest.mark.parametrize("memory", [ShortTermMemory, LongTermMemory])
-def test_a_memory_for_nobody_is_refused(memory):
-    with pytest.raises(TypeError, match=f"{memory.__name__} needs the agent.*got None"):
-        memory(None)
-
-
-@pytest.mark.parametrize("memory", [ShortTermMemory, LongTermMemory])
-def test_a_memory_for_a_model_is_refused(memory):
-    with pytest.raises(TypeError, match=r"needs the agent.*got the model Street"):
-        memory(Street(rng=1, llm="offline"))
-
-
 def test_a_budget_that_is_a_bare_number_is_refused():
     with pytest.raises(TypeError, match=r"budget must be a Budget\(.*got 1000"):
         configure(mesa.Model(rng=1), budget=1000)
@@ -203,7 +157,7 @@ def test_a_budget_that_is_a_bare_number_is_refused():
 
 def test_the_rules_answer_memories_that_name_a_model_and_when_asked_those_with_another_llm():
     def remembered(**services):
-        street = Street(rng=1, execution="blocking", **services)
+        street = Street(execution="blocking", **services)
         named, replaced = street.agents
         named.memory = LongTermMemory(named, llm_model="openai/gpt-4o-mini")
         replaced.memory.llm = asked

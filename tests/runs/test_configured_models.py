@@ -15,6 +15,7 @@ from mesa_memory import (
 )
 from mesa_memory.errors import ReplayMismatch
 from mesa_memory.runs.recording.memory_settings import memory_settings
+from tests.support import playing
 from tests.support.openai_server import OpenAIServer
 from tests.support.town import Town
 
@@ -24,8 +25,7 @@ OPTIONS = {"top_p": 0.9, "api_key": "sk-of-a-test-0123456789", "timeout": 50}
 
 
 def lived(town, steps=2):
-    for _ in range(steps):
-        town.step()
+    playing.lived(town, steps)
     Services.of(town).flush()
     return town
 

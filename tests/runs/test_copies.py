@@ -3,14 +3,9 @@
 import copy
 
 from mesa_memory import Budget, OfflineLLM, Services, open_run
+from tests.support.playing import ended, lived
 from tests.support.recorded_town import RecordedTown
 from tests.support.stored import rows
-
-
-def steps(town, count):
-    for _ in range(count):
-        town.step()
-    return town
 
 
 def prompts(town):
@@ -19,39 +14,32 @@ def prompts(town):
 
 def test_a_copy_asks_the_same_model_and_goes_on_like_the_original():
     llm = OfflineLLM()
-    town = steps(RecordedTown("", llm=llm, record=None), 4)
+    town = lived(RecordedTown("", llm=llm, record=None), 4)
     twin = copy.deepcopy(town)
     services = Services.of(twin)
     assert services is not Services.of(town)
     assert services.llm is llm
     assert all(c.memory.services is services for c in twin.citizens)
-    assert prompts(steps(twin, 3)) == prompts(steps(town, 3))
+    assert prompts(lived(twin, 3)) == prompts(lived(town, 3))
 
 
 def test_a_copy_pays_from_the_same_budget():
-    town = steps(RecordedTown("", record=None, budget=Budget(calls=10_000)), 3)
+    town = lived(RecordedTown("", record=None, budget=Budget(calls=10_000)), 3)
     spent = Services.of(town).ledger.total.calls
-    twin = steps(copy.deepcopy(town), 2)
+    twin = lived(copy.deepcopy(town), 2)
     assert Services.of(twin).ledger.budget.calls == 10_000
     assert Services.of(town).ledger.total.calls > spent > 0
-
-
-def test_a_copy_has_the_seed_of_the_original():
-    town = RecordedTown("", record=None)
-    twin = copy.deepcopy(town)
-    assert Services.of(twin)._seed == Services.of(town)._seed is not None
 
 
 def test_a_recorded_run_does_not_notice_that_it_was_copied(tmp_path):
     stores = []
     for name in ("alone", "copied"):
-        town = steps(RecordedTown(str(tmp_path / name)), 4)
+        town = lived(RecordedTown(str(tmp_path / name)), 4)
         if name == "copied":
-            twin = steps(copy.deepcopy(town), 3)
+            twin = lived(copy.deepcopy(town), 3)
             assert Services.of(twin).recorder is None
-        recorder = Services.of(steps(town, 4)).recorder
-        recorder.close()
-        stores.append(recorder.store)
+        ended(lived(town, 4))
+        stores.append(Services.of(town).recorder.store)
     for table in ("records", "recalls", "prompts", "calls", "steps"):
         alone, copied = (rows(store, table) for store in stores)
         for row in [*alone, *copied]:
@@ -61,30 +49,25 @@ def test_a_recorded_run_does_not_notice_that_it_was_copied(tmp_path):
 
 def test_a_copy_of_a_replayed_run_is_replayed_too(tmp_path):
     file = str(tmp_path / "run.sqlite")
-    Services.of(steps(RecordedTown(file), 6)).recorder.close()
-    town = steps(RecordedTown("", record=None, replay=file), 3)
+    ended(lived(RecordedTown(file), 6))
+    town = lived(RecordedTown("", record=None, replay=file), 3)
     twin = copy.deepcopy(town)
-    assert prompts(steps(twin, 3)) == prompts(steps(town, 3))
+    assert prompts(lived(twin, 3)) == prompts(lived(town, 3))
     with open_run(file) as run:
         assert prompts(twin)[0] == run.prompt(1, 6)
 
 
-def test_a_copy_that_was_configured_keeps_its_configuration():
-    town = steps(RecordedTown("", record=None), 2)
-    twin = copy.deepcopy(town)
-    own = Services.of(twin).llm = OfflineLLM()
-    copy.deepcopy(twin.citizens[0].memory)
-    again = copy.deepcopy(twin)
-    assert Services.of(twin).llm is own is Services.of(again).llm
-
-
-def test_a_copy_asks_the_same_models_in_the_same_words_and_counts_its_agents():
-    town = steps(RecordedTown("", record=None), 2)
+def test_a_copy_keeps_its_configuration_and_has_a_record_of_its_own():
+    town = lived(RecordedTown("", record=None), 2)
     services = Services.of(town)
     services.agents, services.offline_for_all = True, True
     services.models, services.outcomes = {"grade": "openai/small"}, ("mood",)
-    twin = Services.of(copy.deepcopy(town))
+    copied = copy.deepcopy(town)
+    twin = Services.of(copied)
     assert twin.agents and twin.offline_for_all
     assert twin.models == {"grade": "openai/small"} and twin.outcomes == ("mood",)
     assert twin.wordings is services.wordings and twin.ledger is services.ledger
     assert twin.recorder is None and twin.bus is not services.bus
+    own = twin.llm = OfflineLLM()
+    copy.deepcopy(copied.citizens[0].memory)
+    assert twin.llm is own is Services.of(copy.deepcopy(copied)).llm

@@ -1,42 +1,30 @@
 """Facts taken out by hand leave the same behind in a live run and in a resumed one."""
 
-import json
-
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import FactMemory, configure, fork, register_policy, resume
+from mesa_memory import FactMemory, ScriptedLLM, fork, resume
 from mesa_memory.interventions import edit, erase, exchange
-from mesa_memory.llm import Reply
-from mesa_memory.memories.registry import OUR_MEMORIES
-from tests.support.playing import ended
+from tests.support.hamlet import Hamlet, all_erased
+from tests.support.playing import ended, lived
 
-QUIET = register_policy("quiet", lambda turn: "Nothing.")
 MILL, HARBOUR = "Carl lives at the mill.", "Carl lives at the harbour."
 MAYOR = "Bob is the mayor."
 
 
-class Listener(LLMAgent):
-    """Is told one sentence a day."""
+class Village(Hamlet):
+    """One person is told one sentence a day, and another one nothing."""
 
-
-class Village(mesa.Model):
     llm = "offline"
 
-    def __init__(self, days, kind="fact", record=None, rng=1):
-        super().__init__(rng=rng)
-        configure(self, llm=self.llm, record=record)
+    def __init__(self, days, kind="fact", record=None):
+        super().__init__(kind, record, llm=self.llm)
         self.days = days
-        self.one, self.other = (Listener(self, CoTReasoning, QUIET) for _ in range(2))
-        for agent in (self.one, self.other):
-            agent.memory = OUR_MEMORIES[kind](agent)
+        self.one, self.other = self.agents
 
     def step(self):
         said = {"message": self.days[int(self.steps) - 1], "sender": 7}
         self.one.memory.add_to_memory("message", said)
-        for agent in (self.one, self.other):
+        for agent in self.agents:
             agent.memory.process_step()
 
 
@@ -50,9 +38,8 @@ def erased(village):
     erase(village.one, home_of_carl(village))
 
 
-def all_erased(village):
-    for record in village.one.memory.current_records():
-        erase(village.one, record)
+def every_record_erased(village):
+    all_erased(village.one, village.other)
 
 
 def edited(village, value="the tower"):
@@ -75,7 +62,7 @@ def erased_and_exchanged(village):
     exchange(village.one, village.other)
 
 
-CHANGES = [erased, all_erased, edited, edited_back, erased_and_exchanged]
+CHANGES = [erased, every_record_erased, edited, edited_back, erased_and_exchanged]
 CASES = [("fact", change) for change in [*CHANGES, taken_out_of_the_file]]
 CASES += [("session", change) for change in CHANGES]
 LIVES = [
@@ -96,15 +83,12 @@ def known(village):
     ]
     if not isinstance(memories[0], FactMemory):
         return records
+    asked = [("Carl", "home"), ("Bob", "role"), ("mayor", "holder")]
     values = [
         (record.id, until)
         for memory in memories
-        for subject, attribute in (
-            ("Carl", "home"),
-            ("Bob", "role"),
-            ("mayor", "holder"),
-        )
-        for record, until in memory.fact_history(subject, attribute)
+        for question in asked
+        for record, until in memory.fact_history(*question)
     ]
     return records, values
 
@@ -116,9 +100,7 @@ def test_a_run_that_goes_on_holds_the_same_after_a_fact_was_changed(
     for number, days in enumerate(LIVES):
         for again in (resume, fork):
             file = tmp_path / f"{number}-{again.__name__}.sqlite"
-            village = Village(days, kind, record=file)
-            for _ in days:
-                village.step()
+            village = lived(Village(days, kind, file), len(days))
             change(village)
             now = known(village)
             run = ended(village)
@@ -127,9 +109,7 @@ def test_a_run_that_goes_on_holds_the_same_after_a_fact_was_changed(
 
 def test_an_erased_fact_has_no_earlier_values_of_its_own():
     """It was stated three times, so it was renewed twice; it is one fact."""
-    village = Village([MILL, MILL, MILL])
-    for _ in range(3):
-        village.step()
+    village = lived(Village([MILL, MILL, MILL]), 3)
     assert home_of_carl(village).content["strength"] == 3
     erased(village)
     assert village.one.memory.fact_history("Carl", "home") == []
@@ -137,9 +117,7 @@ def test_an_erased_fact_has_no_earlier_values_of_its_own():
 
 
 def test_the_former_value_of_an_erased_fact_stays_in_its_history():
-    village = Village([MILL, MILL, HARBOUR, HARBOUR])
-    for _ in range(4):
-        village.step()
+    village = lived(Village([MILL, MILL, HARBOUR, HARBOUR]), 4)
     erased(village)
     memory = village.one.memory
     assert memory.facts() == []
@@ -147,24 +125,18 @@ def test_the_former_value_of_an_erased_fact_stays_in_its_history():
     assert (former.content["value"], until) == ("the mill", 3)
 
 
-class Owner:
-    """A model that reads one belonging in each message, one of several on some days."""
+BELONGINGS = ["boat", "horse", "dog", "cat"]
 
-    several = ("boat", "horse")
 
-    def complete(self, request):
-        prompt = str(request.messages)
-        thing = next(each for each in BELONGINGS if f"Carl has a {each}" in prompt)
-        fact = {"subject": "Carl", "attribute": "has", "value": thing, "sources": 1}
-        fact["several"] = thing in self.several
-        return Reply(json.dumps({"facts": [fact]}))
+def read(request):
+    """Reads one belonging in each message, one of several on the first days."""
+    thing = next(each for each in BELONGINGS if f"Carl has a {each}" in request.prompt)
+    fact = {"subject": "Carl", "attribute": "has", "value": thing, "sources": 1}
+    return {"facts": [fact | {"several": thing in BELONGINGS[:2]}]}
 
 
 class Owners(Village):
-    llm = Owner()
-
-
-BELONGINGS = ["boat", "horse", "dog", "cat"]
+    llm = ScriptedLLM(rules={"extract": read})
 
 
 def test_facts_taken_out_of_their_file_do_not_decide_on_later_ones(tmp_path):
@@ -173,17 +145,13 @@ def test_facts_taken_out_of_their_file_do_not_decide_on_later_ones(tmp_path):
     values = []
     for interrupted in (False, True):
         file = tmp_path / f"{interrupted}.sqlite"
-        village = Owners(days, record=file)
-        village.step()
-        village.step()
+        village = lived(Owners(days, record=file))
         assert len(village.one.memory.facts()) == 2
         village.one.memory.from_markdown("# Nothing", allow_empty=True)
         if interrupted:
             run = ended(village)
             village = resume(Owners, file, run=run, days=days)
-        village.step()
-        village.step()
-        facts = village.one.memory.facts()
+        facts = lived(village).one.memory.facts()
         values.append([fact.content["value"] for fact in facts])
         ended(village)
     assert values == [["cat"], ["cat"]]

@@ -4,9 +4,17 @@ import re
 
 import pytest
 
-from mesa_memory import BadReply, EpisodicMemory, ScriptedLLM, Services, configure
+from mesa_memory import (
+    BadReply,
+    EpisodicMemory,
+    ScriptedLLM,
+    Services,
+    configure,
+    open_run,
+)
 from mesa_memory.interventions import edit, erase, exchange, implant, probe
 from tests.support.models import citizen
+from tests.support.playing import ended, lived, play
 from tests.support.recorded_town import MEMORIES, RecordedTown
 from tests.support.tables import assert_equal, tables
 
@@ -14,9 +22,7 @@ from tests.support.tables import assert_equal, tables
 def town(tmp_path, steps=6, **given):
     """A town that has lived for some steps."""
     given.setdefault("n", len(MEMORIES))
-    made = RecordedTown(str(tmp_path / "run.sqlite"), **given)
-    for _ in range(steps):
-        made.step()
+    made = lived(RecordedTown(str(tmp_path / "run.sqlite"), **given), steps)
     Services.of(made).flush()
     return made
 
@@ -28,15 +34,14 @@ def texts(citizen):
     return "\n".join([*found, memory.get_prompt_ready()])
 
 
-@pytest.mark.parametrize("which", range(len(MEMORIES)))
-def test_an_implanted_event_is_remembered_like_any_other(which, tmp_path):
+def test_an_implanted_event_is_remembered_like_any_other(tmp_path):
     place = town(tmp_path)
-    mind = place.citizens[which]
-    record = implant(mind, "message", {"message": "The mill burns!", "sender": 99})
-    assert record in mind.memory.current_records()
-    assert "The mill burns!" in mind.memory.get_prompt_ready()
+    for mind in place.citizens:
+        record = implant(mind, "message", {"message": "The mill burns!", "sender": 99})
+        assert record in mind.memory.current_records()
+        assert "The mill burns!" in mind.memory.get_prompt_ready()
     place.step()
-    assert "The mill burns!" in texts(mind)
+    assert all("The mill burns!" in texts(mind) for mind in place.citizens)
 
 
 def test_an_implanted_grade_is_kept(tmp_path):
@@ -49,34 +54,31 @@ def test_an_implanted_grade_is_kept(tmp_path):
         implant(stream, "message", {"message": "Flee!"}, importance=9)
 
 
-@pytest.mark.parametrize("which", range(len(MEMORIES)))
-def test_an_erased_record_is_gone_and_nothing_else(which, tmp_path):
+def test_an_erased_record_is_gone_and_nothing_else(tmp_path):
     place = town(tmp_path)
-    mind = place.citizens[which]
-    before = mind.memory.current_records()
-    gone = before[len(before) // 2]
-    erase(mind, gone.id)
-    assert mind.memory.current_records() == [r for r in before if r is not gone]
-    assert gone.closed_because == "erased"
-    with pytest.raises(ValueError, match="not a current record"):
-        erase(mind, gone)
-    place.step()
-    place.step()
+    for mind in place.citizens:
+        before = mind.memory.current_records()
+        gone = before[len(before) // 2]
+        erase(mind, gone.id)
+        assert mind.memory.current_records() == [r for r in before if r is not gone]
+        assert gone.closed_because == "erased"
+        with pytest.raises(ValueError, match="not a current record"):
+            erase(mind, gone)
+    lived(place)
 
 
-@pytest.mark.parametrize("which", range(len(MEMORIES)))
-def test_an_edited_record_is_read_in_place_of_the_old_one(which, tmp_path):
+def test_an_edited_record_is_read_in_place_of_the_old_one(tmp_path):
     place = town(tmp_path)
-    mind = place.citizens[which]
-    old = mind.memory.current_records()[-1]
-    own = old.content if old.sources else {}
-    new = edit(mind, old, own | {"text": "Owls!"})
-    assert old.superseded_by == new.id
-    assert (new.kind, new.step, new.importance) == (old.kind, old.step, old.importance)
-    current = mind.memory.current_records()
-    assert new in current and old not in current
-    place.step()
-    place.step()
+    for mind in place.citizens:
+        old = mind.memory.current_records()[-1]
+        own = old.content if old.sources else {}
+        new = edit(mind, old, own | {"text": "Owls!"})
+        assert old.superseded_by == new.id
+        assert (new.kind, new.step) == (old.kind, old.step)
+        assert new.importance == old.importance
+        current = mind.memory.current_records()
+        assert new in current and old not in current
+    lived(place)
 
 
 def test_a_summary_and_an_impression_can_be_edited(tmp_path):
@@ -99,9 +101,7 @@ def nameless(text, *ids):
 
 
 def test_two_agents_exchange_what_they_remember(tmp_path):
-    place = RecordedTown(str(tmp_path / "run.sqlite"), n=2 * len(MEMORIES))
-    for _ in range(8):
-        place.step()
+    place = town(tmp_path, 8, n=2 * len(MEMORIES))
     for one, other in zip(place.citizens, place.citizens[len(MEMORIES) :]):
         if one.unique_id > len(MEMORIES):
             break
@@ -114,8 +114,7 @@ def test_two_agents_exchange_what_they_remember(tmp_path):
         after = len(other.memory.current_records()), len(one.memory.current_records())
         assert after == before
         assert {r.agent for r in one.memory.current_records()} == {one.unique_id}
-    place.step()
-    place.step()
+    lived(place)
 
 
 def test_only_memories_of_one_class_are_exchanged(tmp_path):
@@ -131,22 +130,11 @@ def test_interventions_are_recorded_as_such(tmp_path):
     mind = place.citizens[1]
     old = implant(mind, "message", {"message": "Owls!"})
     edit(mind, old, {"message": "Bats!"})
-    place.step()
-    Services.of(place).recorder.close()
-    found = rows(tmp_path / "run.sqlite", "interventions")
-    assert [(row["agent"], row["step"], row["kind"]) for row in found] == [
-        (str(mind.unique_id), 2.0, "implant"),
-        (str(mind.unique_id), 2.0, "edit"),
-    ]
-
-
-def rows(file, table):
-    """The rows of one table."""
-    import sqlite3
-
-    with sqlite3.connect(file) as on:
-        on.row_factory = sqlite3.Row
-        return on.execute(f"SELECT * FROM {table} ORDER BY seq").fetchall()
+    play(place, 1)
+    with open_run(tmp_path / "run.sqlite") as run:
+        found = run.interventions(as_records=True)
+    told = [(row["agent"], row["step"], row["kind"]) for row in found]
+    assert told == [(mind.unique_id, 2, kind) for kind in ("implant", "edit")]
 
 
 def test_a_probe_leaves_no_trace(tmp_path):
@@ -159,7 +147,7 @@ def test_a_probe_leaves_no_trace(tmp_path):
             if file is files[1]:
                 mind = place.citizens[step % len(place.citizens)]
                 assert probe(mind, "Who sold fish?")
-        Services.of(place).recorder.close()
+        ended(place)
         diaries.append((place.diary, place.random.getstate()))
     assert diaries[0] == diaries[1]
     without, probed = (tables(file, ignore=("seq",)) for file in files)
@@ -167,8 +155,7 @@ def test_a_probe_leaves_no_trace(tmp_path):
     assert len(asked) == 9
     assert all("Who sold fish?" in row["prompt"] for row in asked)
     probed["calls"] = [row for row in probed["calls"] if row not in asked]
-    for name in ("steps",):
-        del without[name], probed[name]
+    del without["steps"], probed["steps"]
     assert_equal(without, probed)
 
 

@@ -1,80 +1,33 @@
 """A record that begins when agents remember something already."""
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
-    ConversationMemory,
-    EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
-    LayeredMemory,
     LLMRejected,
-    LongTermMemory,
-    NarrativeMemory,
     ScriptedLLM,
     ShortTermMemory,
-    STLTMemory,
     configure,
     open_run,
-    register_policy,
     resume,
 )
-from mesa_memory.layers import Reflection
+from mesa_memory.memories.registry import find
 from tests.support import layered
+from tests.support.hamlet import Hamlet
+from tests.support.interrupted_town import KINDS
+from tests.support.playing import lived
 
-MEMORIES = {
-    "short_term": ShortTermMemory,
-    "stlt": lambda agent: STLTMemory(agent, short_term_capacity=2),
-    "long_term": LongTermMemory,
-    "episodic": lambda agent: EpisodicMemory(
-        agent, max_capacity=8, reflection=Reflection()
-    ),
-    "impression": lambda agent: ImpressionMemory(agent, update_every=2),
-    "fact": lambda agent: FactMemory(agent, summary=True),
-    "layered": layered.four,
-    "unimatrix": LayeredMemory.unimatrix,
-    "session": LayeredMemory.session,
-    "narrative": lambda agent: NarrativeMemory(agent, 2, 20, keep_last=1),
-    "conversation": lambda agent: ConversationMemory(agent, 2, idle_steps=0),
-}
+MEMORIES = {kind: find(kind) for kind in KINDS} | {"layered": layered.four}
 
 
-def talk(turn):
-    """What README's neighbours say."""
-    return "I greet my neighbour."
+class Street(Hamlet):
+    makers = MEMORIES
 
-
-class Neighbour(LLMAgent):
-    """README's agent."""
+    def __init__(self, memory="episodic"):
+        super().__init__(memory, n=3, execution="blocking")
 
     def step(self):
-        others = [agent for agent in self.model.agents if agent is not self]
-        self.send_message(f"The bridge broke on day {self.model.steps}!", others)
-        self.shown = self.memory.get_prompt_ready()
-
-
-class Street(mesa.Model):
-    """README's model."""
-
-    def __init__(self, n=3, rng=None, memory="episodic"):
-        super().__init__(rng=rng)
-        configure(self, llm="offline", execution="blocking")
-        for _ in range(n):
-            agent = Neighbour(self, CoTReasoning, register_policy("talk", talk))
-            agent.memory = MEMORIES[memory](agent)
-
-    def step(self):
-        self.agents.shuffle_do("step")
-
-
-def lived(memory, steps):
-    street = Street(rng=1, memory=memory)
-    for _ in range(steps):
-        street.step()
-    return street
+        super().step()
+        shown(self)
 
 
 def shown(street):
@@ -84,14 +37,13 @@ def shown(street):
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_what_is_remembered_already_is_taken_up(memory, tmp_path):
     file = str(tmp_path / "run.sqlite")
-    street = lived(memory, 5)
+    street = lived(Street(memory), 5)
     configure(street, record=file)
-    for _ in range(5):
-        street.step()
+    lived(street, 5)
     held = {a.unique_id: a.memory.current_records() for a in street.agents}
     before = shown(street)
     configure(street, record=None)
-    assert before == shown(lived(memory, 10)), "a record changes nothing"
+    assert before == shown(lived(Street(memory), 10)), "a record changes nothing"
     with open_run(file) as run:
         assert run.steps == [6, 7, 8, 9, 10]
         for agent, records in held.items():
@@ -106,37 +58,19 @@ def test_what_is_remembered_already_is_taken_up(memory, tmp_path):
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_a_run_whose_record_began_late_is_resumed_as_it_was(memory, tmp_path):
     file = str(tmp_path / "run.sqlite")
-    street = lived(memory, 5)
+    street = lived(Street(memory), 5)
     configure(street, record=file)
-    for _ in range(4):
-        street.step()
-    configure(street, record=None)
-    again = resume(Street, file)
-    for _ in range(3):
-        again.step()
+    configure(lived(street, 4), record=None)
+    again = lived(resume(Street, file), 3)
     assert again.steps == 12
-    assert shown(again) == shown(lived(memory, 12))
+    assert shown(again) == shown(lived(Street(memory), 12))
     configure(again, record=None)
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
-def test_one_record_may_follow_another(memory, tmp_path):
-    street = Street(rng=1, memory=memory)
-    for name in ("one", "two", "three"):
-        configure(street, record=str(tmp_path / name))
-        for _ in range(3):
-            street.step()
-    configure(street, record=None)
-    for name, steps in (("one", [1, 2, 3]), ("two", [4, 5, 6]), ("three", [7, 8, 9])):
-        with open_run(tmp_path / name) as run:
-            assert run.steps == steps
-
-
 def test_a_memory_that_nobody_holds_any_more_is_taken_up_when_it_is_used(tmp_path):
-    street = Street(rng=1, memory="stlt")
+    street = lived(Street("stlt"), 5)
     old = street.agents[0].memory
-    for _ in range(5):
-        street.step()
+    before = {record.id for record in old.current_records()}
     street.agents[0].memory = ShortTermMemory(street.agents[0])
     configure(street, record=str(tmp_path / "run.sqlite"))
     for _ in range(4):
@@ -144,11 +78,14 @@ def test_a_memory_that_nobody_holds_any_more_is_taken_up_when_it_is_used(tmp_pat
         old.process_step()
         street.step()
     configure(street, record=None)
+    with open_run(tmp_path / "run.sqlite") as run:
+        known = {row["id"] for row in run.history(agent=1, as_records=True)}
+    assert before & known, "what it let go of is in the record"
 
 
 def test_a_memory_whose_work_fails_is_said_before_a_record_begins(tmp_path):
     file = tmp_path / "run.sqlite"
-    street = Street(rng=1, memory="long_term")
+    street = Street("long_term")
     wrong = ScriptedLLM(rules={"*": LLMRejected("no key")})
     configure(street, llm=wrong, execution="deferred")
     street.agents[0].memory.add_to_memory("observation", {"seen": "a heron"})

@@ -31,81 +31,56 @@ def test_interruptions_change_nothing_that_agents_remember(kind):
     run_state_machine_as_test(seed(number)(lives(kind)), settings=SHORT)
 
 
+STEP = ("steps", {})
+COPIED = ("copies", {"recorded": False, "then": Change("hears", 1, 28)})
+
+
+def changed(*change):
+    return ("changes", {"change": Change(*change)})
+
+
+def kept(*change):
+    return ("keeps", {"kept": True, "then": Change(*change)})
+
+
+def went_on(again, *change):
+    return ("goes_on", {"again": again, "then": Change(*change)})
+
+
+def went_back(again, *change):
+    return ("goes_back", {"again": again, "then": Change(*change)})
+
+
 #: sequences in which a difference was found once
 FOUND = {
     "what was erased after a checkpoint is still erased when the run goes back": (
-        "stlt",
-        [
-            ("steps", {}),
-            ("keeps", {"kept": True, "then": Change("erases", 3, 9)}),
-            ("steps", {}),
-            ("goes_back", {"again": fork, "then": Change()}),
-        ],
+        "stlt", STEP, kept("erases", 3, 9), STEP, went_back(fork),
     ),
     "what became stale after a checkpoint is still so when the run goes back": (
-        "long_term",
-        [
-            ("steps", {}),
-            ("steps", {}),
-            ("keeps", {"kept": True, "then": Change("edits", 0, 0)}),
-            ("steps", {}),
-            ("goes_back", {"again": resume, "then": Change()}),
-        ],
+        "long_term", STEP, STEP, kept("edits"), STEP, went_back(resume),
     ),
     "new records of a copy stand before those that have ended": (
-        "long_term",
-        [
-            ("steps", {}),
-            ("changes", {"change": Change("erases", 3, 4)}),
-            ("copies", {"recorded": False, "then": Change("hears", 1, 28)}),
-            ("changes", {"change": Change("exchanges", 3, 27)}),
-        ],
+        "long_term", STEP, changed("erases", 3, 4), COPIED,
+        changed("exchanges", 3, 27),
     ),
     "an agent that left after the last step is back": (
-        "story_engine",
-        [
-            ("steps", {}),
-            ("goes_on", {"again": fork, "then": Change("leaves")}),
-            ("goes_on", {"again": resume, "then": Change()}),
-        ],
+        "story_engine", STEP, went_on(fork, "leaves"), went_on(resume),
     ),
     "facts are ranked by the order in which they were indexed": (
-        "fact",
-        [("steps", {})] * 6 + [("goes_on", {"again": fork, "then": Change()})],
+        "fact", *[STEP] * 6, went_on(fork),
     ),
     "a copy's new records stand before its old ones": (
-        "stlt",
-        [
-            ("steps", {}),
-            ("keeps", {"kept": True, "then": Change()}),
-            ("goes_back", {"again": fork, "then": Change("implants", 1)}),
-            ("changes", {"change": Change("exchanges")}),
-        ],
+        "stlt", STEP, kept(), went_back(fork, "implants", 1), changed("exchanges"),
     ),
     "an erased fact has no earlier revisions": (
-        "session",
-        [("steps", {})]
-        + [
-            ("goes_on", {"again": resume, "then": Change(*change)})
-            for change in (
-                ("leaves", 2, 0),
-                ("edits", 1, 1),
-                ("edits", 0, 8),
-                ("erases", 2, 29),
-                ("comes", 0, 4),
-                ("exchanges", 3, 5),
-            )
-        ],
+        "session", STEP, went_on(resume, "leaves", 2, 0), went_on(resume, "edits", 1, 1),
+        went_on(resume, "edits", 0, 8), went_on(resume, "erases", 2, 29),
+        went_on(resume, "comes", 0, 4), went_on(resume, "exchanges", 3, 5),
     ),
     "an edited record of a copy stands before its step": (
-        "episodic",
-        [
-            ("steps", {}),
-            ("keeps", {"kept": True, "then": Change()}),
-            ("goes_back", {"again": resume, "then": Change("edits", 1, 23)}),
-        ],
+        "episodic", STEP, kept(), went_back(resume, "edits", 1, 23),
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("difference", FOUND)
@@ -113,7 +88,7 @@ FOUND = {
     "execution", ["blocking", pytest.param("deferred", marks=pytest.mark.slow)]
 )
 def test_a_difference_that_was_found_once_does_not_come_back(difference, execution):
-    kind, events = FOUND[difference]
+    kind, *events = FOUND[difference]
     life = lives(kind)()
     life.begin(kind=kind, execution=execution, recorded=True, days=0)
     try:

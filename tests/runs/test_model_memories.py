@@ -2,25 +2,20 @@
 
 import warnings
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import Services, ShortTermMemory, configure, register_policy
+from mesa_memory import ShortTermMemory
+from tests.support.hamlet import Hamlet
+from tests.support.playing import play
 
 
-class Town(mesa.Model):
+class Town(Hamlet):
     """One citizen, and a chronicle of the town that is written in its name."""
 
-    def __init__(self, hold=None, day=0, file="", rng=None):
-        super().__init__(rng=rng)
+    def __init__(self, hold=None, day=0, record=None):
+        super().__init__("short_term", record, n=1)
         self.hold, self.day = hold, day
-        configure(self, llm="offline", record=file or None)
-        self.citizen = LLMAgent(
-            self, CoTReasoning, register_policy("mute", lambda t: "")
-        )
-        self.citizen.memory = ShortTermMemory(self.citizen)
+        (self.citizen,) = self.agents
         self.now_holds(0)
 
     def now_holds(self, day):
@@ -29,7 +24,7 @@ class Town(mesa.Model):
 
     def step(self):
         self.now_holds(self.steps)
-        self.citizen.memory.add_to_memory("note", {"text": f"Day {self.steps}."})
+        super().step()
 
 
 def as_memory(town, memory):
@@ -52,18 +47,12 @@ def of_the_citizen(town, memory):
 PLACES = [(as_memory, "memory"), (as_chronicle, "chronicle"), (in_a_dict, "minds")]
 
 
-def lived(town):
-    for _ in range(4):
-        town.step()
-    Services.of(town).recorder.close()
-
-
 @pytest.mark.filterwarnings("ignore:the run of Town is recorded")
 @pytest.mark.parametrize("day", [0, 2])
 @pytest.mark.parametrize(("hold", "name"), PLACES)
 def test_a_memory_of_the_model_is_named_once(hold, name, day, tmp_path):
     with pytest.warns(UserWarning, match="Town holds a memory") as told:
-        lived(Town(hold, day, str(tmp_path / "run.sqlite"), rng=1))
+        play(Town(hold, day, tmp_path / "run.sqlite"), 4)
     (said,) = [str(w.message) for w in told if "holds a memory" in str(w.message)]
     assert f"model.{name} (ShortTermMemory of agent 1)" in said
     assert "agent.diary = …" in said
@@ -73,4 +62,4 @@ def test_what_an_agent_holds_too_is_not_named(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "the run of Town is recorded")
-        lived(Town(of_the_citizen, 0, str(tmp_path / "run.sqlite"), rng=1))
+        play(Town(of_the_citizen, 0, tmp_path / "run.sqlite"), 4)

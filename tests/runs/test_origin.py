@@ -7,7 +7,7 @@ from mesa_memory.interventions import edit, exchange, implant
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.contents import evidence
 from tests.support.mood import MoodMemory
-from tests.support.playing import lived
+from tests.support.playing import ended, lived, play
 from tests.support.recorded_town import RecordedTown
 from tests.support.street import Street
 
@@ -16,15 +16,9 @@ MADE = {"summary", "impression", "reflection"}
 
 
 def town(file, steps, **given):
-    made = RecordedTown(str(file), **given)
-    for _ in range(steps):
-        made.step()
+    made = lived(RecordedTown(str(file), **given), steps)
     Services.of(made).flush()
     return made
-
-
-def ended(model):
-    Services.of(model).recorder.close()
 
 
 def records(file, number=1):
@@ -70,8 +64,7 @@ def test_an_implanted_event_is_imported_and_stays_so(tmp_path):
     assert record.origin == "imported"
     edited = edit(mind, record, {"message": "The mill is safe.", "sender": 99})
     assert edited.origin == "imported"
-    place.step()
-    ended(place)
+    play(place, 1)
     known = {row["id"]: row["origin"] for row in records(file)}
     assert known[record.id] == known[edited.id] == "imported"
     again = resume(RecordedTown, str(file))
@@ -89,8 +82,7 @@ def test_exchanged_events_are_imported_and_conclusions_stay_derived(tmp_path):
     held = one.memory.current_records()
     assert {r.origin for r in held if r.kind in MADE} == {"derived"}
     assert {r.origin for r in held if r.kind not in MADE} == {"imported"}
-    place.step()
-    ended(place)
+    play(place, 1)
     held = {r.id: r.origin for r in one.memory.current_records()}
     again = resume(RecordedTown, str(file))
     mind = next(c for c in again.citizens if c.unique_id == one.unique_id)

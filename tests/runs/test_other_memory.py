@@ -2,22 +2,12 @@
 
 from functools import partial
 
-import mesa
 import pytest
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    Services,
-    ShortTermMemory,
-    configure,
-    fork,
-    open_run,
-    register_policy,
-    resume,
-)
+from mesa_memory import ShortTermMemory, fork, open_run, resume
 from mesa_memory.errors import MemoryMismatch
-from tests.support.classes import EVERY
-from tests.support.street import Neighbour
+from tests.support.hamlet import Hamlet
+from tests.support.playing import ended, lived, play
 
 
 class Mine(ShortTermMemory):
@@ -31,29 +21,16 @@ class Mine(ShortTermMemory):
         self.mine = snapshot["mine"]
 
 
-CLASSES = {kind.__name__: kind for kind in (*EVERY, Mine)}
+class Street(Hamlet):
+    """Neighbours who may keep their memory as a diary, beside an episodic one."""
 
+    makers = Hamlet.makers | {"Mine": Mine}
 
-class Street(mesa.Model):
-    def __init__(self, memory="EpisodicMemory", file="", diary=False, rng=None):
-        super().__init__(rng=rng)
-        configure(self, llm="offline", record=file or None)
-        name = register_policy("talk", lambda turn: "I greet my neighbour.")
-        for _ in range(2):
-            agent = Neighbour(self, CoTReasoning, name)
-            agent.memory = CLASSES["EpisodicMemory" if diary else memory](agent)
-            if diary:
-                agent.diary = CLASSES[memory](agent)
-
-    def step(self):
-        self.agents.shuffle_do("step")
-
-
-def record(file, memory, diary=False):
-    street = Street(memory, file, diary, rng=1)
-    for _ in range(3):
-        street.step()
-    Services.of(street).recorder.close()
+    def __init__(self, memory="EpisodicMemory", record=None, diary=False):
+        super().__init__("EpisodicMemory" if diary else memory, record)
+        if diary:
+            for agent in self.agents:
+                agent.diary = self.makers[memory](agent)
 
 
 PAIRS = [
@@ -70,19 +47,17 @@ PAIRS = [
 @pytest.mark.parametrize(("was", "now"), PAIRS)
 def test_another_class_than_that_of_the_run_is_told_by_name(was, now, again, tmp_path):
     file = str(tmp_path / "run.sqlite")
-    record(file, was)
+    play(Street(was, file), 3)
     said = rf"the run has {was} for agent 1 \(agent.memory\), .* makes {now}\. Make the"
     with pytest.raises(MemoryMismatch, match=said):
-        again(partial(Street, memory=now), file, file=file, rng=1)
+        again(partial(Street, memory=now), file)
     with open_run(file) as run:  # the run stays as it was
         assert run.steps[-1] == 3
-    street = resume(Street, file, memory=was, file=file, rng=1)
-    street.step()
-    Services.of(street).recorder.close()
+    assert ended(lived(resume(Street, file), 1)) == 1
 
 
 def test_another_class_under_another_attribute_is_told_by_place(tmp_path):
     file = str(tmp_path / "run.sqlite")
-    record(file, "STLTMemory", diary=True)
+    play(Street("STLTMemory", file, diary=True), 3)
     with pytest.raises(MemoryMismatch, match=r"STLTMemory for agent 1 \(agent.diary\)"):
-        resume(Street, file, memory="LongTermMemory", diary=True, file=file, rng=1)
+        resume(Street, file, memory="LongTermMemory")

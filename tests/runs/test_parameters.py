@@ -16,7 +16,6 @@ from mesa_memory import (
     EpisodicMemory,
     MesaMemoryError,
     Recording,
-    Services,
     configure,
     fork,
     open_run,
@@ -24,6 +23,7 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.errors import MemoryMismatch, ParameterError
+from tests.support.playing import ended, play
 from tests.support.street import Neighbour
 
 
@@ -55,27 +55,21 @@ def _here(tmp_path, monkeypatch):
 
 def stopped(model, steps=2):
     """The model after some steps, its recording closed."""
-    for _ in range(steps):
-        model.step()
-    Services.of(model).recorder.close()
-    return model
+    return play(model, steps)
 
 
 def lines(agents):
     return [agent.memory.get_prompt_ready() for agent in agents]
 
 
-def test_readmes_own_model_is_resumed_as_it_stands():
+def test_readmes_own_model_is_resumed_as_it_stands(monkeypatch):
     whole = stopped(Street(n=4, rng=1), 4)
     told = lines(whole.agents)
-    Street.file = "cut.sqlite"
-    try:
-        stopped(Street(n=4, rng=1), 2)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)
-            again = stopped(resume(Street, "cut.sqlite"), 2)
-    finally:
-        Street.file = "run.sqlite"
+    monkeypatch.setattr(Street, "file", "cut.sqlite")
+    stopped(Street(n=4, rng=1), 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        again = stopped(resume(Street, "cut.sqlite"), 2)
     assert len(again.agents) == 4
     assert lines(again.agents) == told
     assert again.born_with == whole.born_with
@@ -99,11 +93,9 @@ def test_any_seed_of_mesa_makes_the_same_world_again():
         first = stopped(Street(rng=rng() if callable(rng) else rng))
         again = resume(Street, "run.sqlite")
         assert again.born_with == first.born_with
-        assert [again.random.random(), again.rng.random()] == [
-            first.random.random(),
-            first.rng.random(),
-        ]
-        Services.of(again).recorder.close()
+        for mine, its in ((again.random, first.random), (again.rng, first.rng)):
+            assert mine.random() == its.random()
+        ended(again)
 
 
 def advanced(rng):
@@ -135,7 +127,7 @@ def test_a_scenario_of_mesa_is_asked_for_again(scenario):
     assert again.random.random() == first.random.random()
     if scenario:
         assert again.born_with == first.born_with
-    Services.of(again).recorder.close()
+    ended(again)
 
 
 class Town(Street):
@@ -155,7 +147,7 @@ def test_arguments_without_a_name_are_given_by_a_function():
     assert error.value.names == ("city", "sizes")
     again = resume(lambda: Town("Ulm", 5, 6, (7, 8), tax=2.5, n=1, rng=3), "run.sqlite")
     assert again.got == first.got
-    Services.of(again).recorder.close()
+    ended(again)
 
 
 class Plain(mesa.Model):
@@ -173,33 +165,7 @@ def test_a_model_that_is_recorded_after_it_was_made_is_known_as_well():
     stopped(model)
     again = resume(Plain, "run.sqlite")
     assert (again.people, again.greed) == (6, 0.4)
-    Services.of(again).recorder.close()
-
-
-def test_a_program_of_its_own_notes_arguments_before_anything_is_recorded(tmp_path):
-    code = """
-import mesa
-from mesa_memory import EpisodicMemory, Services, configure, fork, resume
-class Town(mesa.Model):
-    def __init__(self, n, tax=1, rng=None):
-        super().__init__(rng=rng)
-        configure(self, llm="offline", record="run.sqlite")
-        self.got = (n, tax)
-        for _ in range(n):
-            agent = mesa.Agent(self)
-            agent.memory = EpisodicMemory(agent)
-first = Town(4, tax=2)
-first.step()
-Services.of(first).recorder.close()
-for go_on in (resume, fork):
-    again = go_on(Town, "run.sqlite")
-    assert again.got == (4, 2)
-    Services.of(again).recorder.close()
-"""
-    script = tmp_path / "script.py"
-    script.write_text(code, encoding="utf-8")
-    command = [sys.executable, "-W", "error::UserWarning", script]
-    subprocess.run(command, check=True, timeout=600)
+    ended(again)
 
 
 @pytest.mark.slow
@@ -260,7 +226,7 @@ def test_a_fork_keeps_its_own_parameters(steps):
         assert run.parameters["rng"] == 1
     again = resume(Greedy, "run.sqlite")
     assert again.rate == 9
-    Services.of(again).recorder.close()
+    ended(again)
     with open_run("run.sqlite", 1) as run:
         assert run.parameters["tax"] == 2
 
@@ -289,23 +255,19 @@ def test_what_cannot_be_recorded_is_said_at_the_beginning_and_asked_for_again():
     with pytest.warns(UserWarning, match="tool"):
         again = resume(Odd, "run.sqlite", tool=tool)
     assert (again.tool, again.n) == (tool, 5)
-    Services.of(again).recorder.close()
+    ended(again)
 
 
 def test_functions_that_make_the_model_may_say_arguments_themselves():
     tool = object()
     with pytest.warns(UserWarning):
         stopped(Odd(tool, n=5))
-    made = [
-        lambda: Odd(tool, 5),
-        functools.partial(Odd, tool=tool),
-        lambda n: Odd(tool, n),
-    ]
-    for make in made:
+    by_name = functools.partial(Odd, tool=tool)
+    for make in (lambda: Odd(tool, 5), by_name, lambda n: Odd(tool, n)):
         with pytest.warns(UserWarning):
             again = resume(make, "run.sqlite")
         assert (again.tool, again.n) == (tool, 5)
-        Services.of(again).recorder.close()
+        ended(again)
 
 
 class Recorded(mesa.Model):
@@ -335,9 +297,6 @@ def test_where_a_run_is_recorded_need_not_be_said_twice(kind, tmp_path):
 class Square(mesa.Model):
     """Another model, that takes other arguments."""
 
-    def __init__(self, houses=3, rng=None):
-        super().__init__(rng=rng)
-
 
 class Lane(mesa.Model):
     """Another model with the arguments of a street; nobody lives there."""
@@ -350,20 +309,16 @@ class Lane(mesa.Model):
 @pytest.mark.parametrize("again", [resume, fork])
 def test_another_class_than_that_of_the_run_is_named_beside_it(again):
     stopped(Street(n=2, rng=1))
-    with pytest.raises(
-        ParameterError,
-        match=r"test_parameters\.Street' with 'n', which Square does not",
-    ):
+    said = r"test_parameters\.Street' with 'n', which Square does not"
+    with pytest.raises(ParameterError, match=said):
         again(Square, "run.sqlite")
-    with pytest.raises(
-        MemoryMismatch, match=r"agents .'1', '2'., which the new"
-    ) as told:
+    said = r"agents .'1', '2'., which the new"
+    with pytest.raises(MemoryMismatch, match=said) as told:
         again(Lane, "run.sqlite")
     (note,) = told.value.__notes__
     assert "Street', and Lane was given" in note
-    with pytest.raises(
-        TypeError, match=r"class comes first .* got 'run.sqlite' and <cl"
-    ):
+    said = r"class comes first .* got 'run.sqlite' and <cl"
+    with pytest.raises(TypeError, match=said):
         again("run.sqlite", Street)
     stopped(again(Street, "run.sqlite"), 1)  # the file is as it was, and in no use
     assert open_run("run.sqlite").steps == [1, 2, 3]

@@ -2,26 +2,16 @@
 
 from pathlib import Path
 
-import mesa
 import pytest
 from click.testing import CliRunner
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    STLTMemory,
-    carry_over,
-    configure,
-    fork,
-    open_run,
-    register_policy,
-    resume,
-)
+from mesa_memory import carry_over, fork, open_run, resume
 from mesa_memory.cli import main
 from mesa_memory.experiments import Study
 from mesa_memory.stores.copying import copy_file
 from mesa_memory.stores.open import split_run
 from mesa_memory.viz import explorer
+from tests.support.hamlet import Hamlet
 from tests.support.playing import ended, lived
 
 PLACES = [
@@ -35,23 +25,6 @@ PLACES = [
     "postgres.sqlite",
     "postgresql runs/run.db",
 ]
-
-
-class Town(mesa.Model):
-    """One person, who is told the day."""
-
-    def __init__(self, record=None, replay=None, cache=None, rng=1):
-        super().__init__(rng=rng)
-        given = {} if cache is None else {"cache": cache}
-        configure(self, llm="offline", record=record, replay=replay, **given)
-        quiet = register_policy("quiet", lambda turn: "Nothing.")
-        self.ann = LLMAgent(self, CoTReasoning, quiet)
-        self.ann.memory = STLTMemory(self.ann)
-
-    def step(self):
-        said = {"message": f"day {self.steps}: the mill is open", "sender": 2}
-        self.ann.memory.add_to_memory("message", said)
-        self.ann.memory.process_step()
 
 
 def days(model):
@@ -74,25 +47,26 @@ def form(request, tmp_path, monkeypatch):
 @pytest.mark.parametrize("place", PLACES)
 def test_a_record_is_found_again_wherever_it_is(place, form):
     file = form(place)
-    town = lived(Town(file))
-    text = town.ann.memory.get_prompt_ready()
+    town = lived(Hamlet(record=file))
+    text = town.agents[0].memory.get_prompt_ready()
     ended(town)
     assert Path(place).is_file()
-    again = lived(Town(replay=file))
-    assert again.ann.memory.get_prompt_ready() == text
-    assert lived(Town(replay=f"{file}#1")).steps == 2
-    assert ended(lived(resume(Town, file), 1)) == 1
-    assert ended(lived(fork(Town, file, 2), 1)) == 2
-    with open_run(file, 1) as run:
-        assert run.steps == [1, 2, 3]
-    assert carry_over(file, Town().ann, run=1)
+    again = lived(Hamlet(replay=file))
+    assert again.agents[0].memory.get_prompt_ready() == text
+    assert lived(Hamlet(replay=f"{file}#1")).steps == 2
+    assert ended(lived(resume(Hamlet, file), 1)) == 1
+    assert ended(lived(fork(Hamlet, file, 2), 1)) == 2
+    for address in (file, f"sqlite:///{Path(place).absolute()}"):
+        with open_run(address, 1) as run:
+            assert run.steps == [1, 2, 3]
+    assert carry_over(file, Hamlet().agents[0], run=1)
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_the_command_line_and_the_dashboard_find_it(place, form):
     file = form(place)
-    ended(lived(Town(file)))
-    ended(lived(Town(file)))
+    ended(lived(Hamlet(record=file)))
+    ended(lived(Hamlet(record=file)))
     for given, number in ((f"{file}", 2), (f"{file}#1", 1)):
         said = CliRunner().invoke(main, ["inspect", given])
         assert said.exit_code == 0, said.output
@@ -105,29 +79,22 @@ def test_the_command_line_and_the_dashboard_find_it(place, form):
 @pytest.mark.parametrize("place", PLACES)
 def test_answers_and_studies_are_kept_there(place, form):
     file = form(place)
-    lived(Town(cache=file))
+    lived(Hamlet(cache=file))
     assert Path(place).is_file()
     Path(place).unlink()
-    study = Study(Town, seeds=[1], steps=2, measures={"days": days}, store=file)
-    assert study.run("serial", progress=False).finished
-    assert Path(place).is_file()
-    again = Study(Town, seeds=[1], steps=2, measures={"days": days}, store=file)
-    assert again.run("serial", progress=False).finished
+    for _ in range(2):
+        study = Study(Hamlet, seeds=[1], steps=2, measures={"days": days}, store=file)
+        assert study.run("serial", progress=False).finished
+        assert Path(place).is_file()
 
 
 def test_only_a_number_after_an_address_is_a_run():
+    plain = "postgresql+psycopg://u:p@host/runs"
+    marked = plain.replace(":p", ":p#4")
     cases = [
-        (
-            "postgresql+psycopg://u:p@host/runs#3",
-            "postgresql+psycopg://u:p@host/runs",
-            "3",
-        ),
-        ("postgresql+psycopg://u:p#4@host/runs", None, None),
-        (
-            "postgresql+psycopg://u:p#4@host/runs#12",
-            "postgresql+psycopg://u:p#4@host/runs",
-            "12",
-        ),
+        (f"{plain}#3", plain, "3"),
+        (marked, None, None),
+        (f"{marked}#12", marked, "12"),
         ("postgresql://u:a%23b%3F@host/runs?options=-csearch_path%3Dname", None, None),
         ("missing #1/missing.sqlite", None, None),
         ("missing.sqlite#2", "missing.sqlite", "2"),
@@ -139,14 +106,14 @@ def test_only_a_number_after_an_address_is_a_run():
 
 def test_a_name_after_a_file_is_a_run(tmp_path):
     file = tmp_path / "C#.sqlite"
-    ended(lived(Town(file)))
+    ended(lived(Hamlet(record=file)))
     assert split_run(f"{file}#short, seed 0/#2") == (str(file), "short, seed 0/#2")
     assert split_run(f"sqlite:///{file}#1") == (f"sqlite:///{file}", "1")
     with pytest.raises(ValueError, match="not have run 'first'"):
-        Town(replay=f"{file}#first")
+        Hamlet(replay=f"{file}#first")
 
 
 @pytest.mark.parametrize("odd", [True, 3, b"run.sqlite", ["run.sqlite"]])
 def test_a_replay_of_something_else_is_a_type_error(odd):
     with pytest.raises(TypeError, match=r"replay='run\.sqlite'"):
-        Town(replay=odd)
+        Hamlet(replay=odd)

@@ -33,24 +33,25 @@ model.step()
 agent.memory.add_to_memory("message", {"message": "The bridge is broken.", "sender": 2})
 """
 
-THINKS = "agent.memory.process_step()\n"
+#: what follows it, by the rule that its thoughts are not lost
+ENDINGS = {
+    "a step that ended right before": "agent.memory.process_step()\n",
+    "work that needs a thread": "model.step()\n"
+    "agent.memory.add_to_memory('note', {'text': 'Rain.'})\n",
+}
 
 
-def ran(*parts, execution="deferred"):
-    script = "".join(parts).replace("EXECUTION", repr(execution))
+@pytest.mark.parametrize(
+    ("ending", "execution"),
+    [
+        ("a step that ended right before", "deferred"),
+        ("work that needs a thread", "deferred"),
+        ("work that needs a thread", "blocking"),
+    ],
+)
+def test_what_is_left_to_think_about_at_exit_is_thought_about(ending, execution):
+    script = (MODEL + ENDINGS[ending]).replace("EXECUTION", repr(execution))
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600)
-
-
-@pytest.mark.parametrize("execution", ["deferred", "blocking"])
-def test_work_that_needs_a_thread_is_done_at_exit(execution):
-    later = "model.step()\nagent.memory.add_to_memory('note', {'text': 'Rain.'})\n"
-    ended = ran(MODEL, later, execution=execution)
-    assert ended.stderr == ""
-    assert "answered consolidate" in ended.stdout
-
-
-def test_a_step_that_ended_right_before_the_program_is_thought_about():
-    ended = ran(MODEL, THINKS)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert ended.stderr == ""
     assert "answered consolidate" in ended.stdout

@@ -1,27 +1,21 @@
 """A run records from which prompt files its models and agents were told, once each."""
 
 import logging
+from typing import ClassVar
 
 import pytest
 
-from mesa_memory import ReplayMismatch, STLTMemory, configure, open_run, resume
+from mesa_memory import ReplayMismatch, STLTMemory, open_run, resume
 from mesa_memory.core.wording import ENGLISH, Wording
-from tests.support.models import Citizen, Town
+from tests.support.hamlet import Hamlet
+from tests.support.playing import play
 
 
-class Digging(Town):
-    """A town in which two people dig and remember it in summaries."""
+class Digging(Hamlet):
+    """Two people dig and remember it in summaries."""
 
+    makers: ClassVar = {"stlt": lambda agent: STLTMemory(agent, 1, 1)}
     tool = "shovel"
-
-    def __init__(self, file, **given):
-        super().__init__()
-        configure(self, llm="offline", record=file, **given)
-        for _ in range(2):
-            agent = Citizen(self)
-            agent.memory = STLTMemory(
-                agent, short_term_capacity=1, consolidation_capacity=1
-            )
 
     def step(self):
         for agent in self.agents:
@@ -30,11 +24,8 @@ class Digging(Town):
             agent.memory.process_step()
 
 
-def lived(file, steps=4, **given):
-    model = Digging(file, **given)
-    for _ in range(steps):
-        model.step()
-    configure(model, record=None)
+def played(file, **given):
+    play(Digging(record=file, **given), 4)
     return open_run(file)
 
 
@@ -45,7 +36,7 @@ def folder(place, said):
 
 
 def test_a_run_has_each_file_that_it_used_once_with_its_text(tmp_path):
-    run = lived(tmp_path / "run.sqlite")
+    run = played(tmp_path / "run.sqlite")
     rows = run.prompt_files(as_records=True)
     found = {row["name"]: row for row in rows}
     assert len(found) == len(rows)
@@ -59,7 +50,7 @@ def test_a_run_has_each_file_that_it_used_once_with_its_text(tmp_path):
 
 def test_an_own_text_is_recorded_with_the_parts_that_it_leaves_alone(tmp_path):
     own = folder(tmp_path / "own", "Keep it short.")
-    run = lived(tmp_path / "run.sqlite", prompts=own)
+    run = played(tmp_path / "run.sqlite", prompts=own)
     (row,) = [
         r for r in run.prompt_files(as_records=True) if r["name"] == "consolidate"
     ]
@@ -74,13 +65,10 @@ def test_a_run_that_goes_on_with_another_text_says_so_and_records_both(
     tmp_path, caplog, said
 ):
     file, own = tmp_path / "run.sqlite", folder(tmp_path / "own", "Keep it short.")
-    lived(file, prompts=own)
+    played(file, prompts=own)
     folder(tmp_path / "own", said)
     with caplog.at_level(logging.WARNING, "mesa_memory"):
-        model = resume(Digging, file, prompts=own, file=file)
-    for _ in range(3):
-        model.step()
-    configure(model, record=None)
+        play(resume(Digging, file, prompts=own), 3)
     rows = open_run(file).prompt_files(as_records=True)
     texts = [row["text"] for row in rows if row["name"] == "consolidate"]
     told = "en/consolidate.md is not what it was" in caplog.text
@@ -89,19 +77,18 @@ def test_a_run_that_goes_on_with_another_text_says_so_and_records_both(
 
 def test_a_replay_in_other_words_names_the_files_that_have_changed(tmp_path):
     file, own = tmp_path / "run.sqlite", folder(tmp_path / "own", "Keep it short.")
-    lived(file)
+    played(file)
     again = {"file": tmp_path / "again.sqlite", "replay": file, "on_failure": "raise"}
-    with pytest.raises(
-        ReplayMismatch, match=r"changed: en/consolidate\.md\.\n"
-    ) as raised:
-        lived(**again, prompts=own)
+    said = r"changed: en/consolidate\.md\.\n"
+    with pytest.raises(ReplayMismatch, match=said) as raised:
+        played(**again, prompts=own)
     assert "+system: Keep it short." in str(raised.value)
 
 
 def test_a_replay_of_other_events_speaks_of_no_file(tmp_path, monkeypatch):
     file = tmp_path / "run.sqlite"
-    lived(file)
+    played(file)
     monkeypatch.setattr(Digging, "tool", "spade")
     with pytest.raises(ReplayMismatch, match="not the recorded one") as raised:
-        lived(tmp_path / "again.sqlite", replay=file, on_failure="raise")
+        played(tmp_path / "again.sqlite", replay=file, on_failure="raise")
     assert "prompt files" not in str(raised.value)

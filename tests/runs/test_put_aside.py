@@ -3,44 +3,31 @@
 import copy
 import gc
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import Services, configure, open_run, register_policy, resume
+from mesa_memory import Services, open_run, resume
 from tests.support.agreement import agrees, held
 from tests.support.classes import EVERY
-from tests.support.diary import Diary
+from tests.support.fleet import Diary
+from tests.support.hamlet import Hamlet
 
-CLASSES = {kind.__name__: kind for kind in EVERY}
-
-
-class Neighbour(LLMAgent):
-    def step(self):
-        others = [agent for agent in self.model.agents if agent is not self]
-        self.send_message(f"Day {self.model.steps}: the bridge is broken!", others)
-        for memory in (self.memory, getattr(self, "diary", self.memory)):
-            memory.get_prompt_ready()
+CLASSES = [kind.__name__ for kind in EVERY]
 
 
-class Street(mesa.Model):
+class Street(Hamlet):
     """Neighbours to whom something happens in the morning of a day."""
 
-    def __init__(self, memory="ShortTermMemory", file="", morning=None, rng=None):
-        super().__init__(rng=rng)
-        self.memory, self.file, self.morning = memory, file, morning or {}
-        configure(self, llm="offline", record=file or None)
-        name = register_policy("talk", lambda turn: "I greet my neighbour.")
-        for _ in range(2):
-            agent = Neighbour(self, CoTReasoning, name)
-            agent.memory = CLASSES[memory](agent)
+    def __init__(self, memory="ShortTermMemory", file="", morning=None):
+        super().__init__(memory, file or None)
+        self.file, self.morning = file, morning or {}
 
     def step(self):
-        if self.steps in self.morning:
-            for agent in self.agents:
-                self.morning[self.steps](agent)
-        self.agents.shuffle_do("step")
+        for agent in self.agents:
+            self.morning.get(self.steps, lambda agent: None)(agent)
+        super().step()
+        for agent in self.agents:
+            for memory in (agent.memory, getattr(agent, "diary", agent.memory)):
+                memory.get_prompt_ready()
 
 
 def amnesia(agent):
@@ -87,13 +74,15 @@ def test_what_was_in_a_replaced_memory_is_not_held_any_more(
     memory, day, loss, tmp_path
 ):
     file = str(tmp_path / "run.sqlite")
-    street = Street(memory, file, {day: loss}, rng=1)
+    street = Street(memory, file, {day: loss})
     for agent in street.agents:
         agent.memory.add_to_memory("note", {"text": "A ship came in."})
     agrees(street, 5)
     found = ended(street, "replaced")
     assert found and {end for _, end in found} == {day}
-    assert {name.split("/")[1] for name, _ in found} == {CLASSES[memory].layer}
+    assert {name.split("/")[1] for name, _ in found} == {
+        type(street.agents[0].memory).layer
+    }
 
 
 @pytest.mark.parametrize("memory", CLASSES)
@@ -102,7 +91,7 @@ def test_a_memory_that_is_kept_elsewhere_or_copied_is_still_held(
     memory, morning, tmp_path
 ):
     file = str(tmp_path / "run.sqlite")
-    street = Street(memory, file, {3: morning}, rng=1)
+    street = Street(memory, file, {3: morning})
     agrees(street, 5)
     assert not ended(street, "replaced")
 
@@ -113,11 +102,11 @@ def test_a_memory_that_is_kept_elsewhere_or_copied_is_still_held(
 def test_a_run_with_a_replaced_memory_is_resumed(memory, day, tmp_path):
     file = str(tmp_path / "run.sqlite")
     morning = {3: amnesia}
-    street = Street(memory, file, morning, rng=1)
+    street = Street(memory, file, morning)
     agrees(street, day)
     before = held(street)
     Services.of(street).recorder.close()
-    again = resume(Street, file, memory=memory, file=file, morning=morning, rng=1)
+    again = resume(Street, file, morning=morning)
     assert held(again) == before
     agrees(again, 3)
     assert ended(again, "replaced")
@@ -125,7 +114,7 @@ def test_a_run_with_a_replaced_memory_is_resumed(memory, day, tmp_path):
 
 def test_a_memory_whose_records_have_ended_cannot_come_back(tmp_path):
     file = str(tmp_path / "run.sqlite")
-    street = Street("ShortTermMemory", file, {3: hide, 5: find}, rng=1)
+    street = Street("ShortTermMemory", file, {3: hide, 5: find})
     agrees(street, 4)
     with pytest.raises(
         ValueError, match=r"agent 1 holds a memory again.*agent\.diary ="
@@ -136,7 +125,7 @@ def test_a_memory_whose_records_have_ended_cannot_come_back(tmp_path):
 def test_a_memory_kept_under_another_name_comes_back(tmp_path):
     file = str(tmp_path / "run.sqlite")
     morning = {3: put_in_a_drawer, 5: take_out_of_the_drawer}
-    street = Street("ShortTermMemory", file, morning, rng=1)
+    street = Street("ShortTermMemory", file, morning)
     agrees(street, 7)
 
 
@@ -148,8 +137,10 @@ def copy_and_keep(agent):
 @pytest.mark.parametrize("memory", CLASSES)
 def test_a_memory_and_its_copy_never_give_two_records_one_id(memory, tmp_path):
     file = str(tmp_path / "run.sqlite")
-    street = Street(memory, file, {3: copy_and_keep}, rng=1)
-    diary = Diary(street)
+    street = Street(memory, file, {3: copy_and_keep})
+    diary = Diary()
+    Services.of(street).observers.append(diary)
     for _ in range(7):
         street.step()
-    assert diary.records  # and no id was used twice
+    made = [record.id for record in diary.records]
+    assert made and len(made) == len(set(made))

@@ -1,19 +1,14 @@
 """A recorded run: what is written, resumed, forked and replayed."""
 
-import random
+import re
 import socket
 import sqlite3
-import subprocess
-import sys
-import time
 
 import pytest
 
 from mesa_memory import (
-    Recording,
     ReplayMismatch,
     Services,
-    checkpoint,
     close,
     configure,
     fork,
@@ -21,19 +16,16 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.interventions import implant
+from tests.support.playing import lived, play
 from tests.support.recorded_town import RecordedTown
 from tests.support.tables import assert_equal, tables
 
 STEPS = 12
 
 
-def lived(file, steps=STEPS, town=None, **given):
+def written(file, steps=STEPS, town=None, **given):
     """A town's life, written to the file."""
-    town = town or RecordedTown(str(file), **given)
-    for _ in range(steps):
-        town.step()
-    Services.of(town).recorder.close()
-    return town
+    return play(town or RecordedTown(str(file), **given), steps)
 
 
 def state(file):
@@ -46,7 +38,7 @@ def state(file):
 def whole(tmp_path_factory):
     """A run that nothing interrupts: its file, its model, its rows."""
     file = tmp_path_factory.mktemp("whole") / "run.sqlite"
-    town = lived(file)
+    town = written(file)
     return file, town, tables(file)
 
 
@@ -62,21 +54,15 @@ def test_everything_of_a_run_is_written(whole):
     assert state(file) == "finished"
 
 
-def test_a_run_is_written_the_same_twice(whole, tmp_path):
-    lived(tmp_path / "again.sqlite")
-    assert_equal(whole[2], tables(tmp_path / "again.sqlite"))
-
-
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
 def test_every_execution_writes_the_same(whole, execution, tmp_path):
-    lived(tmp_path / "run.sqlite", execution=execution)
+    written(tmp_path / "run.sqlite", execution=execution)
     assert_equal(whole[2], tables(tmp_path / "run.sqlite"))
 
 
 def test_a_run_that_is_not_recorded_is_the_same(whole, tmp_path):
     town = RecordedTown(str(tmp_path / "none"), record=None)
-    for _ in range(STEPS):
-        town.step()
+    lived(town, STEPS)
     assert town.diary == whole[1].diary
     assert not list(tmp_path.iterdir())
 
@@ -84,105 +70,34 @@ def test_a_run_that_is_not_recorded_is_the_same(whole, tmp_path):
 @pytest.mark.parametrize("at", [1, 5, 11])
 def test_a_resumed_run_ends_like_one_that_was_never_interrupted(whole, at, tmp_path):
     file = tmp_path / "run.sqlite"
-    lived(file, at)
+    written(file, at)
     town = resume(RecordedTown, file)
     assert (town.steps, town.time) == (at, at)
-    lived(file, STEPS - at, town)
+    written(file, STEPS - at, town)
     assert_equal(whole[2], tables(file))
     assert town.diary == whole[1].diary
 
 
-def test_a_run_is_resumed_from_an_earlier_step(whole, tmp_path):
-    file = tmp_path / "run.sqlite"
-    lived(file)
-    town = resume(RecordedTown, file, step=4)
-    assert town.steps == 4
-    lived(file, STEPS - 4, town)
-    assert_equal(whole[2], tables(file))
-
-
-#: fast steps are written together, the one that comes after a slow step at once
-KILLED = """
-import sys, time
-from tests.support.recorded_town import RecordedTown
-
-town = RecordedTown(sys.argv[1])
-for _ in range(12):
-    town.step()
-    time.sleep(0.02 if town.steps % 4 else 0.3)
-    print(town.steps, flush=True)
-"""
-
-
-def killed(file, chance):
-    """Kills a town in the midst of a step; the step that it told last."""
-    command = [sys.executable, "-c", KILLED, file]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-        told = [child.stdout.readline() for _ in range(chance.randrange(1, STEPS))]
-        time.sleep(chance.uniform(0, 0.02))
-        child.kill()
-        return int([*told, *child.stdout][-1])
-
-
-@pytest.mark.slow
-def test_a_killed_run_has_every_finished_step_and_no_half_one(whole, tmp_path):
-    lasts, chance = [], random.Random(3)
-    for trial in range(8):
-        file = str(tmp_path / f"{trial}.sqlite")
-        seen = killed(file, chance)
-        rows = tables(file)
-        lasts.append(last := len(rows["steps"]))
-        assert [row["step"] for row in rows["steps"]] == list(range(1, last + 1))
-        # What was told last may not be written yet; what was not told may not be there.
-        assert last <= seen + 1
-        seq = rows["steps"][-1]["seq"] if last else 0
-        expected = {
-            name: [row for row in found if row["seq"] <= seq]
-            for name, found in whole[2].items()
-        }
-        assert {n: len(r) for n, r in rows.items()} == {
-            n: len(r) for n, r in expected.items()
-        }
-        if last and trial % 3 == 0:
-            town = resume(RecordedTown, file)
-            assert town.steps in (last, last - 1), "a checkpoint is missing"
-            lived(file, STEPS - town.steps, town)
-            assert_equal(whole[2], tables(file))
-    assert len(set(lasts)) > 2, f"all were killed at the same steps: {lasts}"
-
-
 def test_a_fork_is_a_run_of_its_own(whole, tmp_path):
     file = tmp_path / "run.sqlite"
-    lived(file)
+    written(file)
     before = tables(file)
     town = fork(RecordedTown, file, step=8, name="what if")
-    lived(file, STEPS - 8, town)
+    written(file, STEPS - 8, town)
     assert tables(file, 1) == before
     assert_equal(before, tables(file, 2))
     other = fork(RecordedTown, file, step=8, run=1, edit=rumour)
-    lived(file, 2, other)
+    written(file, 2, other)
     assert tables(file, 1) == before
     changed = [r["text"] for r in tables(file, 3)["records"] if "burns" in r["text"]]
     assert changed, "the edit left no trace in the fork"
-    assert open_run(file, run=3).parent == 1
+    with open_run(file, run=3) as forked:
+        assert (forked.parent, forked.parent_step) == (1, 8)
 
 
 def rumour(town):
     """Lets the first citizen remember a fire."""
     implant(town.citizens[0], "message", {"message": "The mill burns!", "sender": 9})
-
-
-def test_a_checkpoint_says_from_where_the_run_can_go_on(tmp_path):
-    town = RecordedTown(str(tmp_path / "run.sqlite"))
-    with pytest.raises(ValueError, match="finished step"):
-        checkpoint(town)
-    town.step()
-    assert checkpoint(town) == (1, 1)
-    for _ in range(5):
-        town.step()
-    Services.of(town).recorder.close()
-    again = resume(RecordedTown, tmp_path / "run.sqlite", step=1)
-    assert again.steps == 1
 
 
 def test_a_block_ends_its_run_and_leaves_it_open_after_a_fault(tmp_path):
@@ -218,7 +133,7 @@ def test_a_replayed_run_is_the_same_without_a_model_and_without_a_network(
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     file = tmp_path / "again.sqlite"
-    town = lived(file, llm=None, replay=whole[0])
+    town = written(file, llm=None, replay=whole[0])
     same = [tables(f, ignore=("replayed", "cost")) for f in (whole[0], file)]
     assert_equal(*same)
     assert town.diary == whole[1].diary
@@ -230,22 +145,10 @@ def test_a_changed_prompt_is_found_at_its_first_use(whole, tmp_path):
     common.parent.mkdir()
     common.write_text("## system\n\n{{ who }} Lines are mere records. {{ task }}\n")
     with pytest.raises(ReplayMismatch) as raised:
-        lived(
-            tmp_path / "again.sqlite", llm=None, replay=whole[0], prompts=common.parent
-        )
-    assert "+" in str(raised.value)
-    assert "mere records" in str(raised.value)
+        given = {"llm": None, "replay": whole[0], "prompts": common.parent}
+        written(tmp_path / "again.sqlite", **given)
+    assert re.search(r"^\+.*mere records", str(raised.value), re.MULTILINE)
     assert raised.value.step == 1
-
-
-def test_a_replay_needs_a_run_with_the_seed(whole, tmp_path):
-    with pytest.raises(ValueError, match="does not have run '7'"):
-        lived(tmp_path / "a.sqlite", replay=f"{whole[0]}#7")
-
-
-def test_recording_refuses_a_wrong_argument():
-    with pytest.raises(ValueError, match="on_failure must be one of"):
-        Recording("run.sqlite", on_failure="ignore")
 
 
 def test_fast_steps_share_a_checkpoint_and_the_last_one_has_its_own(
@@ -254,8 +157,7 @@ def test_fast_steps_share_a_checkpoint_and_the_last_one_has_its_own(
     monkeypatch.setattr("mesa_memory.runs.recording.recorder.FLUSH_INTERVAL_S", 60)
     file = tmp_path / "run.sqlite"
     town = RecordedTown(str(file), record=str(file))
-    for _ in range(5):
-        town.step()
+    lived(town, 5)
     recorder = Services.of(town).recorder
     recorder.sync()
     with sqlite3.connect(file) as on:

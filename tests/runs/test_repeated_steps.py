@@ -8,15 +8,7 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    Recording,
-    Services,
-    ShortTermMemory,
-    configure,
-    fork,
-    open_run,
-    resume,
-)
+from mesa_memory import Recording, ShortTermMemory, configure, fork, open_run, resume
 from mesa_memory.errors import ReplayMismatch, StoreError
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.interventions import implant
@@ -64,16 +56,7 @@ def test_a_repeated_step_has_the_same_checkpoint_as_the_run_itself(tmp_path):
             assert here[place] == there[place], place
         twin = fork(RecordedTown, every, step, run=1)
         assert branch.diary == twin.diary and held(branch) == held(twin)
-        Services.of(twin).recorder.close()
-
-
-def test_a_fork_of_a_repeated_step_goes_on_like_the_run_itself(tmp_path):
-    few, _ = towns(tmp_path, 8)
-    run = ended(lived(fork(RecordedTown, few, 5), 3))
-    one, other = tables(few, 1), tables(few, run)
-    assert_equal(one, other)
-    with open_run(few, run) as forked:
-        assert (forked.parent, forked.parent_step) == (1, 5)
+        ended(twin)
 
 
 def test_repeating_asks_no_provider_and_counts_what_was_paid(tmp_path, server):
@@ -106,15 +89,14 @@ def test_arguments_of_a_fork_hold_from_its_step_on(tmp_path):
     ended(lived(branch, 3))
     later = fork(RumorModel, file, 5, run=2)
     assert held(later) == then
-    Services.of(later).recorder.close()
+    ended(later)
 
 
 def test_a_run_is_resumed_from_any_step(tmp_path):
     few, every = towns(tmp_path, 7)
     town = resume(RecordedTown, few, 4)
     assert town.steps == 4
-    lived(town, 3)
-    Services.of(town).recorder.close()
+    ended(lived(town, 3))
     assert_equal(tables(few), tables(every))
 
 
@@ -126,7 +108,7 @@ def test_a_step_with_a_change_by_hand_keeps_its_checkpoint(tmp_path):
     assert 4 in steps_of(file)
     branch = fork(RumorModel, file, 6)
     assert "The mill is sold!" in str(held(branch))
-    Services.of(branch).recorder.close()
+    ended(branch)
 
 
 def test_what_is_not_in_the_record_is_found_and_leaves_no_fork(tmp_path):
@@ -157,11 +139,11 @@ def test_a_fork_with_a_change_can_be_forked_at_each_of_its_steps(tmp_path):
     then = {2: held(branch)}
     for step in (3, 4, 5, 6):
         then[step] = held(lived(branch, 1))
-    Services.of(branch).recorder.close()
+    ended(branch)
     for step, memories in then.items():
         twig = fork(RumorModel, file, step, run=2)
         assert held(twig) == memories, step
-        Services.of(twig).recorder.close()
+        ended(twig)
 
 
 class Deciding(LLMAgent):
@@ -190,27 +172,23 @@ class Council(mesa.Model):
         self.agents.do("step")
 
 
-def test_decisions_are_repeated_too_and_nobody_is_asked(tmp_path, server, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+def test_decisions_are_repeated_too_and_nobody_is_asked(tmp_path, server):
     file = tmp_path / "run.sqlite"
     council = Council(file, server.base)
     then = {}
     for step in range(1, 7):
         then[step] = held(lived(council, 1))
-    Services.of(council).recorder.close()
+    ended(council)
     asked = len(server.log)
     assert asked == 12
     branch = fork(Council, file, 3, base=server.base)
     assert held(branch) == then[3] and len(server.log) == asked
     lived(branch, 1)
     assert len(server.log) == asked + 2
-    Services.of(branch).recorder.close()
+    ended(branch)
 
 
-def test_a_decision_that_was_not_recorded_is_said_and_not_asked(
-    tmp_path, server, monkeypatch
-):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+def test_a_decision_that_was_not_recorded_is_said_and_not_asked(tmp_path, server):
     file = tmp_path / "run.sqlite"
     ended(lived(Council(file, server.base, agents=False), 5))
     asked = len(server.log)

@@ -3,39 +3,27 @@
 import itertools
 from functools import partial
 
-import mesa
 import pytest
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
     Services,
     ShortTermMemory,
-    configure,
     fork,
     open_run,
-    register_policy,
     resume,
 )
-from mesa_memory.errors import MemoryMismatch, ParameterError, UnknownMemory
+from mesa_memory.errors import ParameterError, UnknownMemory
 from mesa_memory.interventions import replace_memory
 from mesa_memory.memories.registry import OUR_MEMORIES
-from tests.support.playing import held, recorded
-from tests.support.street import Neighbour
+from tests.support.hamlet import Hamlet
+from tests.support.playing import ended, held, lived, play, recorded
 from tests.support.tables import tables
 
 
-class Street(mesa.Model):
-    def __init__(self, kind="stlt", record=None, rng=None):
-        super().__init__(rng=rng)
-        configure(self, llm="offline", record=record)
-        name = register_policy("greet", lambda turn: "I greet my neighbour.")
-        for _ in range(3):
-            agent = Neighbour(self, CoTReasoning, name)
-            agent.memory = OUR_MEMORIES[kind](agent)
-
-    def step(self):
-        self.agents.shuffle_do("step")
+class Street(Hamlet):
+    def __init__(self, memory="stlt", record=None, rng=1):
+        super().__init__(memory, record, 3, rng)
 
 
 class Mine(OUR_MEMORIES["short_term"]):
@@ -43,9 +31,7 @@ class Mine(OUR_MEMORIES["short_term"]):
 
 
 def street(steps, kind="stlt", record=None):
-    made = Street(kind, record, rng=1)
-    for _ in range(steps):
-        made.step()
+    made = lived(Street(kind, record), steps)
     Services.of(made).flush()
     return made
 
@@ -69,9 +55,7 @@ def test_every_memory_takes_the_place_of_every_other_and_lives_on():
         elif not both:
             arrived = {r.id for r in new.current_records()}
             assert len(arrived) <= 3, "only what no layer had received yet"
-        for _ in range(4):
-            place.step()
-        Services.of(place).flush()
+        Services.of(lived(place, 4)).flush()
         assert new.current_records(), (was, now)
 
 
@@ -97,8 +81,7 @@ def test_a_replaced_memory_ends_at_once_and_its_copies_lead_to_their_originals(
     copies = {r.sources[0]: r.origin for r in new.current_records() if r.sources}
     assert copies.items() <= {r.id: r.origin for r in old}.items() and len(copies) > 5
     assert len(new.current_records()) == len(old), "the newest wait for the next step"
-    place.step()
-    Services.of(place).recorder.close()
+    play(place, 1)
     with open_run(file) as run:
         rows = {row["id"]: row for row in tables(file)["records"]}
         (change,) = run.interventions(as_records=True)
@@ -112,39 +95,28 @@ def test_a_replaced_memory_ends_at_once_and_its_copies_lead_to_their_originals(
 
 def test_a_fork_gives_its_agents_another_memory_and_is_resumed_with_it(tmp_path):
     file = tmp_path / "run.sqlite"
-    Services.of(street(4, record=file)).recorder.close()
+    ended(street(4, record=file))
     whole = fork(Street, file, memory="episodic")
     assert {type(a.memory).__name__ for a in whole.agents} == {"EpisodicMemory"}
     whole.step()
     then = held(whole)
-    Services.of(whole).recorder.close()
+    ended(whole)
     again = resume(Street, file)
     assert held(again) == then
     assert recorded(file, 2, 5).items() <= then.items()
-    again.step()
-    Services.of(again).recorder.close()
+    play(again, 1)
     ids = [agent.unique_id for agent in again.agents]
     some = fork(Street, file, run=1, memory={ids[0]: "fact", ids[1]: Mine})
     kinds = [type(a.memory).__name__ for a in some.agents]
     assert kinds == ["FactMemory", "Mine", "STLTMemory"]
-    Services.of(some).recorder.close()
+    ended(some)
     with open_run(file, 1) as run:
         assert run.steps == [1, 2, 3, 4], "the first run is as it was"
 
 
-def test_a_class_that_only_its_program_knows_is_named_when_the_fork_is_resumed(
-    tmp_path,
-):
-    file = tmp_path / "run.sqlite"
-    Services.of(street(3, record=file)).recorder.close()
-    Services.of(fork(Street, file, memory=Mine)).recorder.close()
-    with pytest.raises(MemoryMismatch, match="the run has Mine for agent 1"):
-        resume(Street, file)
-
-
 def test_a_wrong_memory_is_refused_and_leaves_no_fork(tmp_path):
     file = tmp_path / "run.sqlite"
-    Services.of(street(2, record=file)).recorder.close()
+    ended(street(2, record=file))
     for wrong, error, said in (
         ("epsiodic", UnknownMemory, "no memory has the name 'epsiodic'"),
         ({99: "fact"}, ValueError, r"no agent 99 .* agents 1, 2, 3"),
@@ -156,7 +128,7 @@ def test_a_wrong_memory_is_refused_and_leaves_no_fork(tmp_path):
         assert len(run.runs()) == 1
 
 
-class Chosen(Street):
+class Chosen(Hamlet):
     """Is given a class of memory, as README's street is."""
 
     def __init__(self, memory, record=None, rng=None):
@@ -169,12 +141,11 @@ def test_a_model_with_an_argument_memory_is_told_how_to_give_it(tmp_path):
     file = tmp_path / "run.sqlite"
     with pytest.warns(UserWarning, match="memory"):
         place = Chosen(ShortTermMemory, file, rng=1)
-    place.step()
-    Services.of(place).recorder.close()
+    play(place, 1)
     with pytest.raises(
         ParameterError, match=r"fork\(partial\(Chosen, memory=…\), file\)"
     ):
         fork(Chosen, file, memory=EpisodicMemory)
     branch = fork(partial(Chosen, memory=ShortTermMemory), file, memory=EpisodicMemory)
     assert {type(a.memory).__name__ for a in branch.agents} == {"EpisodicMemory"}
-    Services.of(branch).recorder.close()
+    ended(branch)

@@ -6,9 +6,7 @@ hear of anybody who only reads, resumes, forks or repeats the stranger's file.
 
 import json
 import shutil
-import socket
 import sqlite3
-import threading
 
 import mesa
 import pytest
@@ -19,7 +17,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
-    Services,
     arrange_prompts,
     configure,
     fork,
@@ -31,6 +28,8 @@ from mesa_memory.cli import main
 from mesa_memory.errors import ParameterError
 from mesa_memory.viz.explorer import Runs, open_feeds
 from tests.support.openai_server import OpenAIServer
+from tests.support.playing import ended, play
+from tests.support.tables import names
 
 KEY = "sk-victim-0123456789abcdefghij"
 
@@ -77,10 +76,7 @@ def recorded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("harmless")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        town = Town(rng=1)
-        for _ in range(2):
-            town.step()
-        Services.of(town).recorder.close()
+        play(Town(rng=1), 2)
     return folder / "run.sqlite"
 
 
@@ -97,25 +93,6 @@ def file(recorded, tmp_path, monkeypatch):
 def server():
     with OpenAIServer() as running:
         yield running
-
-
-@pytest.fixture
-def listener():
-    """A port that notes every connection, whatever is spoken."""
-    heard = []
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def accept():
-            while True:
-                try:
-                    connection, _ = listening.accept()
-                except OSError:
-                    return
-                heard.append(connection.recv(100))
-                connection.close()
-
-        threading.Thread(target=accept, daemon=True).start()
-        yield listening.getsockname()[1], heard
 
 
 def parameters_of(file):
@@ -135,7 +112,7 @@ def lived(town):
     try:
         town.step()
     finally:
-        Services.of(town).recorder.close()
+        ended(town)
 
 
 def hostile(base):
@@ -200,7 +177,7 @@ NOT_PLAIN = ["data/map.csv", "C:map", "evil.example", "50%", "me@home", "$HOME",
 def test_numbers_and_plain_words_are_taken_from_any_file(file):
     for text in PLAIN:
         poison(file, note=text, options={"temperature": 0.5, "stop": [text]})
-        Services.of(fork(Town, file)).recorder.close()
+        ended(fork(Town, file))
     for text in NOT_PLAIN:
         for parameters in ({"note": text}, {"note": "", "options": {"a": [text]}}):
             poison(file, **{"note": "", "options": None} | parameters)
@@ -220,7 +197,7 @@ def test_trust_is_true_or_false_and_a_model_may_have_an_argument_of_that_name(fi
 
     model = resume(lambda: Trusting(trust=0.7, rng=1), file)
     assert model.trust == 0.7
-    Services.of(model).recorder.close()
+    ended(model)
 
 
 def test_an_address_that_the_caller_gives_is_asked(file, server):
@@ -254,13 +231,14 @@ JUNK = {
 }
 
 
-@pytest.mark.parametrize("kind", JUNK)
-def test_junk_in_the_parameters_is_told_by_name(kind, file):
-    poison(file, **JUNK[kind])
-    name = next(iter(JUNK[kind]))
-    with pytest.raises(ParameterError, match=f"{name}: it cannot be made") as told:
-        resume(Town, file)
-    assert told.value.names == (name,)
+def test_junk_in_the_parameters_is_told_by_name(file):
+    recorded = parameters_of(file)
+    for kind, parameters in JUNK.items():
+        poison(file, **recorded | parameters)
+        (name,) = parameters
+        with pytest.raises(ParameterError, match=f"{name}: it cannot be made") as told:
+            resume(Town, file)
+        assert told.value.names == (name,), kind
 
 
 def test_only_parameters_of_a_trusted_file_name_an_address(file, server, monkeypatch):
@@ -277,78 +255,60 @@ def test_only_parameters_of_a_trusted_file_name_an_address(file, server, monkeyp
         assert strangers.max_connections == 0
 
 
+#: fields of text that hold a file together
+KEPT = (
+    "id", "agent", "key", "state", "unique_id", "layers", "sources", "subject", "seed",
+    "parameters", "versions", "superseded_by", "candidates", "scoring", "content",
+    "prompt", "raw", "detail", "prompt_hash", "hash", "language", "application",
+    "decision", "holder", "kind", "layer", "origin", "vector",
+)  # fmt: skip
+
+
 def everywhere(file, text):
     """Puts a text into every field of text that does not hold the file together."""
-    keep = {"id", "agent", "key", "state", "unique_id", "layers"}
-    keep |= {"sources", "subject", "parameters", "versions", "superseded_by", "seed"}
-    keep |= {
-        "candidates",
-        "scoring",
-        "content",
-        "prompt",
-        "raw",
-        "detail",
-        "prompt_hash",
-    }
-    keep |= {"hash", "language"}
-    keep |= {"application", "decision", "holder", "kind", "layer", "origin", "vector"}
     with sqlite3.connect(file) as on:
-        tables = on.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        for (table,) in tables.fetchall():
-            for column in on.execute(f"PRAGMA table_info({table})").fetchall():
-                name, kind = column[1], column[2]
-                if (
-                    kind == "TEXT"
-                    and name not in keep
-                    and not table.startswith("sqlite")
-                ):
-                    on.execute(f'UPDATE "{table}" SET "{name}" = ? WHERE "{name}" IS NOT NULL', (text,))  # fmt: skip
+        for table in names(on):
+            columns = on.execute(f"PRAGMA table_info({table})").fetchall()
+            for _, name, kind, *_ in columns:
+                if kind == "TEXT" and name not in KEPT:
+                    change = f'UPDATE "{table}" SET "{name}" = ?'
+                    on.execute(f'{change} WHERE "{name}" IS NOT NULL', (text,))
 
 
-@pytest.mark.parametrize("command", ["inspect", "agent", "cost", "diff", "export"])
-def test_no_command_asks_an_address_of_a_file(command, file, listener, tmp_path):
-    port, heard = listener
-    everywhere(file, f"litellm:openai/x@http://127.0.0.1:{port}/v1")
-    poison(file, llm="openai/gpt-4o-mini", api_base=f"http://127.0.0.1:{port}/v1")
+def test_reading_a_file_asks_none_of_its_addresses(file, server, tmp_path):
+    everywhere(file, f"litellm:openai/x@{server.base}")
+    asking = {"llm": "openai/gpt-4o-mini", "embedder": f"litellm:openai/{server.base}"}
+    poison(file, api_base=server.base, **asking)
     other = shutil.copy(file, tmp_path / "other.sqlite")
-    given = {
-        "inspect": ["inspect", str(file)],
-        "agent": ["inspect", str(file), "--agent", "1"],
-        "cost": ["cost", str(file)],
-        "diff": ["diff", str(file), str(other)],
-        "export": ["export", str(file), "--out", str(tmp_path / "out")],
-    }
-    result = CliRunner().invoke(main, given[command])
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    assert not heard
-
-
-def test_reading_a_file_asks_none_of_its_addresses(file, listener):
-    port, heard = listener
-    everywhere(file, f"litellm:openai/x@http://127.0.0.1:{port}/v1")
-    poison(file, embedder=f"litellm:openai/http://127.0.0.1:{port}/v1")
+    for command in (
+        ["inspect", str(file)],
+        ["inspect", str(file), "--agent", "1"],
+        ["cost", str(file)],
+        ["diff", str(file), str(other)],
+        ["export", str(file), "--out", str(tmp_path / "out")],
+    ):
+        result = CliRunner().invoke(main, command)
+        assert result.exception is None or isinstance(result.exception, SystemExit)
     with open_run(file) as run:
         assert run.state(agent=1, as_records=True)
         run.calls(as_records=True)
         run.cost(as_records=True)
-        assert run.parameters["embedder"].endswith(f":{port}/v1")
+        assert run.parameters["embedder"].endswith(server.base)
     feeds = open_feeds([(str(file), None)])
     _, context = solara.render(Runs(feeds), handle_error=False)
     context.close()
     for feed in feeds:
         feed.close()
-    assert not heard
+    assert server.max_connections == 0
 
 
-def test_a_replayed_file_sends_nothing_to_its_addresses(file, server, listener):
-    port, heard = listener
+def test_a_replayed_file_sends_nothing_to_its_addresses(file, server):
     with sqlite3.connect(file) as on:
         (raw,) = on.execute("SELECT raw FROM calls WHERE raw IS NOT NULL").fetchone()
-        evil = f"http://127.0.0.1:{port}/v1"
-        bad = json.loads(raw) | {"api_base": evil, "_hidden_params": {"api_base": evil}}
+        evil = {"api_base": server.base}
+        bad = json.loads(raw) | evil | {"_hidden_params": evil}
         on.execute("UPDATE calls SET raw = ? WHERE raw IS NOT NULL", (json.dumps(bad),))
-        on.execute("UPDATE calls SET model = ?", (f"openai/{evil}",))
-    poison(file, api_base=evil)
+        on.execute("UPDATE calls SET model = ?", (f"openai/{server.base}",))
+    poison(file, **evil)
     Town(rng=1, replay=str(file)).step()
-    assert not server.log
-    assert not heard
+    assert server.max_connections == 0

@@ -6,17 +6,10 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
 
-from mesa_memory import (
-    EpisodicMemory,
-    LayeredMemory,
-    Services,
-    arrange_prompts,
-    configure,
-    open_run,
-    register_policy,
-    resume,
-)
+from mesa_memory import arrange_prompts, configure, open_run, register_policy, resume
 from mesa_memory.llm import ToolCall
+from mesa_memory.memories.registry import find
+from tests.support.playing import ended, play
 
 NEWS = (
     "The mill by the river burns since noon.",
@@ -31,8 +24,8 @@ def think(turn):
         return {"reasoning": "The river mill burns!", "action": "warn all"}
     if turn.tools:
         said = {
-            "listener_agents_unique_ids": [1],
             "message": "Somebody sings in a choir",
+            "listener_agents_unique_ids": [1],
         }
         return [ToolCall("speak_to", said)]
     return "The mill at the river burns, so I fetch water."
@@ -41,13 +34,12 @@ def think(turn):
 class Hamlet(mesa.Model):
     """An agent who has heard the news and then plans what to do."""
 
-    def __init__(self, record=None, kind="EpisodicMemory", routed=True, replay=None):
+    def __init__(self, record=None, kind="episodic", routed=True, replay=None):
         super().__init__(rng=1)
         configure(self, llm="offline", record=record, replay=replay)
         name = register_policy("thinker", think)
         self.ann = LLMAgent(self, self.reasoning, name, step_prompt="Act.", vision=0)
-        made = {"EpisodicMemory": EpisodicMemory, "LayeredMemory": layered}[kind]
-        self.ann.memory = made(self.ann)
+        self.ann.memory = find(kind)(self.ann)
         if routed:
             arrange_prompts(self.ann)
 
@@ -70,17 +62,6 @@ class Reacting(Hamlet):
     reasoning = ReActReasoning
 
 
-def layered(agent):
-    return LayeredMemory.generative_agent(agent)
-
-
-def lived(hamlet, steps=2):
-    for _ in range(steps):
-        hamlet.step()
-    Services.of(hamlet).recorder.close()
-    return hamlet
-
-
 def told(file, step=2):
     with open_run(file) as run:
         rows = run.recalls(1, step, as_records=True)
@@ -92,10 +73,10 @@ def told(file, step=2):
 
 
 @pytest.mark.parametrize("model", [Hamlet, Reacting])
-@pytest.mark.parametrize("kind", ["EpisodicMemory", "LayeredMemory"])
+@pytest.mark.parametrize("kind", ["episodic", "generative_agent"])
 def test_the_record_says_what_of_it_the_reply_used(model, kind, tmp_path):
     file = str(tmp_path / "run.sqlite")
-    lived(model(file, kind))
+    play(model(file, kind), 2)
     found = told(file)
     assert found[NEWS[0]] is True, "the plan speaks of it"
     assert found[NEWS[1]] is False
@@ -105,25 +86,25 @@ def test_the_record_says_what_of_it_the_reply_used(model, kind, tmp_path):
     assert {row["used"] for row in whole} >= {True, False}
 
 
-def test_of_an_agent_that_reasons_elsewhere_nobody_knows(tmp_path, monkeypatch):
+def test_of_an_agent_that_reasons_elsewhere_nobody_knows(tmp_path):
     file = str(tmp_path / "run.sqlite")
     hamlet = Hamlet(file, routed=False)
     hamlet.step()
     hamlet.ann.memory.get_prompt_ready()
-    Services.of(hamlet).recorder.close()
+    ended(hamlet)
     assert set(told(file, 1).values()) == {None}
 
 
 def test_a_resumed_and_a_replayed_run_say_the_same(tmp_path):
-    whole, part = str(tmp_path / "whole.sqlite"), str(tmp_path / "part.sqlite")
-    lived(Hamlet(whole), 4)
-    lived(Hamlet(part), 2)
-    again = resume(Hamlet, part)
-    lived(again, 2)
-    lived(Hamlet(str(tmp_path / "again.sqlite"), replay=whole), 4)
-    with open_run(whole) as run:
-        for other in (part, str(tmp_path / "again.sqlite")):
-            with open_run(other) as one:
-                assert [r["used"] for r in run.recalls(1, as_records=True)] == [
-                    r["used"] for r in one.recalls(1, as_records=True)
-                ]
+    whole, part, again = (
+        str(tmp_path / f"{n}.sqlite") for n in ("whole", "part", "again")
+    )
+    play(Hamlet(whole), 4)
+    play(Hamlet(part), 2)
+    play(resume(Hamlet, part), 2)
+    play(Hamlet(again, replay=whole), 4)
+    found = []
+    for file in (whole, part, again):
+        with open_run(file) as run:
+            found.append([row["used"] for row in run.recalls(1, as_records=True)])
+    assert found[0] == found[1] == found[2]

@@ -14,6 +14,7 @@ from mesa_memory import Services, checkpoint, open_run, resume
 from mesa_memory.errors import RunInUse, StoreError
 from mesa_memory.stores import sql
 from mesa_memory.stores.base import Options
+from tests.support.playing import ended, lived
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.street import Street, remembered
 from tests.support.waiting import until
@@ -29,14 +30,7 @@ def place(request, tmp_path):
 
 def played(place, steps):
     """A street that is still being recorded."""
-    street = Street(place)
-    for _ in range(steps):
-        street.step()
-    return street
-
-
-def close(street):
-    Services.of(street).recorder.close()
+    return lived(Street(place), steps)
 
 
 def test_a_run_that_a_living_model_writes_is_not_gone_on_with(place):
@@ -44,14 +38,14 @@ def test_a_run_that_a_living_model_writes_is_not_gone_on_with(place):
     with pytest.raises(RunInUse, match=r"has written it since 20.*close"):
         resume(Street, place, step=5)
     street.step()
-    close(street)
+    ended(street)
     with open_run(place) as run:
         assert list(run.steps) == list(range(1, 8))
     again = resume(Street, place)
     with pytest.raises(RunInUse):
         resume(Street, place)
     again.step()
-    close(again)
+    ended(again)
     assert resume(Street, place).steps == 8
 
 
@@ -112,7 +106,7 @@ def test_a_model_may_be_collected_inside_the_transaction_of_another_run(
         assert time.monotonic() - began < Options().timeout / 2
     finally:
         gc.enable()
-    close(other)
+    ended(other)
     until(lambda: not is_running(place, 1))
     resume(Street, place, run=1).step()
 
@@ -120,22 +114,6 @@ def test_a_model_may_be_collected_inside_the_transaction_of_another_run(
 def is_running(place, run=None):
     with open_run(place, run) as run:
         return run.status == "running"
-
-
-def test_a_run_that_another_process_writes_is_refused_until_it_is_dead(tmp_path):
-    file = tmp_path / "run.sqlite"
-    command = [sys.executable, "-m", "tests.support.street", str(file), "killed"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
-        try:
-            assert other.stdout.readline() == "written\n"
-            with pytest.raises(RunInUse, match=f"process {other.pid} on "):
-                resume(Street, file)
-        finally:
-            other.kill()
-    street = resume(Street, file)
-    assert street.steps == 2
 
 
 class Moody(Street):
@@ -157,9 +135,7 @@ def rows(place):
 def test_a_run_that_cannot_be_gone_on_with_stays_as_it_is(place, caplog):
     street = played(place, 5)
     checkpoint(street)
-    for _ in range(4):
-        street.step()
-    close(street)
+    ended(lived(street, 4))
     before = rows(place)
     with pytest.raises(TypeError, match="taxx"):
         resume(Street, place, 5, taxx=3)
@@ -172,8 +148,7 @@ def test_a_run_that_cannot_be_gone_on_with_stays_as_it_is(place, caplog):
     assert rows(place) == before
     assert not caplog.records
     with caplog.at_level(logging.WARNING):
-        again = resume(Street, place)
-        close(again)
+        ended(resume(Street, place))
     assert rows(place) == before
     assert not caplog.records
 
@@ -183,9 +158,7 @@ def test_what_is_removed_from_a_run_is_said(tmp_path, caplog):
     street = played(file, 3)
     checkpoint(street)
     before = remembered(street)
-    for _ in range(5):
-        street.step()
-    close(street)
+    ended(lived(street, 5))
     again = resume(Moody, file, step=3, mood="good")
     (said,) = [r.getMessage() for r in caplog.records if "removed" in r.getMessage()]
     assert "steps 4 to 8 of run 1 are removed; the run continues after step 3" in said
@@ -203,4 +176,4 @@ def test_a_file_that_is_opened_again_keeps_the_locks_of_its_writer(tmp_path):
     command = [sys.executable, "-c", look, str(file)]
     subprocess.run(command, check=True, capture_output=True)
     assert file.with_name("run.sqlite-wal").exists()
-    close(street)
+    ended(street)

@@ -32,17 +32,19 @@ def store(location):
     opened.close()
 
 
+def of(row, *columns):
+    """Some fields of a row."""
+    return tuple(row[column] for column in columns)
+
+
 def test_a_run_begins_with_what_is_known_of_it(store):
-    first, second = (
-        store.begin(INFO),
-        store.begin(RunInfo("Town", parent=1, parent_step=4)),
-    )
-    assert (first, second) == (1, 2)
+    assert store.begin(INFO) == 1
+    assert store.begin(RunInfo("Town", parent=1, parent_step=4)) == 2
     one, two = rows(store, "runs")
     assert one.pop("started").startswith("20")
     assert one == {"id": 1, "name": "first", "model": "Town", "parameters": {"n": 3, "a": 1}, "seed": "42",
                    "versions": {"mesa": "3.5.1"}, "state": "running", "parent": None, "parent_step": None}  # fmt: skip
-    assert (two["parent"], two["parent_step"]) == (1, 4.0)
+    assert of(two, "parent", "parent_step") == (1, 4.0)
 
 
 def test_everything_of_a_step_is_there_as_it_was_given(store):
@@ -69,78 +71,67 @@ def test_what_is_written_counts_up_over_all_tables(store):
     run = store.begin(INFO)
     store.write(run, full(1), full(2))
     found = everything(store, run)
-    seqs = [
-        row["seq"]
-        for table in (
-            "records",
-            "recalls",
-            "prompts",
-            "calls",
-            "interventions",
-            "answers",
-            "scenes",
-        )
-        for row in found[table]
-    ]
+    numbered = [rows for rows in found.values() if rows and "seq" in rows[0]]
+    steps = found["steps"]
+    seqs = [row["seq"] for rows in numbered if rows is not steps for row in rows]
     probes = [schema.PROBES + 1, schema.PROBES + 2]
     assert sorted(seqs) == [*range(1, 19), *probes], "probes are numbered apart"
-    assert [row["seq"] for row in found["steps"]] == [9, 18]
+    assert [row["seq"] for row in steps] == [9, 18]
+
+
+CHANGED = ("importance", "valid_to", "closed_because", "superseded_by")
 
 
 def test_a_record_is_graded_and_closed_later(store):
     run = store.begin(INFO)
     store.write(run, Batch(1, opened=[record(1), record(2)]))
     one, two = record(1)["id"], record(2)["id"]
-    change = Batch(2, graded=[(one, 4, 2)])
-    change.closed = [(one, 2, "superseded", two)]
+    change = Batch(2, graded=[(one, 4, 2)], closed=[(one, 2, "superseded", two)])
     store.write(run, change)
     first, second = rows(store, "records")
-    assert first["importance"] == 4
-    assert (first["valid_to"], first["closed_because"], first["superseded_by"]) == (
-        2,
-        "superseded",
-        two,
-    )
-    assert (second["importance"], second["valid_to"]) == (None, None)
+    assert of(first, *CHANGED) == (4, 2, "superseded", two)
+    assert of(second, *CHANGED) == (None, None, None, None)
 
 
 def test_changes_within_a_batch_leave_the_callers_rows_alone(store):
     run, row = store.begin(INFO), record(1)
-    store.write(
-        run,
-        Batch(
-            1,
-            opened=[row],
-            graded=[(row["id"], 3, 2)],
-            closed=[(row["id"], 1, "evicted", None)],
-        ),
-    )
+    change = {
+        "graded": [(row["id"], 3, 2)],
+        "closed": [(row["id"], 1, "evicted", None)],
+    }
+    store.write(run, Batch(1, opened=[row], **change))
     assert row == record(1) | {"seq": 1}
     (kept,) = rows(store, "records")
-    assert (kept["importance"], kept["valid_to"], kept["closed_because"]) == (
-        3,
-        1,
-        "evicted",
-    )
+    assert of(kept, *CHANGED) == (3, 1, "evicted", None)
 
 
 def test_a_step_is_written_once_and_nothing_of_a_refused_batch_stays(store):
     run = store.begin(INFO)
     store.write(run, full(1))
     before = everything(store, run)
-    with pytest.raises(StoreError, match=r"step 1 of run 1 was written before"):
-        store.write(run, Batch(1, opened=[record(99)]))
-    with pytest.raises(
-        StoreError, match="1 of 2 records to be graded are not in run 1"
+    known, unknown = ("0/episodic/message/1", 5, 2), ("x", 1, 2)
+    without_layer = record(97)
+    del without_layer["layer"]
+    for batch, error, said in (
+        (
+            Batch(1, opened=[record(99)]),
+            StoreError,
+            "step 1 of run 1 was written before",
+        ),
+        (
+            Batch(2, opened=[record(98)], graded=[known, unknown]),
+            StoreError,
+            "1 of 2 records to be graded are not in run 1",
+        ),
+        (Batch(2, opened=[without_layer]), StoreError, "layer"),
+        (
+            Batch(2, opened=[record(96, content={"x": object()})]),
+            TypeError,
+            "not plain",
+        ),
     ):
-        store.write(
-            run,
-            Batch(
-                2,
-                opened=[record(98)],
-                graded=[("0/episodic/message/1", 5, 2), ("x", 1, 2)],
-            ),
-        )
+        with pytest.raises(error, match=said):
+            store.write(run, batch)
     with pytest.raises(StoreError, match=r"\(.*(UNIQUE|unique)"):
         store.write(run, full(2), Batch(3, opened=[record(1, agent="0")]))
     assert everything(store, run) == before
@@ -160,11 +151,7 @@ def test_an_agent_that_comes_again_is_replaced(store):
         agent = {"agent": "a/b", "unique_id": "a/b", "memory": memory}
         store.write(run, Batch(0, agents=[agent], finished=False))
     (kept,) = rows(store, "agents")
-    assert (kept["unique_id"], kept["memory"], kept["layers"]) == (
-        "a/b",
-        "STLTMemory",
-        None,
-    )
+    assert of(kept, "unique_id", "memory", "layers") == ("a/b", "STLTMemory", None)
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
@@ -177,7 +164,7 @@ def test_what_agents_say_is_data(store, text):
                            checkpoint={text: {"said": text}}))  # fmt: skip
     said = text.replace("\0", "\ufffd").replace("\ud800", "\ufffd")
     (kept,) = rows(store, "records")
-    assert (kept["text"], kept["agent"], kept["subject"]) == (said, said, said)
+    assert of(kept, "text", "agent", "subject") == (said, said, said)
     assert kept["content"] == ({"message": said, said: [said]})
     assert rows(store, "prompts")[0]["text"] == said
     assert rows(store, "runs")[0]["parameters"] == {said: said}
@@ -205,12 +192,16 @@ def test_numbers_come_back_exactly_and_nan_is_null(store):
     assert kept[given[0]["id"]]["importance"] is None
 
 
-def test_truncating_gives_the_store_of_a_run_that_ended_there(store, tmp_path):
-    run = store.begin(INFO)
+def test_truncating_gives_the_store_of_a_run_that_ended_there_and_touches_no_other(
+    store,
+):
+    run, other = store.begin(INFO), store.begin(INFO)
     for step in range(1, 7):
         store.write(run, full(step))
+        store.write(other, full(step))
         if step == 3:
             before = everything(store, run)
+    beside = everything(store, other)
     store.write(run, Batch(6, opened=[record(77)], finished=False))
     store.end(run, "failed")
     store.truncate(run, 3)
@@ -218,32 +209,20 @@ def test_truncating_gives_the_store_of_a_run_that_ended_there(store, tmp_path):
     assert everything(store, run) | stepless == before | stepless
     assert rows(store, "runs")[0]["state"] == "running"
     store.write(run, full(4))
-    assert rows(store, "steps")[-1]["seq"] == 36
-
-
-def test_truncating_touches_no_other_run(store):
-    first, second = store.begin(INFO), store.begin(INFO)
-    for step in (1, 2):
-        store.write(first, full(step))
-        store.write(second, full(step))
-    before = everything(store, second)
-    store.truncate(first, 0)
-    assert everything(store, second) == before
-    assert not any(
-        rows
-        for name, rows in everything(store, first).items()
-        if name not in schema.REPLACED_TABLES
-    )
+    assert rows(store, "steps", run=run)[-1]["seq"] == 36
+    store.truncate(run, 0)
+    left = {name for name, found in everything(store, run).items() if found}
+    assert left <= {*schema.REPLACED_TABLES}
+    assert everything(store, other) == beside
 
 
 def test_a_reopened_store_goes_on_where_the_run_ended(tmp_path):
-    path = tmp_path / "run.sqlite"
-    store = open_store(path)
-    run = store.begin(INFO)
-    store.write(run, full(1))
-    store.close()
-    store = open_store(path)
-    store.write(run, full(2))
+    for step in (1, 2):
+        store = open_store(tmp_path / "run.sqlite")
+        run = store.begin(INFO) if step == 1 else 1
+        store.write(run, full(step))
+        store.close()
+    store = open_store(tmp_path / "run.sqlite", read_only=True)
     assert [row["seq"] for row in rows(store, "steps")] == [9, 18]
     store.close()
 

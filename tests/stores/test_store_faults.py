@@ -3,21 +3,19 @@
 import os
 import random
 import subprocess
-import sys
 
 import pytest
 
 from mesa_memory.errors import (
-    StoreBusy,
     StoreCorrupt,
     StoreError,
     StoreFull,
     StoreReadOnly,
     StoreUnavailable,
 )
-from mesa_memory.stores import Batch, RunInfo, Writer, open_store
+from mesa_memory.stores import RunInfo, Writer, open_store
 from tests.support.disk import small_disk
-from tests.support.stored import check, everything, full, record, rows
+from tests.support.stored import check, everything, full, rows
 
 
 @pytest.fixture
@@ -46,7 +44,9 @@ def recorded(path, steps=5):
 def test_a_full_disk_is_said_and_all_steps_before_are_kept(disk):
     store = open_store(disk / "run.sqlite")
     run, steps = store.begin(RunInfo("Town")), 0
-    with pytest.raises(StoreFull, match="disk is full") as caught:
+    with pytest.raises(
+        StoreFull, match=f"^{disk}/run.sqlite: .*disk is full"
+    ) as caught:
         for step in range(1, 1000):
             store.write(run, full(step, agents=200, start=1))
             steps = step
@@ -117,42 +117,6 @@ def test_a_file_deleted_or_replaced_while_recording_is_noticed(path, replace):
     store.close()
 
 
-def test_a_writer_that_does_not_let_go_is_said_to_be_busy_and_can_be_waited_for(path):
-    first, second = open_store(path), open_store(path, timeout=0.1)
-    run = second.begin(RunInfo("Town"))
-    with first.writing(), pytest.raises(StoreBusy, match="timeout"):
-        second.write(run, full(1))
-    second.write(run, full(1))
-    assert len(rows(second, "steps")) == 1
-    first.close()
-    second.close()
-
-
-OPENERS = """
-import os, sys
-from mesa_memory.stores import RunInfo, open_store
-from tests.support.stored import full
-children = []
-for _ in range(4):
-    children.append(os.fork())
-    if not children[-1]:
-        store = open_store(sys.argv[1])
-        run = store.begin(RunInfo("Town"))
-        for step in range(1, 6):
-            store.write(run, full(step))
-        store.close()
-        os._exit(0)
-sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children))
-"""
-
-
-def test_four_processes_may_make_the_same_new_file_at_once(path):
-    subprocess.run([sys.executable, "-c", OPENERS, path], check=True, timeout=600)
-    store = open_store(path)
-    assert len(rows(store, "steps")) == 20
-    store.close()
-
-
 @pytest.mark.parametrize(
     "content", [b"garbage" * 1000, b"x", b"SQLite format 3\0" + b"\xff" * 5000]
 )
@@ -220,38 +184,10 @@ def test_a_missing_folder_a_folder_and_a_missing_run_are_said(path):
     assert not path.exists()
 
 
-@pytest.mark.parametrize("address", ["", "mysql://x/y", "a\0b"])
+@pytest.mark.parametrize("address", ["", "mysql://x/y", "a\0b", "postgresql://[::"])
 def test_an_address_of_nothing_known_is_a_wrong_argument(address):
     with pytest.raises(ValueError):
         open_store(address)
-
-
-@pytest.mark.parametrize(
-    "name", ["a b?mode=memory#%41.sqlite", "täst🦊.sqlite", "'; --.sqlite"]
-)
-def test_a_path_may_have_any_characters(tmp_path, name):
-    recorded(tmp_path / name)
-    assert [p.name for p in tmp_path.iterdir()] == [name]
-    store = open_store(f"sqlite:///{tmp_path / name}", read_only=True)
-    assert len(rows(store, "steps")) == 5
-    store.close()
-
-
-def test_an_error_says_where_and_travels_between_processes():
-    import pickle
-
-    error = StoreFull("the disk is full.", location="/data/run.sqlite")
-    copy = pickle.loads(pickle.dumps(error))
-    assert str(copy) == str(error) == "/data/run.sqlite: the disk is full."
-
-
-def test_a_batch_with_what_is_no_plain_data_is_refused_whole(path):
-    store = open_store(path)
-    run = store.begin(RunInfo("Town"))
-    with pytest.raises(TypeError, match="not plain data"):
-        store.write(run, Batch(1, opened=[record(1, content={"x": object()})]))
-    assert rows(store, "records") == []
-    store.close()
 
 
 def test_a_stores_process_is_its_own(path):

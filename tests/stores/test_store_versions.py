@@ -1,6 +1,7 @@
 """Newer, damaged and foreign stores are refused and never changed."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 import sqlalchemy as sa
@@ -16,11 +17,9 @@ def path(tmp_path):
     return tmp_path / "run.sqlite"
 
 
-def run_script(path, *texts):
-    with sqlite3.connect(path) as connection:
-        for text in texts:
-            connection.executescript(text)
-    connection.close()
+def run_script(path, text):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(text)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -39,10 +38,8 @@ def test_a_store_of_a_newer_version_is_refused_and_both_versions_are_named(
     with store.writing() as on:
         on.execute(sa.update(schema.schema_version).values(version=99))
     store.close()
-    with pytest.raises(
-        StoreTooNew,
-        match=f"schema version 99; this mesa-memory reads up to {schema.VERSION}",
-    ):
+    said = f"schema version 99; this mesa-memory reads up to {schema.VERSION}"
+    with pytest.raises(StoreTooNew, match=said):
         open_store(address, read_only=read_only)
 
 
@@ -63,10 +60,7 @@ def test_a_file_without_a_version_or_a_column_is_corrupt(path):
 
 @pytest.mark.parametrize("mode", ["delete", "wal"])
 def test_a_file_of_another_application_is_refused_and_not_changed(path, mode):
-    run_script(
-        path,
-        f"PRAGMA journal_mode={mode}; CREATE TABLE runs (id); INSERT INTO runs VALUES (1)",
-    )
+    run_script(path, f"PRAGMA journal_mode={mode}; CREATE TABLE runs (id)")
     before = path.read_bytes()
     for read_only in (False, True):
         with pytest.raises(StoreError, match="of another application"):
@@ -86,11 +80,19 @@ def test_tables_of_another_application_in_postgresql_are_refused(postgres):  # n
     engine.dispose()
 
 
+HUGE = "hex(zeroblob(30000000))"
 HOSTILE = {
     "a trigger": "CREATE TRIGGER t AFTER INSERT ON steps BEGIN DELETE FROM records; END",
     "another view": "CREATE VIEW v AS SELECT load_extension('x')",
     "a virtual table": "CREATE VIRTUAL TABLE v USING fts5(a)",
     "a table made a view": "DROP TABLE steps; CREATE VIEW steps AS SELECT * FROM runs",
+    "a generated column": f"ALTER TABLE records ADD COLUMN big TEXT AS ({HUGE})",
+    "a generated column for ours": "ALTER TABLE prompts DROP COLUMN text;"
+    f"ALTER TABLE prompts ADD COLUMN text TEXT AS ({HUGE})",
+    "an index of an expression": "CREATE INDEX slow ON records (length(text))",
+    "an index of some rows": "CREATE INDEX some ON records (text) WHERE text > 'm'",
+    "a condition": f"CREATE TABLE more (a TEXT CHECK (length({HUGE}) > 0))",
+    "a default": "ALTER TABLE records ADD COLUMN big TEXT DEFAULT 'much'",
 }
 
 
@@ -126,12 +128,8 @@ def test_a_field_too_long_to_be_ours_is_not_loaded(path):
 
 @pytest.mark.parametrize("text", ["{", "'\x01'", "[" * 100_000, "nonsense", "[1e"])
 def test_a_field_that_is_no_json_is_corrupt(path, text):
-    store = strange(
-        path,
-        "UPDATE records SET content = '{}' WHERE seq = 1".format(
-            text.replace("'", "''")
-        ),
-    )
+    quoted = text.replace("'", "''")
+    store = strange(path, f"UPDATE records SET content = '{quoted}' WHERE seq = 1")
     with pytest.raises(StoreCorrupt, match="must hold JSON"):
         everything(store, 1)
     store.close()

@@ -62,15 +62,6 @@ def said(text: str | None, finish: str = "stop") -> Fault:
     return lasting(Behaviour.text(text, finish))
 
 
-def graded(grade: object) -> Fault:
-    """Every grade is this."""
-
-    def change(answer: str) -> str:
-        return json.dumps({"grades": [grade] * len(json.loads(answer)["grades"])})
-
-    return Fault(worded(change, PENDING).make, PENDING, ("episodic",))
-
-
 def swollen(answer: str) -> str:
     """The answer with 200 kB in each of its fields."""
     fields = json.loads(answer)
@@ -127,11 +118,6 @@ FAULTS: dict[str, Fault] = {
     "prose": worded(lambda answer: f"Sure, here it is:\n{answer}\nBye!", CURED),
     "thinking": worded(lambda answer: f"<think>[1] {{}}</think>{answer}", CURED),
     "refusal once": first(Behaviour.text(REFUSAL)),
-    "grade 99": graded(99),
-    "grade -3": graded(-3),
-    "grade high": graded("high"),
-    "grade 3.7": graded(3.7),
-    "grade null": graded(None),
     "grade missing": Fault(said('{"grades": []}').make, PENDING, ("episodic",)),
 }
 

@@ -13,7 +13,7 @@ import mesa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import Services, configure, register_policy, resume
+from mesa_memory import configure, register_policy, resume
 from mesa_memory.interventions import edit, erase, exchange, implant
 from mesa_memory.memories.registry import find
 
@@ -93,10 +93,6 @@ def main() -> None:
     elif ending == "half":
         street.agents[0].step = lambda: 1 / 0
         street.step()
-    elif ending == "killed":
-        Services.of(street).recorder.sync()
-        print("written", flush=True)
-        sys.stdin.read()
     print(remembered(street))
 
 
