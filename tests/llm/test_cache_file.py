@@ -24,12 +24,6 @@ KEY = "sk-planted-key-abcdefghij"
 
 
 @pytest.fixture
-def server():
-    with OpenAIServer() as server:
-        yield server
-
-
-@pytest.fixture
 def file(tmp_path):
     return tmp_path / "cache.sqlite"
 
