@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import json
 import multiprocessing
 import os
 import pickle
@@ -23,7 +22,7 @@ from mesa_memory.runtime.reasoning import ChatRequest
 from mesa_memory.tasks.consolidate import Summary
 from tests.support import network
 from tests.support.client import ask, client, question
-from tests.support.openai_server import Behaviour, OpenAIServer, always, completion
+from tests.support.openai_server import Behaviour, OpenAIServer, always
 from tests.support.server_process import ROOT
 
 elsewhere = network.elsewhere  # guards every test here
@@ -32,6 +31,13 @@ KEY = "sk-planted-direct-0123456789"
 
 def way_of(llm, request):
     return ask(llm, request).route.client
+
+
+def chat(server, model="openai/test", **given):
+    """A request of an agent that decides."""
+    asked = ({"role": "user", "content": "Where to?"},)
+    return ChatRequest("reasoning", 1, 1, "", "", None, model=model,
+                       api_base=server.base, chat=asked, given=given)  # fmt: skip
 
 
 # -- who takes it ----------------------------------------------------------------------
@@ -166,21 +172,15 @@ def test_headers_and_a_body_of_ones_own_are_sent(server):
 
 def test_a_class_of_replies_among_the_options_is_sent_as_its_schema(server):
     for way in ("direct", "litellm"):
-        chat = ({"role": "user", "content": "Where to?"},)
-        request = ChatRequest("reasoning", 1, 1, "", "", None, model="openai/test",
-                              api_base=server.base, chat=chat)  # fmt: skip
-        ask(client(client=way, options={"response_format": Summary}), request)
+        ask(client(client=way, options={"response_format": Summary}), chat(server))
         sent = server.log[-1].body["response_format"]
         assert sent["json_schema"]["name"] == "Summary"
         assert "summary" in sent["json_schema"]["schema"]["properties"]
 
 
 def test_ollama_is_told_not_to_think_in_its_own_words(server):
-    chat = ({"role": "user", "content": "Where to?"},)
-    given = {"think": False, "drop_params": True}
-    request = ChatRequest("reasoning", 1, 1, "", "", None, model="ollama_chat/m",
-                          api_base=server.base, chat=chat, given=given)  # fmt: skip
-    assert ask(client(), request).route.client == "direct"
+    request = chat(server, "ollama_chat/m", think=False, drop_params=True)
+    assert way_of(client(), request) == "direct"
     assert server.log[0].body["reasoning_effort"] == "none"
     assert "think" not in server.log[0].body
 
@@ -201,29 +201,6 @@ def test_a_proxy_of_socks_takes_litellm(monkeypatch):
 
 
 # -- what comes back -------------------------------------------------------------------
-
-
-def test_reasoning_gets_litellms_own_response(server):
-    call = {"id": "c1", "type": "function",
-            "function": {"name": "go", "arguments": '{"to": "mill"}'}}  # fmt: skip
-
-    def calling(received):
-        body = completion(received, None, "tool_calls")
-        message = b'"content": null, "tool_calls": [%s]'
-        return Behaviour.raw(
-            body.replace(b'"content": null', message % json.dumps(call).encode())
-        )
-
-    server.behave = calling
-    chat = ({"role": "user", "content": "Where to?"},)
-    request = ChatRequest("reasoning", 1, 1, "", "", None, model="openai/test",
-                          api_base=server.base, chat=chat)  # fmt: skip
-    raws = [ask(client(client=way), request).raw for way in ("direct", "litellm")]
-    messages = [raw.choices[0].message for raw in raws]
-    assert messages[0].content is messages[1].content is None
-    assert messages[0].tool_calls == messages[1].tool_calls
-    assert messages[0].tool_calls[0].function.name == "go"
-    assert [type(raw) for raw in raws] == [litellm.ModelResponse] * 2
 
 
 @pytest.mark.parametrize(
