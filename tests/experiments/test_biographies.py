@@ -15,6 +15,7 @@ from mesa_memory.experiments.measures.questionnaires import answers_frame
 from mesa_memory.interventions import biography
 from mesa_memory.memories.registry import find
 from tests.support.planners import MEMORIES, text_of
+from tests.support.study_results import run
 
 FIELDS = [f"trait{n}" for n in range(9)] + ["age"]
 
@@ -129,7 +130,7 @@ def test_a_study_reports_it_with_and_without_biographies(tmp_path):
         questionnaires=[BiographyQuestions(table, at=[3])],
         store=tmp_path / "study.sqlite",
     )
-    study.run()
+    run(study)
     answers = study.results().answers
     shares = answers[answers.question == AGREEMENT]
     by_arm = shares.groupby("pinned").value.apply(list).to_dict()

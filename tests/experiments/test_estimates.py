@@ -9,6 +9,7 @@ from mesa_memory import LongTermMemory, Services, STLTMemory, configure, open_ru
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study, estimate
 from mesa_memory.llm.cost.price import Price
+from tests.support.examples import street, village
 
 TOWN = {"n_agents": 12, "memory": "stlt"}
 
@@ -33,6 +34,26 @@ def test_a_run_longer_and_larger_than_the_pilots_is_forecast_within_15_percent(m
     rows = {r["quantity"]: r for r in told.beside(played(70, **given), as_records=True)}
     for name in ("calls", "prompt_tokens", "completion_tokens"):
         assert abs(rows[name]["difference"]) < 0.15, rows[name]
+
+
+@pytest.mark.parametrize("model", [street, village])
+@pytest.mark.parametrize(
+    "memory", ["short_term", pytest.param("episodic", marks=pytest.mark.slow)]
+)
+def test_calls_and_tokens_of_an_example_are_within_25_percent(model, memory):
+    given, steps = {"n": 24, "memory": memory}, 48
+    told = estimate(model, given, steps=steps, effort=400)
+    assert sum(agents * length for agents, length in told.pilots) < 0.4 * 24 * steps
+    played = model(**given, rng=9)
+    for _ in range(steps):
+        played.step()
+    services = Services.of(played)
+    services.flush()
+    rows = told.beside(services.ledger.total, as_records=True)
+    for row in rows:
+        if row["quantity"] in ("calls", "prompt_tokens", "completion_tokens"):
+            assert row["counted"] > 0
+            assert abs(row["difference"]) < 0.25, row
 
 
 def test_a_run_as_short_as_a_pilot_is_counted_whole():

@@ -12,11 +12,6 @@ from tests.support.studied import Forgetful, Plain, Street, remembered
 from tests.support.study_results import csv, run
 
 
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "study.sqlite"
-
-
 def street(file, factors=None, **given):
     chosen = {"memory": ["short_term", "stlt"]} if factors is None else factors
     given = {"seeds": range(2), "steps": 3, "store": file} | given
@@ -220,14 +215,6 @@ def test_a_study_that_was_never_run_says_so(file):
     run(street(file))
     with pytest.raises(StudyError, match=r"no study 'other', but \['Street'\]"):
         street(file, name="other").results()
-
-
-@pytest.mark.slow
-def test_processes_write_what_one_process_writes(file):
-    serial, spawned = street(file), street(file.with_name("two.sqlite"))
-    run(serial)
-    assert run(spawned, 2).finished
-    assert csv(spawned) == csv(serial)
 
 
 def test_a_misspelt_outcome_is_told_before_a_run_is_made_with_those_there_are(file):

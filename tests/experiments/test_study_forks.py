@@ -1,6 +1,7 @@
 """Arms of a study that begin alike: what they share is made once, and paid once."""
 
 import os
+import threading
 from functools import partial
 
 import pytest
@@ -117,14 +118,6 @@ def test_forked_runs_know_where_they_come_from_and_the_methods_tell(file, server
     assert set(calls[calls["replayed"]]["step"]) == {1, 2, 3, 4}
 
 
-def test_a_database_has_the_same_arms_as_a_file(postgres, server, tmp_path):  # noqa: F811
-    one = paid(tmp_path / "file.sqlite", server, seeds=[0])
-    run(one)
-    study = paid(postgres.database(), server, seeds=[0])
-    assert run(study).finished
-    assert csv(study) == csv(one)
-
-
 @pytest.mark.slow
 def test_dask_makes_the_same_arms_in_a_database_and_no_beginning_twice(
     postgres,  # noqa: F811
@@ -144,6 +137,13 @@ def test_dask_makes_the_same_arms_in_a_database_and_no_beginning_twice(
         Client(here) as client,
     ):
         assert run(study, client.get_executor()).finished
+        # Once more: nothing is left to make.
+        assert run(study, client.get_executor()).finished
+        locked = paid(
+            study.location, server, outcomes={"o": partial(print, threading.Lock())}
+        )
+        with pytest.raises(NotPicklable, match="the outcome 'o' cannot be sent"):
+            run(locked, client.get_executor())
     assert csv(study, ["maker"]) == csv(one)
     assert sorted(received.prompt for received in server.log) == asked
     made = set(study.results().runs["maker"])

@@ -131,7 +131,7 @@ def stayed(model):
 
 def study_of_house(folder, **given):
     found = Study(
-        House, {"mood": ["calm", "restless"]}, seeds=range(6), steps=4,
+        House, {"mood": ["calm", "restless"]}, seeds=range(2), steps=4,
         outcomes={"stayed": stayed}, store=folder / "house.sqlite", **given,
     )  # fmt: skip
     run(found)

@@ -63,16 +63,6 @@ def test_a_budget_holds_over_runs_that_are_made_at_the_same_time(file, server):
     assert len(asked(server)) == len(set(asked(server))) == 36
 
 
-def test_each_replicate_has_answers_of_its_own(file, server):
-    cache = str(file.with_name("answers.sqlite"))
-    run(paid(file, server, seeds=[1], replicates=2, factors={"cache": cache}))
-    assert len(asked(server)) == 2 * len(set(asked(server))) == 12
-    again = paid(file.with_name("again.sqlite"), server, seeds=[1], replicates=3,
-                 factors={"cache": cache})  # fmt: skip
-    run(again)  # two of three are kept
-    assert len(asked(server)) == 18
-
-
 def test_changed_code_stops_a_study_unless_it_is_accepted(file, tmp_path, monkeypatch):
     folder = tmp_path / "mine"
     folder.mkdir()
