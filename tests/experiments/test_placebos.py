@@ -17,18 +17,15 @@ from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.memories.placebo import FILLER, KINDS, of_length
 from mesa_memory.memories.registry import OUR_MEMORIES, find
 from tests.support.deciding import Deciders, provider
+from tests.support.playing import play
 
 STEPS = 6
 #: memories that ask nothing in the world of ``Readers``
 QUIET = ("short_term", "conversation")
 
 
-def town(memory, file, steps=STEPS, **given):
-    model = RumorModel(n_agents=5, memory=memory, rng=1, record=file, **given)
-    for _ in range(steps):
-        model.step()
-    Services.of(model).recorder.close()
-    return model
+def town(memory, file):
+    return play(RumorModel(5, memory, rng=1, record=file), STEPS)
 
 
 def shown(file):
@@ -125,10 +122,7 @@ def test_requests_of_the_memory_itself_are_those_of_its_class(memory, tmp_path):
     found = []
     for number, name in enumerate((memory, f"placebo:neutral:{memory}")):
         file = tmp_path / f"{number}.sqlite"
-        model = Readers(name, file, rng=1)
-        for _ in range(12):
-            model.step()
-        Services.of(model).recorder.close()
+        play(Readers(name, file, rng=1), 12)
         found.append(own_requests(file))
     assert found[0] == found[1] and (found[0] or memory in QUIET)
 
@@ -137,13 +131,11 @@ def test_another_run_and_a_rewriting_are_shown(tmp_path):
     other = tmp_path / "other.sqlite"
     town("stlt", other)
     made = pickle.loads(pickle.dumps(placebo(STLTMemory, "other_run", run=other)))
-    town("stlt", tmp_path / "self.sqlite")
     model = RumorModel(n_agents=5, rng=1)
     for agent in model.agents:
         agent.memory = made(agent)
     configure(model, record=tmp_path / "run.sqlite")
-    model.step()
-    Services.of(model).recorder.close()
+    play(model, 1)
     theirs = {row[:3]: row[3].split()[:5] for row in shown(other)}
     for row in shown(tmp_path / "run.sqlite"):
         if row[:3] in theirs:

@@ -5,7 +5,7 @@ import pytest
 from mesa.experimental.scenarios import Scenario
 
 from mesa_memory import open_run
-from mesa_memory.errors import EmptyDesign, NotPicklable, StudyError, UnknownMemory
+from mesa_memory.errors import EmptyDesign, StudyError, UnknownMemory
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study
 from tests.support.studied import Forgetful, Plain, Street, remembered
@@ -200,15 +200,6 @@ def test_a_name_that_leads_to_no_memory_lists_those_there_are(file):
     for model in (RumorModel, MemorylessStreet):
         with pytest.raises(UnknownMemory, match="choose from short_term, stlt, long"):
             Study(model, {"memory": ["stlt", "stl"]}, steps=1, store=file)
-
-
-def test_what_cannot_be_sent_to_a_worker_is_said_before_anything_is_run(file):
-    study = street(file, outcomes={"events": lambda model: 1})
-    with pytest.raises(
-        NotPicklable, match=r"the outcome 'events'.*study.run\('serial'\)"
-    ):
-        run(study, 1)
-    assert not file.exists()
 
 
 def test_a_study_that_was_never_run_says_so(file):

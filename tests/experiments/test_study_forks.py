@@ -55,6 +55,12 @@ def runs(study):
     return found
 
 
+def of_arm(frame, label):
+    """The rows of the arm with this change, without their case."""
+    chosen = frame["change"].isna() if label is None else frame["change"] == label
+    return frame[chosen].drop(columns=["case", "change"])
+
+
 def test_what_arms_share_is_asked_once_and_results_are_those_of_separate_runs(
     file, server, tmp_path
 ):
@@ -78,19 +84,12 @@ def test_what_arms_share_is_asked_once_and_results_are_those_of_separate_runs(
                 tables(other, alone.run, ignore=PAID),
             )
         for name in ("steps", "agents"):
-            here = getattr(study.results(), name)
-            there = getattr(one.results(), name).drop(
-                columns=["case", "change"], errors="ignore"
-            )
+            here, there = (getattr(each.results(), name) for each in (study, one))
+            alone = there.drop(columns=["case", "change"], errors="ignore")
             if len(there):
-                chosen = here[
-                    here["change"].isna() if label is None else here["change"] == label
-                ]
-                assert chosen.drop(columns=["case", "change"]).to_csv(
-                    index=False
-                ) == there.to_csv(index=False)
-        ends = study.results().runs
-        ends = ends[ends["change"].isna() if label is None else ends["change"] == label]
+                shared = of_arm(here, label)
+                assert shared.to_csv(index=False) == alone.to_csv(index=False)
+        ends = of_arm(study.results().runs, label)
         assert ends["read"].tolist() == one.results().runs["read"].tolist()
     for label, said in (
         ("alarm from 4", "burnt down"),
@@ -249,10 +248,7 @@ def test_a_model_that_ends_by_itself_before_the_change_is_not_changed(file):
     assert run(study).finished
     found = study.results()
     assert found.runs["steps"].tolist() == [3, 3]
-    halves = [
-        found.steps[found.steps["case"] == n].drop(columns=["case", "change"])
-        for n in (1, 2)
-    ]
+    halves = [of_arm(found.steps, label) for label in (None, "alarm from 4")]
     assert halves[0].to_csv(index=False) == halves[1].to_csv(index=False)
     assert run(study).finished
 

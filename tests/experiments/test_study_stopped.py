@@ -11,14 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mesa_memory import Budget, open_run
-from mesa_memory.errors import (
-    BudgetExceeded,
-    NotPicklable,
-    StoreUnavailable,
-    StudyChanged,
-)
+from mesa_memory.errors import BudgetExceeded, StoreUnavailable, StudyChanged
 from mesa_memory.experiments import Processes, Study
-from tests.support.studied import Greedy, OnlyHere, PaidStreet, Street, Vandal
+from tests.support.studied import Greedy, PaidStreet, Street, Vandal
 from tests.support.study_results import csv, run
 
 
@@ -112,13 +107,6 @@ def test_a_run_that_kills_its_worker_each_time_is_given_up(file, server):
     assert status.counts["finished"] == 1 and status.counts["failed"] == 1
     assert "WorkerLost: 3 workers ended" in status.failed[0]["error"]
     assert "signal 9" in status.failed[0]["error"]
-
-
-@pytest.mark.slow
-def test_a_part_that_workers_cannot_load_ends_the_study(file):
-    study = Study(Street, {"n": 1}, steps=2, measures={"one": OnlyHere()}, store=file)
-    with pytest.raises(NotPicklable, match="no module of this name in a worker"):
-        run(study, Processes(1))
 
 
 def _listen():

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.browser import browser
+from tests.support.hostile import hostile_run
 from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
 
@@ -20,3 +21,9 @@ def town_file(tmp_path_factory):
     place = str(tmp_path_factory.mktemp("town") / "run.sqlite")
     play(RecordedTown(place, n=7), 8)
     return place
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory):
+    """A file in which every text, and the name of everything, is an attack."""
+    return hostile_run(tmp_path_factory.mktemp("hostile") / "run.sqlite")

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from mesa_memory.cli import main
 from mesa_memory.runs import open_run
 from tests.support.browser import ROOT, Window
+from tests.support.live_views import press
 
 pytestmark = pytest.mark.slow
 
@@ -66,10 +67,6 @@ def demo(file):
     yield started
     started.process.kill()
     started.process.wait()
-
-
-def press(window, name):
-    window.page.get_by_role("button", name=name, exact=True).click()
 
 
 def pictures(window):

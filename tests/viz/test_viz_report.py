@@ -4,19 +4,17 @@ import json
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
 
 from mesa_memory import open_run
 from mesa_memory.cli import main
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.stores import open_store
 from mesa_memory.viz.report import write_report
+from tests.support.axe import faults
 from tests.support.browser import Window
+from tests.support.hostile import ATTACK
 from tests.support.playing import play
-from tests.support.recorded import Story
 
-ATTACK = "</script><img src=x onerror=alert(1)>{{1+1}}<!--\u2028"
 RUMOUR = "the town well is poisoned"
 
 
@@ -30,38 +28,6 @@ def rumour(folder):
     """The demo, small."""
     file = str(folder / "rumour.sqlite")
     play(RumorModel(8, "episodic", rng=1, record=file), 12)
-    return file
-
-
-@pytest.fixture(scope="module")
-def hostile(folder):
-    """A run in which every text, and the name of everything, is an attack."""
-    file = str(folder / "hostile.sqlite")
-    store = open_store(file)
-
-    def edit(step, batch):
-        for row in batch.opened:
-            row["text"] = row["kind"] = row["layer"] = f"{ATTACK}{step}"
-            row["content"] = {"text": ATTACK, "message": ATTACK, "sender": "b"}
-            if row["agent"] == "7":
-                row["kind"] = "message"
-        for row in batch.recalls:
-            row["query"] = row["purpose"] = ATTACK
-        for row in batch.calls:
-            row["purpose"] = row["model"] = ATTACK
-        for row in batch.agents:
-            row["memory"] = row["name"] = ATTACK
-
-    Story(
-        store,
-        edit=edit,
-        name=ATTACK,
-        model=ATTACK,
-        parameters={ATTACK: ATTACK},
-        versions={ATTACK: ATTACK},
-        seed=ATTACK,
-    )
-    store.close()
     return file
 
 
@@ -301,11 +267,4 @@ def test_a_report_can_be_read_by_all(chromium, town_file, tmp_path, theme):
         window.page.fill("#slider", "7")
         window.page.locator("#mind button").first.click()
         window.settled()
-        found = Axe().run(window.page, options={"resultTypes": ["violations"]})
-        faults = [
-            f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
-            for one in found.response["violations"]
-            if one["impact"] in ("serious", "critical")
-            for node in one["nodes"]
-        ]
-        assert faults == []
+        assert faults(window.page) == []

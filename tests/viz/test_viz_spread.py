@@ -85,30 +85,29 @@ def test_agents_in_order_of_first_holding_come_earlier_or_equal(run):
 
 
 @pytest.mark.parametrize(
-    ("memory", "looked_for", "know"),
+    ("memory", "texts", "remembered"),
     [
-        ("short_term", SAYINGS[RUMOUR], 0),
-        ("short_term", "The town well is poisoned.", 0),
-        ("stlt", "The town well is poisoned.", 22),
+        ("short_term", (SAYINGS[RUMOUR], "The town well is poisoned."), False),
+        ("stlt", ("The town well is poisoned.",), True),
     ],
 )
 def test_who_holds_a_rumour_is_told_from_who_holds_its_denial(
-    memory, looked_for, know, tmp_path
+    memory, texts, remembered, tmp_path
 ):
     file = tmp_path / "run.sqlite"
-    town = RumorModel(30, memory, rng=42, record=file)
-    play(town, 25)
+    town = play(RumorModel(16, memory, rng=42, record=file), 25)
     known = town.datacollector.model_vars
     with open_run(file) as run:
-        rumour = spread.found(run, looked_for)
+        rumours = [spread.found(run, text) for text in texts]
         correction = spread.found(run, SAYINGS[CORRECTION])
         assert leads.widest_words(run) == f"News of day 10: {SAYINGS[CORRECTION]}."
-    holders = spread.holding(rumour).holders
-    assert holders == known["knows_rumour"][1:]
-    assert holders[-1] == know
     assert spread.holding(correction).holders == known["knows_correction"][1:]
-    denied = spread.holding(rumour, Verdict.DENIES).holders
-    assert denied == known["knows_correction"][1:]
+    for rumour in rumours:
+        holders = spread.holding(rumour).holders
+        assert holders == known["knows_rumour"][1:]
+        assert (holders[-1] > 0) == remembered
+        denied = spread.holding(rumour, Verdict.DENIES).holders
+        assert denied == known["knows_correction"][1:]
 
 
 def test_a_blank_text_is_refused(run):
