@@ -1,11 +1,8 @@
 """Measures of memory, in a plain DataCollector and on models whose values are known."""
 
 import math
-import os
 import re
 from functools import partial
-
-os.environ.setdefault("OPENAI_API_KEY", "test")
 
 import mesa
 import pandas as pd

@@ -99,8 +99,7 @@ def test_a_game_ends_when_nothing_can_change_any_more():
 @pytest.mark.parametrize(
     ("answer", "names"), [("I say *Kumo*.", 1), ("No idea.", 7)], ids=["a name", "none"]
 )
-def test_a_language_model_plays_from_the_same_prompts(answer, names, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
+def test_a_language_model_plays_from_the_same_prompts(answer, names):
     with OpenAIServer(lambda received: answer) as server:
         game = NamingGame(llm="openai/test", api_base=server.base, rng=1)
         game.step()

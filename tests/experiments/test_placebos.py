@@ -14,7 +14,7 @@ from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.trust_market.model import TrustMarket
 from mesa_memory.experiments import placebo
 from mesa_memory.llm.tokens import count_tokens
-from mesa_memory.memories.placebo import FILLER, KINDS, of_length
+from mesa_memory.memories.placebo import FILLER, KINDS, Placebo, of_length
 from mesa_memory.memories.registry import OUR_MEMORIES, find
 from tests.support.deciding import Deciders, provider
 from tests.support.playing import play
@@ -60,7 +60,7 @@ def test_each_memory_is_shown_with_as_many_tokens_and_thinks_of_the_truth(
     model = town(f"placebo:neutral:{memory}", tmp_path / "run.sqlite")
     for text, of in truth(model):
         for kind, change in KINDS.items():
-            told = change(of, "memory", text)
+            told = Placebo(kind, change)(of, "memory", text)
             assert abs(count_tokens(told) - count_tokens(text)) <= 1, kind
 
 
@@ -71,7 +71,7 @@ def test_the_record_has_what_was_shown_and_a_second_run_is_the_same(tmp_path):
             town(f"placebo:{kind}:stlt", file)
         assert shown(files[0]) == shown(files[1])
         with open_run(files[0]) as run:
-            (settings, *_) = [m["settings"] for m in run.memories(as_records=True)]
+            settings = run.memories(as_records=True)[0]["settings"]
         assert settings["shown_instead"] == f"placebo {kind}"
     plain = tmp_path / "plain.sqlite"
     town("stlt", plain)

@@ -1,9 +1,6 @@
 """Questionnaires: typed answers on a schedule, and no trace of having asked."""
 
 import hashlib
-import os
-
-os.environ.setdefault("OPENAI_API_KEY", "test")
 
 import mesa
 import numpy as np

@@ -1,7 +1,6 @@
 """The methods text counts every request, and names the one that answered it."""
 
 import json
-import os
 import re
 import sqlite3
 from functools import partial
@@ -25,8 +24,6 @@ from mesa_memory.experiments.reports.methods import methods
 from tests.support.behaviours import Behaviour, always
 from tests.support.choosers import Choice, chance_server
 from tests.support.study_results import run
-
-os.environ.setdefault("OPENAI_API_KEY", "test")
 
 
 class Thinker(LLMAgent):

@@ -53,8 +53,7 @@ def lived(steps, **given):
 
 
 @pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
+def server():
     with OpenAIServer(caches=True) as server:
         yield server
 

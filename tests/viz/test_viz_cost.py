@@ -98,7 +98,7 @@ def test_the_view_says_that_a_price_is_unknown(chromium, file):
         window.shows(view="cost", cost_measure="cost")
         assert "the chart has a gap" in window.text()
         assert window.page.locator(".mm-chart canvas").count()
-        chart = window.page.locator(".mm-chart")
+        chart = window.page.locator(".mm-chart").first
         for kind, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
             with window.page.expect_download() as download:
                 chart.get_by_role("button", name=kind).click()

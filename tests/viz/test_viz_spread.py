@@ -85,17 +85,17 @@ def test_agents_in_order_of_first_holding_come_earlier_or_equal(run):
 
 
 @pytest.mark.parametrize(
-    ("memory", "texts", "remembered"),
+    ("memory", "texts", "know"),
     [
-        ("short_term", (SAYINGS[RUMOUR], "The town well is poisoned."), False),
-        ("stlt", ("The town well is poisoned.",), True),
+        ("short_term", (SAYINGS[RUMOUR], "The town well is poisoned."), 0),
+        ("stlt", ("The town well is poisoned.",), 22),
     ],
 )
 def test_who_holds_a_rumour_is_told_from_who_holds_its_denial(
-    memory, texts, remembered, tmp_path
+    memory, texts, know, tmp_path
 ):
     file = tmp_path / "run.sqlite"
-    town = play(RumorModel(16, memory, rng=42, record=file), 25)
+    town = play(RumorModel(30, memory, rng=42, record=file), 25)
     known = town.datacollector.model_vars
     with open_run(file) as run:
         rumours = [spread.found(run, text) for text in texts]
@@ -105,7 +105,7 @@ def test_who_holds_a_rumour_is_told_from_who_holds_its_denial(
     for rumour in rumours:
         holders = spread.holding(rumour).holders
         assert holders == known["knows_rumour"][1:]
-        assert (holders[-1] > 0) == remembered
+        assert holders[-1] == know
         denied = spread.holding(rumour, Verdict.DENIES).holders
         assert denied == known["knows_correction"][1:]
 
