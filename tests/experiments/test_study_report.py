@@ -153,6 +153,7 @@ def test_a_study_that_is_not_recorded_has_a_report_without_a_trace(tmp_path):
         found.report(tmp_path / "report.html")
 
 
+@pytest.mark.slow
 def test_a_browser_shows_it_without_a_network_to_all_on_a_phone(market):
     _, path = market
     assert path.stat().st_size < 5_000_000

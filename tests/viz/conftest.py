@@ -2,6 +2,7 @@
 
 import pytest
 
+from mesa_memory import open_run
 from tests.support.browser import browser
 from tests.support.hostile import hostile_run
 from tests.support.playing import play
@@ -13,6 +14,13 @@ def chromium():
     """A browser."""
     with browser() as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def run(file):
+    """What is in the file of a module that makes one."""
+    with open_run(file) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 import mesa_memory.viz
 from mesa_memory.viz.views import GROUPS
 from tests.support.axe import UNFOLD, faults
-from tests.support.browser import Window, browser, run_key, served
+from tests.support.browser import Window, run_key, served
 from tests.support.dashboards import dashboard
 from tests.support.live_pages import Minds
 from tests.support.playing import play
@@ -56,12 +56,8 @@ def files(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(files):
-    with (
-        dashboard(*files) as base,
-        browser() as chromium,
-        Window(chromium, base) as window,
-    ):
+def page(files, chromium):
+    with dashboard(*files) as base, Window(chromium, base) as window:
         yield window
 
 
@@ -158,12 +154,11 @@ def test_a_view_is_reached_and_used_by_keyboard_alone(page, files, view):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_of_a_running_model_fits_and_can_be_read(page, width):
+def test_the_page_of_a_running_model_fits_and_can_be_read(chromium, width):
     options = ("--agents", "5", "--steps", "2", "--port", "0", "--no-open")
-    page.page.goto("about:blank")
     with (
         served("-m", "mesa_memory.cli", "demo", *options) as base,
-        Window(page.page.context.browser, base) as window,
+        Window(chromium, base) as window,
     ):
         window.page.set_viewport_size({"width": width, "height": 1000})
         window.open(see=DRAWN)

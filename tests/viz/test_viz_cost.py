@@ -38,12 +38,6 @@ def file(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
-def run(file):
-    with open_run(file) as opened:
-        yield opened
-
-
 def test_sums_until_a_step_are_those_of_the_single_calls(run):
     spent = cost.spent(run)
     calls = run.calls(as_records=True)

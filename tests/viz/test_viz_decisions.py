@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from mesa_memory import open_run
 from mesa_memory.viz.data import decisions as data
 from mesa_memory.viz.report import write_report
 from tests.support.axe import faults
@@ -23,12 +22,6 @@ def file(tmp_path_factory):
     place = str(tmp_path_factory.mktemp("council") / "run.sqlite")
     play(Council(place), REFUSAL + 1)
     return place
-
-
-@pytest.fixture(scope="module")
-def run(file):
-    with open_run(file) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
