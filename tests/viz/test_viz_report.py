@@ -79,24 +79,6 @@ def test_messages_have_who_told_whom_what(rumour, tmp_path):
         assert data["texts"][words] and sender not in recipients and recipients
 
 
-def test_what_spreads_becomes_a_curve_and_tells_a_rumour_from_its_denial(
-    rumour, tmp_path
-):
-    with open_run(rumour) as run:
-        written = write_report(run, tmp_path / "report.html", about=RUMOUR)
-    text, data = read(written.path)
-    held, denied = data["measures"][:2]
-    assert held["classes"] == [RUMOUR]
-    assert denied["classes"] == [f"denial of: {RUMOUR}"]
-    ((_, holders),), ((_, deniers),) = held["lines"], denied["lines"]
-    # The correction comes on day 10.
-    assert max(holders) > 1 and max(deniers[:9]) == 0 < max(deniers)
-    assert [sum(map(bool, row)) for row in held["agents"]] == holders
-    table = text.partition('<table id="counted">')[2].partition("</table>")[0]
-    assert "News of day #: the town well is a danger, it is poisoned" in table
-    assert f'<td class="number">{holders[-1]}</td>' in table and "tested" not in table
-
-
 def test_agents_stand_where_the_model_has_them_with_what_it_says_of_them(
     rumour, tmp_path
 ):

@@ -8,7 +8,7 @@ from mesa_memory.core.text.clauses import sentences
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR, SAYINGS
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.runs import open_run
-from mesa_memory.runs.claims import Verdict, claim
+from mesa_memory.runs.claims import Verdict
 from mesa_memory.viz.data import leads
 from mesa_memory.viz.data.spread import spread
 from tests.support.browser import Window
@@ -23,19 +23,6 @@ STEPS = 8
 def run(town_file):
     with open_run(town_file) as opened:
         yield opened
-
-
-def test_holding_is_what_the_states_of_all_agents_say(run):
-    found = spread.found(run, TEXT)
-    held = spread.holding(found)
-    for row, agent in enumerate(held.agents):
-        for column, step in enumerate(held.steps):
-            records = run.state(agent, step, as_records=True)
-            said = [claim(TEXT).judge(sentences(r["text"])) for r in records]
-            count = sum(any(each.counts() for each in one) for one in said)
-            assert held.counts[row, column] == count
-    assert held.counts.any()
-    assert not held.counts.all()
 
 
 def test_a_text_that_is_remembered_word_for_word_is_most_similar(run):
