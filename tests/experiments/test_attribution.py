@@ -11,19 +11,14 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 from scipy import stats
 
-from mesa_memory import (
-    FactMemory,
-    Services,
-    ShortTermMemory,
-    configure,
-    register_policy,
-)
+from mesa_memory import FactMemory, ShortTermMemory, configure, register_policy
 from mesa_memory.cli import main
 from mesa_memory.errors import StoreError
 from mesa_memory.experiments import attribute, draw
 from mesa_memory.experiments.attribution import candidates
 from mesa_memory.inference.two_groups import of_means
 from mesa_memory.runs.recording.resume import copy_at
+from tests.support.playing import play
 
 SECRET = "The bridge is broken"
 CUT, LAST = 2, 4
@@ -89,11 +84,7 @@ def fords(model):
 def recorded(folder, **given):
     """A recorded valley, at the end."""
     file = str(folder / f"valley-{given}.sqlite")
-    model = Valley(record=file, **given)
-    for _ in range(LAST):
-        model.step()
-    Services.of(model).recorder.close()
-    return file, model
+    return file, play(Valley(record=file, **given), LAST)
 
 
 def asked(file, **given):

@@ -16,6 +16,7 @@ from mesa_memory.interventions import biography
 from mesa_memory.memories.registry import find, names
 from tests.support.classes import PRESETS
 from tests.support.planners import text_of
+from tests.support.study_results import run
 
 FIELDS = [f"trait{n}" for n in range(9)] + ["age"]
 
@@ -130,7 +131,7 @@ def test_a_study_reports_it_with_and_without_biographies(tmp_path):
         questionnaires=[BiographyQuestions(table, at=[3])],
         store=tmp_path / "study.sqlite",
     )
-    study.run()
+    run(study)
     answers = study.results().answers
     shares = answers[answers.question == AGREEMENT]
     by_arm = shares.groupby("pinned").value.apply(list).to_dict()

@@ -9,7 +9,6 @@ import pytest
 
 from mesa_memory import Recording, Services, configure, fork, resume
 from mesa_memory.errors import NoSeed
-from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import draw
 
 #: the first numbers of one address; they must never change
@@ -168,35 +167,3 @@ def test_what_has_no_seed_is_told_so():
 def test_a_wrong_address_is_refused(given, said):
     with pytest.raises((TypeError, ValueError), match=said):
         draw(mesa.Model(rng=1), *given)
-
-
-def met(town, steps=8):
-    """Who met whom, and when; whatever they remember."""
-    said = []
-
-    def meet(agent, kind, content):
-        if kind == "observation":
-            said.append((town.steps, agent.unique_id, str(content)))
-
-    for agent in town.agents:
-        add = agent.memory.add_to_memory
-
-        def noted(type, content, agent=agent, add=add):
-            meet(agent, type, content)
-            add(type, content)
-
-        agent.memory.add_to_memory = noted
-    for _ in range(steps):
-        town.step()
-    return said
-
-
-def test_towns_with_different_memories_have_the_same_meetings_in_the_same_order():
-    towns = [RumorModel(8, memory, rng=5) for memory in ("none", "episodic", "stlt")]
-    edges = [sorted(town.grid.G.edges) for town in towns]
-    sources = [[who.unique_id for who in town.sources.values()] for town in towns]
-    meetings = [met(town) for town in towns]
-    assert edges[0] == edges[1] == edges[2]
-    assert sources[0] == sources[1] == sources[2]
-    assert meetings[0] == meetings[1] == meetings[2]
-    assert len(meetings[0]) == 64

@@ -9,6 +9,7 @@ from mesa_memory import LongTermMemory, Services, STLTMemory, configure, open_ru
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study, estimate
 from mesa_memory.llm.cost.price import Price
+from tests.support.examples import street, village
 
 TOWN = {"n_agents": 12, "memory": "stlt"}
 
@@ -35,11 +36,39 @@ def test_a_run_longer_and_larger_than_the_pilots_is_forecast_within_15_percent(m
         assert abs(rows[name]["difference"]) < 0.15, rows[name]
 
 
-def test_a_run_as_short_as_a_pilot_is_counted_whole():
-    told = estimate(RumorModel, TOWN, steps=10, seed=4)
-    used = played(10, **TOWN)
-    assert told.pilots == ((12, 10), (12, 10))
+@pytest.mark.parametrize("model", [street, village])
+@pytest.mark.parametrize(
+    "memory", ["short_term", pytest.param("episodic", marks=pytest.mark.slow)]
+)
+def test_calls_and_tokens_of_an_example_are_within_25_percent(model, memory):
+    given, steps = {"n": 24, "memory": memory}, 48
+    told = estimate(model, given, steps=steps, effort=400)
+    assert sum(agents * length for agents, length in told.pilots) < 0.4 * 24 * steps
+    played = model(**given, rng=9)
+    for _ in range(steps):
+        played.step()
+    services = Services.of(played)
+    services.flush()
+    rows = told.beside(services.ledger.total, as_records=True)
+    for row in rows:
+        if row["quantity"] in ("calls", "prompt_tokens", "completion_tokens"):
+            assert row["counted"] > 0
+            assert abs(row["difference"]) < 0.25, row
+
+
+def test_a_run_as_short_as_a_pilot_is_counted_whole_and_stands_beside_its_record(
+    tmp_path,
+):
+    file = tmp_path / "run.sqlite"
+    used = played(6, **TOWN, record=file)
+    told = estimate(RumorModel, TOWN, steps=6, seed=4)
+    assert told.pilots == ((12, 6), (12, 6))
     assert used.calls in (told.calls.low, told.calls.high)
+    with open_run(file) as run:
+        rows = {r["quantity"]: r for r in told.beside(run, as_records=True)}
+    calls = rows["calls"]
+    assert calls["counted"] == used.calls
+    assert used.calls in (calls["forecast_low"], calls["forecast_high"])
 
 
 def test_prices_are_by_model_tier_cache_and_number_of_runs():
@@ -103,17 +132,6 @@ def test_nothing_is_sent_or_recorded_for_an_estimate(tmp_path, monkeypatch):
     rows = {row["purpose"]: row for row in told.purposes(as_records=True)}
     assert rows["reasoning"]["calls"] >= 3 * 4
     assert told.costs(as_records=True)[0]["cost"] > 0
-
-
-def test_a_forecast_stands_beside_a_recorded_run(tmp_path):
-    file = tmp_path / "run.sqlite"
-    used = played(6, **TOWN, record=file)
-    told = estimate(RumorModel, TOWN, steps=6, seed=4)
-    with open_run(file) as run:
-        rows = {r["quantity"]: r for r in told.beside(run, as_records=True)}
-    calls = rows["calls"]
-    assert calls["counted"] == used.calls
-    assert used.calls in (calls["forecast_low"], calls["forecast_high"])
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,6 @@ def played(game, rounds=ROUNDS):
 def recorded(tmp_path, monkeypatch):
     """A file with one run of a language model, and its rounds; the model is gone."""
     file = tmp_path / "curse.sqlite"
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
     with OpenAIServer(moody) as server:
         game = MemoryCurse(
             llm="openai/test", api_base=server.base, rng=SEED, record=file

@@ -42,9 +42,8 @@ def study_of(file, base, **more):
 
 
 @pytest.fixture(params=KINDS)
-def made(request, tmp_path, monkeypatch):
+def made(request, tmp_path):
     """Kind, study, requests that the server received, and the server's address."""
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
     kind, file = request.param, tmp_path / "study.sqlite"
     more = {"record": False} if kind == "unrecorded" else {}
     with provider() as server:

@@ -1,11 +1,8 @@
 """Measures of memory, in a plain DataCollector and on models whose values are known."""
 
 import math
-import os
 import re
 from functools import partial
-
-os.environ.setdefault("OPENAI_API_KEY", "test")
 
 import mesa
 import pandas as pd
@@ -18,7 +15,6 @@ from mesa_memory import (
     ImpressionMemory,
     LongTermMemory,
     ScriptedLLM,
-    Services,
     ShortTermMemory,
     STLTMemory,
     configure,
@@ -26,6 +22,7 @@ from mesa_memory import (
     open_run,
     resume,
 )
+from tests.support.playing import lived, play
 from tests.support.recorded_town import RecordedTown
 from tests.support.tables import assert_equal, tables
 
@@ -254,10 +251,7 @@ def scalars(model):
 def test_a_data_collector_takes_them_and_they_leave_no_trace(tmp_path):
     files = [tmp_path / "without.sqlite", tmp_path / "with.sqlite"]
     for file, kind in zip(files, (Unmeasured, Collected)):
-        town = kind(str(file))
-        for _ in range(6):
-            town.step()
-        Services.of(town).recorder.close()
+        town = play(kind(str(file)), 6)
     # What was collected is recorded, too, and numbered with the rest.
     assert_equal(*(tables(file, ignore=("seq",)) for file in files))
     found = scalars(town)
@@ -272,15 +266,9 @@ def test_a_data_collector_takes_them_and_they_leave_no_trace(tmp_path):
 
 def test_a_resumed_run_goes_on_with_the_same_values(tmp_path):
     file = str(tmp_path / "run.sqlite")
-    whole, parts = Collected(str(tmp_path / "whole.sqlite")), Collected(file)
-    for _ in range(6):
-        whole.step()
-    for _ in range(4):
-        parts.step()
-    Services.of(parts).recorder.close()
-    again = resume(Collected, file, file=file)
-    for _ in range(2):
-        again.step()
+    whole = lived(Collected(str(tmp_path / "whole.sqlite")), 6)
+    play(Collected(file), 4)
+    again = lived(resume(Collected, file, file=file), 2)
     expected = scalars(whole).iloc[4:].reset_index(drop=True)
     pd.testing.assert_frame_equal(scalars(again), expected)
     table = whole.datacollector.model_vars["layers"][-1]

@@ -14,21 +14,18 @@ from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.trust_market.model import TrustMarket
 from mesa_memory.experiments import placebo
 from mesa_memory.llm.tokens import count_tokens
-from mesa_memory.memories.placebo import FILLER, KINDS, of_length
+from mesa_memory.memories.placebo import FILLER, KINDS, Placebo, of_length
 from mesa_memory.memories.registry import OUR_MEMORIES, find
 from tests.support.deciding import Deciders, provider
+from tests.support.playing import play
 
 STEPS = 6
 #: memories that ask nothing in the world of ``Readers``
 QUIET = ("short_term", "conversation")
 
 
-def town(memory, file, steps=STEPS, **given):
-    model = RumorModel(n_agents=5, memory=memory, rng=1, record=file, **given)
-    for _ in range(steps):
-        model.step()
-    Services.of(model).recorder.close()
-    return model
+def town(memory, file):
+    return play(RumorModel(5, memory, rng=1, record=file), STEPS)
 
 
 def shown(file):
@@ -51,25 +48,20 @@ def own_requests(file):
 def truth(model):
     """What each agent would be shown without its placebo."""
     for agent in model.agents:
-        instead, agent.memory.shown_instead = agent.memory.shown_instead, None
+        agent.memory.shown_instead = None
         with agent.memory.peek():
-            yield agent.memory.get_prompt_ready(), instead, agent.memory
+            yield agent.memory.get_prompt_ready(), agent.memory
 
 
 @pytest.mark.parametrize("memory", list(OUR_MEMORIES))
 def test_each_memory_is_shown_with_as_many_tokens_and_thinks_of_the_truth(
     memory, tmp_path
 ):
-    town(memory, tmp_path / "plain.sqlite")
-    for kind in KINDS:
-        file = tmp_path / f"{kind}.sqlite"
-        model = town(f"placebo:{kind}:{memory}", file)
-        for text, instead, of in truth(model):
-            told = instead(of, "memory", text)
+    model = town(f"placebo:neutral:{memory}", tmp_path / "run.sqlite")
+    for text, of in truth(model):
+        for kind, change in KINDS.items():
+            told = Placebo(kind, change)(of, "memory", text)
             assert abs(count_tokens(told) - count_tokens(text)) <= 1, kind
-        with open_run(file) as run:
-            told = run.memories(as_records=True)[0]["settings"]["shown_instead"]
-        assert told == f"placebo {kind}"
 
 
 def test_the_record_has_what_was_shown_and_a_second_run_is_the_same(tmp_path):
@@ -78,6 +70,9 @@ def test_the_record_has_what_was_shown_and_a_second_run_is_the_same(tmp_path):
         for file in files:
             town(f"placebo:{kind}:stlt", file)
         assert shown(files[0]) == shown(files[1])
+        with open_run(files[0]) as run:
+            settings = run.memories(as_records=True)[0]["settings"]
+        assert settings["shown_instead"] == f"placebo {kind}"
     plain = tmp_path / "plain.sqlite"
     town("stlt", plain)
     first = {row[:3]: row[3] for row in shown(plain) if row[1] == 1}
@@ -127,10 +122,7 @@ def test_requests_of_the_memory_itself_are_those_of_its_class(memory, tmp_path):
     found = []
     for number, name in enumerate((memory, f"placebo:neutral:{memory}")):
         file = tmp_path / f"{number}.sqlite"
-        model = Readers(name, file, rng=1)
-        for _ in range(12):
-            model.step()
-        Services.of(model).recorder.close()
+        play(Readers(name, file, rng=1), 12)
         found.append(own_requests(file))
     assert found[0] == found[1] and (found[0] or memory in QUIET)
 
@@ -139,13 +131,11 @@ def test_another_run_and_a_rewriting_are_shown(tmp_path):
     other = tmp_path / "other.sqlite"
     town("stlt", other)
     made = pickle.loads(pickle.dumps(placebo(STLTMemory, "other_run", run=other)))
-    town("stlt", tmp_path / "self.sqlite")
     model = RumorModel(n_agents=5, rng=1)
     for agent in model.agents:
         agent.memory = made(agent)
     configure(model, record=tmp_path / "run.sqlite")
-    model.step()
-    Services.of(model).recorder.close()
+    play(model, 1)
     theirs = {row[:3]: row[3].split()[:5] for row in shown(other)}
     for row in shown(tmp_path / "run.sqlite"):
         if row[:3] in theirs:

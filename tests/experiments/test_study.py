@@ -5,16 +5,11 @@ import pytest
 from mesa.experimental.scenarios import Scenario
 
 from mesa_memory import open_run
-from mesa_memory.errors import EmptyDesign, NotPicklable, StudyError, UnknownMemory
+from mesa_memory.errors import EmptyDesign, StudyError, UnknownMemory
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study
 from tests.support.studied import Forgetful, Plain, Street, remembered
 from tests.support.study_results import csv, run
-
-
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "study.sqlite"
 
 
 def street(file, factors=None, **given):
@@ -207,27 +202,10 @@ def test_a_name_that_leads_to_no_memory_lists_those_there_are(file):
             Study(model, {"memory": ["stlt", "stl"]}, steps=1, store=file)
 
 
-def test_what_cannot_be_sent_to_a_worker_is_said_before_anything_is_run(file):
-    study = street(file, outcomes={"events": lambda model: 1})
-    with pytest.raises(
-        NotPicklable, match=r"the outcome 'events'.*study.run\('serial'\)"
-    ):
-        run(study, 1)
-    assert not file.exists()
-
-
 def test_a_study_that_was_never_run_says_so(file):
     run(street(file))
     with pytest.raises(StudyError, match=r"no study 'other', but \['Street'\]"):
         street(file, name="other").results()
-
-
-@pytest.mark.slow
-def test_processes_write_what_one_process_writes(file):
-    serial, spawned = street(file), street(file.with_name("two.sqlite"))
-    run(serial)
-    assert run(spawned, 2).finished
-    assert csv(spawned) == csv(serial)
 
 
 def test_a_misspelt_outcome_is_told_before_a_run_is_made_with_those_there_are(file):

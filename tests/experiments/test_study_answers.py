@@ -75,9 +75,10 @@ def test_answers_are_a_table_of_the_study(tmp_path, recorded):
 def test_a_study_with_questionnaires_has_the_same_records_as_one_without(tmp_path):
     factors = {"memory": names(EVERY)}
     files = [tmp_path / "without.sqlite", tmp_path / "with.sqlite"]
-    plain = run(study(files[0], factors, name="s"))
-    asked = run(study(files[1], factors, name="s", questionnaires=SURVEYS))
-    assert len(asked.answers) == len(EVERY) * 2 * 2 * 5
+    given = {"name": "s", "seeds": [0]}
+    plain = run(study(files[0], factors, **given))
+    asked = run(study(files[1], factors, questionnaires=SURVEYS, **given))
+    assert len(asked.answers) == len(EVERY) * 2 * 5
     (without, none), (with_, many) = map(rows, files)
     assert (none, many >= len(asked.answers)) == (0, True)
     # Which steps have a checkpoint is a matter of time; what is in it is not.

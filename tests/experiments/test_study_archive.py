@@ -16,14 +16,17 @@ from tests.experiments.test_attribution import SECRET, Valley, fords
 from tests.support.study_results import run
 
 
+def valley(store):
+    """A study in which a secret is remembered, asked, and said."""
+    return Study(
+        Valley, {"planted": [True, False], "n": 2}, seeds=range(2), steps=2,
+        outcomes={"fords": fords}, store=store,
+    )  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """A study in which a secret is remembered, asked, and said."""
-    folder = tmp_path_factory.mktemp("archive")
-    found = Study(
-        Valley, {"planted": [True, False], "n": 2}, seeds=range(2), steps=2,
-        outcomes={"fords": fords}, store=folder / "study.sqlite",
-    )  # fmt: skip
+    found = valley(tmp_path_factory.mktemp("archive") / "study.sqlite")
     run(found)
     return found
 
@@ -40,10 +43,7 @@ def test_it_has_all_of_the_study_and_any_change_is_told(study, tmp_path):
     assert verify(folder) == [] and SECRET.encode() in everything(folder)
     frame = pd.read_csv(folder / "runs.csv")
     assert list(frame["fords"]) == list(study.results().runs["fords"])
-    copy = Study(
-        Valley, {"planted": [True, False], "n": 2}, seeds=range(2), steps=2,
-        outcomes={"fords": fords}, store=folder / "store.sqlite",
-    )  # fmt: skip
+    copy = valley(folder / "store.sqlite")
     assert copy.methods() == study.methods() and copy.status().finished
     (folder / "methods.txt").write_text("Nothing was done.")
     (folder / "steps.csv").unlink()

@@ -43,9 +43,9 @@ def test_seeds_agents_steps_and_repeats_have_answers_of_their_own(
 
 
 def test_arms_of_one_seed_and_replicate_share_their_answers(tmp_path, server):
-    made = study(tmp_path, server, factors={"arm": ["a", "b"]}, replicates=2)
-    told = said(made)
-    assert told[:16] == told[16:]
+    given = {"seeds": range(3), "replicates": 2}
+    told = said(study(tmp_path, server, factors={"arm": ["a", "b"]}, **given))
+    assert told[:6] == told[6:]
     assert len(server.log) == sum(map(len, told)) / 2
 
 

@@ -3,9 +3,7 @@
 import pickle
 import subprocess
 import sys
-import threading
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from functools import partial
 
 import pytest
 
@@ -14,11 +12,6 @@ from mesa_memory.experiments import Processes, Study
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import Street, remembered
 from tests.support.study_results import csv
-
-
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "study.sqlite"
 
 
 def street(store, **given):
@@ -75,29 +68,6 @@ def test_what_is_no_executor_is_refused(file):
     with pytest.raises(ValueError, match="workers must be >= 1"):
         street(file).run(Processes(0))
     assert not file.exists()
-
-
-@pytest.mark.slow
-def test_dask_writes_into_postgresql_what_one_process_writes_into_a_file(
-    postgres,  # noqa: F811
-    serial,
-):
-    from distributed import Client, LocalCluster
-
-    study = street(postgres.database())
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as here,
-        Client(here) as client,
-    ):
-        assert study.run(client.get_executor(), progress=False).finished
-        # Once more: nothing is left to make.
-        assert study.run(client.get_executor(), progress=False).finished
-        locked = street(
-            study.location, measures={"m": partial(print, threading.Lock())}
-        )
-        with pytest.raises(NotPicklable, match="the measure 'm' cannot be sent"):
-            locked.run(client.get_executor(), progress=False)
-    assert csv(study) == serial
 
 
 SCRIPT = """

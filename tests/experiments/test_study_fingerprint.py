@@ -2,7 +2,6 @@
 
 import importlib
 import operator
-import subprocess
 import sys
 
 import numpy as np
@@ -115,25 +114,6 @@ def test_folders_without_init_and_modules_beside_the_package_count(project, tmp_
     assert code(project(files, "town_c.model")) == names
 
 
-@pytest.mark.slow
-def test_a_script_counts_under_the_same_name_in_its_workers(tmp_path):
-    (tmp_path / "rules.py").write_text("SIZE = 2\n")
-    (tmp_path / "script.py").write_text(
-        MODEL.format(
-            imports="from rules import SIZE\nfrom mesa_memory.experiments import Study\n"
-        )
-        + "if __name__ == '__main__':\n"
-        "    study = Study(Town, steps=1, seeds=[1, 2], store='s.sqlite')\n"
-        "    print(sorted(study.fingerprint['code']))\n"
-        "    print(study.run(1, progress=False).counts['finished'])\n"
-    )
-    said = subprocess.run(
-        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True
-    )
-    names = [f"{tmp_path.name}/rules.py", f"{tmp_path.name}/script.py"]
-    assert said.stdout == f"{names}\n2\n", said.stderr
-
-
 def test_objects_of_installed_packages_count_by_version(tmp_path):
     measures = {"mean": np.mean, "time": operator.attrgetter("time"), "n": len}
     study = Study(RumorModel, steps=1, measures=measures, store=tmp_path / "s.sqlite")
@@ -151,19 +131,6 @@ def test_settings_are_those_of_the_runs_and_not_defaults(tmp_path):
     assert run(Study(Street, {"temperature": [0.2]}, steps=1, store=file)).finished
     assert run(Study(Street, {"temperature": [0.2, 0.9]}, steps=1, store=file)).finished
     assert run(Study(Street, {"temperature": [0.9]}, steps=1, store=file)).finished
-
-
-def test_a_change_of_a_submodule_is_noticed(project, tmp_path):
-    files = {
-        "town_d/__init__.py": "",
-        "town_d/model.py": lazily("from town_d import rules"),
-        "town_d/rules.py": "SIZE = 2\n",
-    }
-    study = project(files, "town_d.model")
-    assert run(study).finished
-    (tmp_path / "town_d/rules.py").write_text("SIZE = 3\n")
-    with pytest.raises(StudyChanged, match=r"town_d/rules\.py was changed \(SIZE\)"):
-        run(study)
 
 
 TOWN = """

@@ -1,6 +1,7 @@
 """Arms of a study that begin alike: what they share is made once, and paid once."""
 
 import os
+import threading
 from functools import partial
 
 import pytest
@@ -54,6 +55,12 @@ def runs(study):
     return found
 
 
+def of_arm(frame, label):
+    """The rows of the arm with this change, without their case."""
+    chosen = frame["change"].isna() if label is None else frame["change"] == label
+    return frame[chosen].drop(columns=["case", "change"])
+
+
 def test_what_arms_share_is_asked_once_and_results_are_those_of_separate_runs(
     file, server, tmp_path
 ):
@@ -77,19 +84,12 @@ def test_what_arms_share_is_asked_once_and_results_are_those_of_separate_runs(
                 tables(other, alone.run, ignore=PAID),
             )
         for name in ("steps", "agents"):
-            here = getattr(study.results(), name)
-            there = getattr(one.results(), name).drop(
-                columns=["case", "change"], errors="ignore"
-            )
+            here, there = (getattr(each.results(), name) for each in (study, one))
+            alone = there.drop(columns=["case", "change"], errors="ignore")
             if len(there):
-                chosen = here[
-                    here["change"].isna() if label is None else here["change"] == label
-                ]
-                assert chosen.drop(columns=["case", "change"]).to_csv(
-                    index=False
-                ) == there.to_csv(index=False)
-        ends = study.results().runs
-        ends = ends[ends["change"].isna() if label is None else ends["change"] == label]
+                shared = of_arm(here, label)
+                assert shared.to_csv(index=False) == alone.to_csv(index=False)
+        ends = of_arm(study.results().runs, label)
         assert ends["read"].tolist() == one.results().runs["read"].tolist()
     for label, said in (
         ("alarm from 4", "burnt down"),
@@ -117,14 +117,6 @@ def test_forked_runs_know_where_they_come_from_and_the_methods_tell(file, server
     assert set(calls[calls["replayed"]]["step"]) == {1, 2, 3, 4}
 
 
-def test_a_database_has_the_same_arms_as_a_file(postgres, server, tmp_path):  # noqa: F811
-    one = paid(tmp_path / "file.sqlite", server, seeds=[0])
-    run(one)
-    study = paid(postgres.database(), server, seeds=[0])
-    assert run(study).finished
-    assert csv(study) == csv(one)
-
-
 @pytest.mark.slow
 def test_dask_makes_the_same_arms_in_a_database_and_no_beginning_twice(
     postgres,  # noqa: F811
@@ -144,6 +136,13 @@ def test_dask_makes_the_same_arms_in_a_database_and_no_beginning_twice(
         Client(here) as client,
     ):
         assert run(study, client.get_executor()).finished
+        # Once more: nothing is left to make.
+        assert run(study, client.get_executor()).finished
+        locked = paid(
+            study.location, server, outcomes={"o": partial(print, threading.Lock())}
+        )
+        with pytest.raises(NotPicklable, match="the outcome 'o' cannot be sent"):
+            run(locked, client.get_executor())
     assert csv(study, ["maker"]) == csv(one)
     assert sorted(received.prompt for received in server.log) == asked
     made = set(study.results().runs["maker"])
@@ -249,10 +248,7 @@ def test_a_model_that_ends_by_itself_before_the_change_is_not_changed(file):
     assert run(study).finished
     found = study.results()
     assert found.runs["steps"].tolist() == [3, 3]
-    halves = [
-        found.steps[found.steps["case"] == n].drop(columns=["case", "change"])
-        for n in (1, 2)
-    ]
+    halves = [of_arm(found.steps, label) for label in (None, "alarm from 4")]
     assert halves[0].to_csv(index=False) == halves[1].to_csv(index=False)
     assert run(study).finished
 

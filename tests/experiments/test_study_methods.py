@@ -1,7 +1,6 @@
 """The methods text counts every request, and names the one that answered it."""
 
 import json
-import os
 import re
 import sqlite3
 from functools import partial
@@ -26,8 +25,6 @@ from tests.support.behaviours import Behaviour, always
 from tests.support.choosers import Choice, chance_server
 from tests.support.study_results import run
 
-os.environ.setdefault("OPENAI_API_KEY", "test")
-
 
 class Thinker(LLMAgent):
     """Decides by its model, and remembers by it."""
@@ -39,15 +36,15 @@ class Thinker(LLMAgent):
 
 
 class Thoughts(mesa.Model):
-    """Two thinkers, one of a policy of the user's own."""
+    """Two thinkers with a policy of the user's own, whose memories ask the rules."""
 
-    def __init__(self, llm="offline/mine", rng=None):
+    def __init__(self, memory=LongTermMemory, rng=None):
         super().__init__(rng=rng)
-        configure(self)
-        register_policy("mine", lambda turn: "stay")
+        configure(self, outcomes=("mood",))
+        mine = register_policy("mine", lambda turn: "stay")
         for _ in range(2):
-            agent = Thinker(self, CoTReasoning, llm)
-            agent.memory = LongTermMemory(agent)
+            agent = Thinker(self, CoTReasoning, mine)
+            agent.mood, agent.memory = "glad", memory(agent)
             arrange_prompts(agent)
 
     def step(self):
@@ -111,22 +108,6 @@ def test_a_study_without_requests_says_so(file, server):
     assert "No language model was asked." in made.methods()
 
 
-class Asked(mesa.Model):
-    """Villagers with a policy, whose memories ask the offline rules."""
-
-    def __init__(self, memory=LongTermMemory, n=3, rng=None):
-        super().__init__(rng=rng)
-        configure(self, llm="offline", outcomes=("mood",))
-        for _ in range(n):
-            agent = Thinker(
-                self, CoTReasoning, register_policy("mine", lambda _: "stay")
-            )
-            agent.mood, agent.memory = "glad", memory(agent)
-
-    def step(self):
-        self.agents.do("think")
-
-
 def size(model):
     return len(model.agents)
 
@@ -135,7 +116,7 @@ def test_each_number_and_name_in_a_methods_text_is_in_the_store(file):
     levels = {"long": LongTermMemory, "small": partial(EpisodicMemory, max_capacity=20)}
     survey = Questionnaire([Question("mood", "How are you?", "text")], every=2)
     made = Study(
-        Asked, {"memory": levels}, seeds=[5, 8, 11], steps=4, store=file,
+        Thoughts, {"memory": levels}, seeds=[5, 8, 11], steps=4, store=file,
         measures={"size": size}, outcomes={"end": size}, questionnaires=survey,
     )  # fmt: skip
     run(made)
@@ -157,8 +138,8 @@ def test_each_number_and_name_in_a_methods_text_is_in_the_store(file):
             ).fetchone()
             found = expected(store, f"run={number}")
             found += [
-                "was run once for 4 steps with 3 agents.", f"The seeds were {name}.",
-                "(3 agents)", "Measured after each step: end and size.",
+                "was run once for 4 steps with 2 agents.", f"The seeds were {name}.",
+                "(2 agents)", "Measured after each step: end and size.",
                 "Recorded of each agent after each step: mood.",
             ]  # fmt: skip
             facts.append(found)
@@ -175,7 +156,7 @@ def test_each_number_and_name_in_a_methods_text_is_in_the_store(file):
 
 def test_settings_of_memories_are_those_of_the_store(file):
     made = Study(
-        Asked, {"memory": [EpisodicMemory]}, seeds=[1], steps=2, store=file,
+        Thoughts, {"memory": [EpisodicMemory]}, seeds=[1], steps=2, store=file,
         outcomes={"end": size},
     )  # fmt: skip
     run(made)

@@ -15,7 +15,6 @@ from mesa_memory import open_run
 from tests.experiments.test_study_forks import paid
 from tests.experiments.test_study_killed import lives, writers
 from tests.support.missing import missing
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.study_results import csv, run
 from tests.support.tables import assert_equal, tables
 from tests.support.waiting import until
@@ -103,19 +102,12 @@ def asked(server):
     return sorted(received.prompt for received in server.log)
 
 
-@pytest.mark.parametrize("kind", ["file", "database"])
 def test_mpi_makes_the_arms_that_one_process_makes_and_no_beginning_twice(
-    kind,
-    file,
-    program,
-    server,
-    tmp_path,
-    postgres,  # noqa: F811
+    file, program, server, tmp_path
 ):
-    store = str(file) if kind == "file" else postgres.database()
-    ended = play(program, store, server.base)
+    ended = play(program, file, server.base)
     assert ended.returncode == 0, ended.stderr
-    found, by_mpi = own(store, server), asked(server)
+    found, by_mpi = own(file, server), asked(server)
     server.clear()
     serial = own(tmp_path / "serial.sqlite", server)
     assert run(serial).finished
@@ -123,11 +115,9 @@ def test_mpi_makes_the_arms_that_one_process_makes_and_no_beginning_twice(
     assert by_mpi == asked(server)
     assert found.results().runs["maker"].nunique() == 2, "rank 0 makes none"
     for mine, alone in zip(found.status().cases, serial.status().cases):
-        with open_run(store, mine.run) as recorded:
+        with open_run(file, mine.run) as recorded:
             assert recorded.model == "__main__.OwnStreet"
-        if kind == "file":
-            one, other = tables(file, mine.run), tables(serial.location, alone.run)
-            assert_equal(one, other)
+        assert_equal(tables(file, mine.run), tables(serial.location, alone.run))
 
 
 def kill_one(store, server):

@@ -131,7 +131,7 @@ def stayed(model):
 
 def study_of_house(folder, **given):
     found = Study(
-        House, {"mood": ["calm", "restless"]}, seeds=range(6), steps=4,
+        House, {"mood": ["calm", "restless"]}, seeds=range(2), steps=4,
         outcomes={"stayed": stayed}, store=folder / "house.sqlite", **given,
     )  # fmt: skip
     run(found)
@@ -153,6 +153,7 @@ def test_a_study_that_is_not_recorded_has_a_report_without_a_trace(tmp_path):
         found.report(tmp_path / "report.html")
 
 
+@pytest.mark.slow
 def test_a_browser_shows_it_without_a_network_to_all_on_a_phone(market):
     _, path = market
     assert path.stat().st_size < 5_000_000

@@ -11,14 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mesa_memory import Budget, open_run
-from mesa_memory.errors import (
-    BudgetExceeded,
-    NotPicklable,
-    StoreUnavailable,
-    StudyChanged,
-)
+from mesa_memory.errors import BudgetExceeded, StoreUnavailable, StudyChanged
 from mesa_memory.experiments import Processes, Study
-from tests.support.studied import Greedy, OnlyHere, PaidStreet, Street, Vandal
+from tests.support.studied import Greedy, PaidStreet, Street, Vandal
 from tests.support.study_results import csv, run
 
 
@@ -61,16 +56,6 @@ def test_a_budget_holds_over_runs_that_are_made_at_the_same_time(file, server):
     with ThreadPoolExecutor(4) as threads:
         assert run(study, threads, budget=Budget(calls=36)).finished
     assert len(asked(server)) == len(set(asked(server))) == 36
-
-
-def test_each_replicate_has_answers_of_its_own(file, server):
-    cache = str(file.with_name("answers.sqlite"))
-    run(paid(file, server, seeds=[1], replicates=2, factors={"cache": cache}))
-    assert len(asked(server)) == 2 * len(set(asked(server))) == 12
-    again = paid(file.with_name("again.sqlite"), server, seeds=[1], replicates=3,
-                 factors={"cache": cache})  # fmt: skip
-    run(again)  # two of three are kept
-    assert len(asked(server)) == 18
 
 
 def test_changed_code_stops_a_study_unless_it_is_accepted(file, tmp_path, monkeypatch):
@@ -122,13 +107,6 @@ def test_a_run_that_kills_its_worker_each_time_is_given_up(file, server):
     assert status.counts["finished"] == 1 and status.counts["failed"] == 1
     assert "WorkerLost: 3 workers ended" in status.failed[0]["error"]
     assert "signal 9" in status.failed[0]["error"]
-
-
-@pytest.mark.slow
-def test_a_part_that_workers_cannot_load_ends_the_study(file):
-    study = Study(Street, {"n": 1}, steps=2, measures={"one": OnlyHere()}, store=file)
-    with pytest.raises(NotPicklable, match="no module of this name in a worker"):
-        run(study, Processes(1))
 
 
 def _listen():

@@ -2,9 +2,11 @@
 
 import pytest
 
-from mesa_memory import Services, resume
+from mesa_memory import resume
+from mesa_memory.examples.naming_game.model import NamingGame
 from mesa_memory.examples.trust_market.model import TrustMarket
 from mesa_memory.experiments import Study
+from tests.support.playing import lived, play
 
 PLACEBOS = [
     f"placebo:{kind}:short_term" for kind in ("neutral", "scrambled", "shuffled")
@@ -38,21 +40,25 @@ def test_content_and_not_length_or_order_carries_cooperation(tmp_path):
     assert "placebo:shuffled:short_term: equal to short_term in all 12 seeds" in told
 
 
-def test_a_market_goes_on_from_a_checkpoint_as_if_nothing_had_happened(tmp_path):
-    whole = TrustMarket(n_agents=8, side=4, rng=3)
-    parts = TrustMarket(n_agents=8, side=4, rng=3, record=tmp_path / "run.sqlite")
-    for _ in range(20):
-        whole.step()
-    for _ in range(11):
-        parts.step()
-    Services.of(parts).recorder.close()
-    parts = resume(TrustMarket, tmp_path / "run.sqlite")
-    while parts.steps < 20:
-        parts.step()
-    kept = whole.datacollector.model_vars["cooperation"]
-    assert parts.datacollector.model_vars["cooperation"] == kept
+@pytest.mark.parametrize(
+    ("world", "given", "last"),
+    [
+        (TrustMarket, {"n_agents": 8, "side": 4}, 20),
+        (NamingGame, {"network": "min_mean_clustering", "depth": 5}, 12),
+    ],
+)
+def test_a_world_of_the_examples_goes_on_from_a_checkpoint(
+    world, given, last, tmp_path
+):
+    file = tmp_path / "run.sqlite"
+    whole = lived(world(**given, rng=3), last)
+    play(world(**given, rng=3, record=file), last - 5)
+    parts = resume(world, file)
+    play(parts, last - parts.steps)
     assert parts.get_state() == whole.get_state()
-    Services.of(parts).recorder.close()
+    if world is TrustMarket:
+        kept = whole.datacollector.model_vars["cooperation"]
+        assert parts.datacollector.model_vars["cooperation"] == kept
 
 
 def test_traders_that_hear_nothing_know_their_own_experience_alone(tmp_path):

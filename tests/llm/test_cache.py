@@ -2,11 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import mesa
 import pytest
+from click.testing import CliRunner
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
@@ -19,21 +18,16 @@ from mesa_memory import (
     open_run,
     resume,
 )
+from mesa_memory.cli import main
 from mesa_memory.llm import Reply
+from mesa_memory.viz.data.requests import cost
 from tests.support.behaviours import Behaviour, always, completion
 from tests.support.fleet import ASKING, HASTY
 from tests.support.keeping import STEPS, live, town
 from tests.support.openai_server import OpenAIServer
 from tests.support.studied import PaidStreet
-from tests.support.waiting import HUNG
 
 CALLS = 3 * STEPS
-
-
-@pytest.fixture
-def server():
-    with OpenAIServer() as server:
-        yield server
 
 
 @pytest.fixture
@@ -331,8 +325,12 @@ def test_a_recorded_run_says_which_calls_were_cached(server, file, tmp_path):
             assert [row["cached"] for row in calls] == [cached] * CALLS
             assert not any(row["replayed"] for row in calls)
             (spent,) = run.cost(as_records=True)
+            viewed = cost.spent(run).counts["cached_calls"].sum()
+        assert viewed == spent["cached_calls"] == CALLS * cached
         if cached:
             assert (spent["tokens_in"], spent["attempts"], spent["cost"]) == (0, 0, 0)
+    told = CliRunner().invoke(main, ["cost", str(tmp_path / "second.sqlite")])
+    assert "from the cache" in told.output and "of them cached" not in told.output
 
 
 def test_a_run_of_kept_answers_is_replayed_and_resumed_as_any(server, file, tmp_path):
@@ -359,35 +357,6 @@ def test_a_run_of_kept_answers_is_replayed_and_resumed_as_any(server, file, tmp_
 
 
 # -- across processes ----------------------------------------------------------------
-
-
-def started(file, base, count, *replicate):
-    command = [sys.executable, "-m", "tests.support.keeping", str(file), base]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    children = [subprocess.Popen([*command, *replicate], **pipes) for _ in range(count)]
-    for child in children:
-        assert child.stdout.readline() == "ready\n"
-    return children
-
-
-def ended(children):
-    for child in children:
-        child.stdin.write("go\n")
-        child.stdin.flush()
-    return [json.loads(child.communicate(timeout=HUNG)[0]) for child in children]
-
-
-@pytest.mark.slow
-def test_processes_that_share_a_file_go_on_from_the_same_answers(server, file):
-    together = ended(started(file, server.base, 3))
-    asked = prompts(server)
-    # Two that ask at the same moment both ask; whatever came of it is the same.
-    assert CALLS <= len(asked) == sum(one["calls"] - one["cached"] for one in together)
-    assert len(set(asked)) == CALLS
-    assert len({json.dumps(one["thought"]) for one in together}) == 1
-    (after,) = ended(started(file, server.base, 1))
-    assert prompts(server) == []
-    assert after["cached"] == CALLS and after["thought"] == together[0]["thought"]
 
 
 def test_a_child_of_a_process_shares_the_file(server, file):

@@ -1,6 +1,4 @@
-"""Cached tokens, tiers and cached answers: in replies, ledger, record and commands."""
-
-from dataclasses import replace
+"""Cached tokens and tiers: in replies, ledger, record, view and command."""
 
 import mesa
 import pytest
@@ -11,7 +9,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import LongTermMemory, Services, configure, open_run
 from mesa_memory.cli import main
 from mesa_memory.cli.cost import COST_KEYS as OFFERED
-from mesa_memory.llm import Reply
 from mesa_memory.llm.cost import pricing
 from mesa_memory.runs.calls import KEYS
 from mesa_memory.viz.data.requests import cost as viewed
@@ -56,8 +53,7 @@ def lived(steps, **given):
 
 
 @pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
+def server():
     with OpenAIServer(caches=True) as server:
         yield server
 
@@ -76,9 +72,17 @@ def test_what_the_cache_and_the_tier_save_is_in_ledger_and_record(
     with open_run(file) as run:
         calls = run.calls(as_records=True)
         (total,) = run.cost((), as_records=True)
+        assert viewed.spent(run).counts["tokens_cached"].sum() == used.cached_tokens
+        for key in KEYS:
+            sums = run.cost(key, as_records=True)
+            assert sum(row["calls"] for row in sums) == total["calls"]
     assert {row["tier"] for row in calls} == {tier}
     assert {row["client"] for row in calls} == {client}
     assert not any(row["cached"] for row in calls)
+    told = CliRunner().invoke(main, ["cost", file, "--by", "tier"])
+    assert told.exit_code == 0 and "cached" in told.output, told.output
+    assert KEYS == OFFERED
+    assert Services.of(street).ledger.routes[PRICED].client == client
     assert total["tokens_cached"] == used.cached_tokens
     price = pricing.price(PRICED)
     for row in calls:
@@ -87,61 +91,3 @@ def test_what_the_cache_and_the_tier_save_is_in_ledger_and_record(
     assert total["cost"] == pytest.approx(used.cost)
     whole = price.cost(used.prompt_tokens, used.completion_tokens)
     assert used.cost < 0.9 * whole * (0.5 if tier else 1)
-
-
-class Provider:
-    """A client of a user's own, with a price of two numbers."""
-
-    def __init__(self, **said):
-        self.said = said
-
-    def price(self, model):
-        return (1e-3, 2e-3)
-
-    def complete(self, request):
-        counts = {"prompt_tokens": 100, "completion_tokens": 10}
-        given = {"text": '{"summary": "The bridge is broken."}'} | counts | self.said
-        return Reply(**given)
-
-
-def test_a_cached_answer_uses_nothing_and_is_told_apart(tmp_path):
-    class Cached(Provider):
-        def complete(self, request):
-            return replace(
-                super().complete(request),
-                **dict.fromkeys(("prompt_tokens", "completion_tokens"), 0),
-                cached_tokens=0,
-                cost=0.0,
-                attempts=0,
-                cached=True,
-            )
-
-    file = str(tmp_path / "run.sqlite")
-    street = lived(2, llm=Cached(), record=file)
-    Services.of(street).recorder.close()
-    used = Services.of(street).ledger.total
-    assert used.cached == used.calls > 0
-    assert (used.attempts, used.tokens, used.cost) == (0, 0, 0.0)
-    with open_run(file) as run:
-        (total,) = run.cost((), as_records=True)
-        assert total["cached_calls"] == total["calls"] == used.calls
-        assert (total["tokens_in"], total["cost"]) == (0, 0.0)
-        assert viewed.spent(run).counts["cached_calls"].sum() == used.calls
-    told = CliRunner().invoke(main, ["cost", file])
-    assert "from the cache" in told.output
-    assert "of them cached" not in told.output
-
-
-def test_cached_tokens_stand_in_the_command_and_the_view(server, tmp_path):
-    file = str(tmp_path / "run.sqlite")
-    Services.of(lived(3, base=server.base, record=file)).recorder.close()
-    told = CliRunner().invoke(main, ["cost", file, "--by", "tier"])
-    assert told.exit_code == 0, told.output
-    assert "cached" in told.output
-    with open_run(file) as run:
-        (total,) = run.cost((), as_records=True)
-        assert viewed.spent(run).counts["tokens_cached"].sum() == total["tokens_cached"]
-        assert KEYS == OFFERED
-        for key in KEYS:
-            sums = run.cost(key, as_records=True)
-            assert sum(row["calls"] for row in sums) == total["calls"]

@@ -1,6 +1,5 @@
 """``configure(cache=…)`` embeds each text once: across agents, runs and processes."""
 
-import os
 import sqlite3
 from contextlib import closing
 
@@ -75,17 +74,3 @@ def test_damaged_vectors_are_embedded_again(file):
         again = Counting()
         town(again, file)
         assert len(again.asked) >= 4
-
-
-def test_a_forked_process_shares_the_file(file):
-    town(Counting(), file)
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            embedder = Counting()
-            town(embedder, file)
-            code = len(embedder.asked)
-        finally:
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

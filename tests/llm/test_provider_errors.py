@@ -5,6 +5,7 @@ import logging
 from pathlib import Path
 
 import litellm
+import pytest
 
 from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.core import fault_table
@@ -133,6 +134,10 @@ def test_no_error_repeats_a_key_or_the_words_of_an_agent(way, monkeypatch, caplo
             found = answered(server, row, **echo)
             if isinstance(found, LLMError):
                 told.append(str(found))
+        server.behave = always(Behaviour.status(401, f"Incorrect API key: {KEY}"))
+        with pytest.raises(LLMError, match=r"\[secret\]") as refused:
+            ask(client(), question(server))
+    told.append(str(refused.value))
     assert len(told) > 80
     said = "\n".join(told) + caplog.text
     assert WORDS not in said

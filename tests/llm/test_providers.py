@@ -11,7 +11,6 @@ import pytest
 from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
 from mesa_memory.hosts.proxies import bypass_proxy_for_localhost
-from mesa_memory.runtime.reasoning import ChatRequest
 from mesa_memory.tasks.impress import Impression
 from tests.support import network, ways
 from tests.support.client import ask, ask_all, client, question
@@ -28,12 +27,6 @@ elsewhere = network.elsewhere  # guards every test here
 way = ways.way  # each test on both
 
 PRICED = "openai/gpt-4o-mini"
-
-
-@pytest.fixture
-def server():
-    with OpenAIServer() as server:
-        yield server
 
 
 # -- what is sent --------------------------------------------------------------------
@@ -93,27 +86,6 @@ def test_text_that_utf8_cannot_carry_is_sent_readably(server):
     assert server.log[0].prompt == "half a \ufffd face: \U0001f600"
 
 
-def test_tools_of_a_reasoning_request_are_sent(server):
-    tool = {"type": "function", "function": {"name": "go", "parameters": {}}}
-    chat = ({"role": "user", "content": "Where to?"},)
-    request = ChatRequest(
-        "reasoning",
-        7,
-        3,
-        "",
-        "",
-        None,
-        model="openai/test",
-        api_base=server.base,
-        chat=chat,
-        given={"tools": [tool], "tool_choice": "required"},
-    )
-    reply = ask(client(), request)
-    assert reply.raw.choices[0].message.content == reply.text
-    assert server.log[0].body["tools"] == [tool]
-    assert server.log[0].body["tool_choice"] == "required"
-
-
 # -- what comes back -------------------------------------------------------------------
 
 
@@ -150,15 +122,6 @@ def test_an_unknown_price_is_none_and_a_known_one_is_worked_out(server):
     )
     assert reply.cost == pytest.approx(cost)
     assert reply.cost > 0
-
-
-@pytest.mark.parametrize(
-    ("model", "known"), [(PRICED, True), ("openai/test", False), (None, False)]
-)
-def test_prices_are_known_before_a_request_is_sent(model, known):
-    price = client().price(model)
-    assert (price is not None) == known
-    assert price is None or 0 < price.prompt < price.reply
 
 
 # -- fallbacks -----------------------------------------------------------------------

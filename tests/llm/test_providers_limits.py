@@ -14,12 +14,6 @@ from tests.support.waiting import until
 from tests.support.ways import way  # noqa: F401 - each test on both
 
 
-@pytest.fixture
-def server():
-    with OpenAIServer() as server:
-        yield server
-
-
 def test_requests_one_after_the_other_share_a_connection(server):
     llm = client()
     for _ in range(20):

@@ -53,13 +53,14 @@ REJECTED = {
 }
 
 
-def test_a_passing_fault_is_tried_again():
+def test_a_passing_fault_is_tried_again(server):
     for behaviour in PASSING.values():
         hangs = behaviour in HANGING.values()
         # On a busy machine a good answer, too, may take longer than so short a time-out.
         llm = client(timeout=0.5, attempts=100) if hangs else client()
-        with OpenAIServer(behave=sequence(behaviour)) as server:
-            reply = ask(llm, question(server))
+        server.behave = sequence(behaviour)
+        server.clear()
+        reply = ask(llm, question(server))
         assert reply.text == '{"summary": "Summary of: Write a summary."}'
         assert reply.attempts >= 2 if hangs else reply.attempts == server.requests == 2
 
@@ -158,40 +159,37 @@ def waits_of(seed, server, waits, **settings):
     return list(waits)
 
 
-def test_waits_double_with_a_jitter_that_the_seed_decides(waits):
-    with OpenAIServer(behave=always(Behaviour.status(500))) as server:
-        first = waits_of(1, server, waits)
-        assert first == waits_of(1, server, waits)
-        assert first != waits_of(2, server, waits)
+def test_waits_double_with_a_jitter_that_the_seed_decides(server, waits):
+    server.behave = always(Behaviour.status(500))
+    first = waits_of(1, server, waits)
+    assert first == waits_of(1, server, waits)
+    assert first != waits_of(2, server, waits)
     for number, seconds in enumerate(first):
         assert 0.5 * 2**number <= seconds <= 1.5 * 2**number
     assert len(first) == 4
 
 
-def test_a_providers_wait_is_kept_to(waits):
-    behave = always(Behaviour.status(429, retry_after=7))
-    with OpenAIServer(behave=behave) as server:
-        assert waits_of(1, server, waits, backoff=0.01) == [7, 7, 7, 7]
+def test_a_providers_wait_is_kept_to(server, waits):
+    server.behave = always(Behaviour.status(429, retry_after=7))
+    assert waits_of(1, server, waits, backoff=0.01) == [7, 7, 7, 7]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_attempt_begins_that_the_deadline_would_not_let_wait(seed, waits):
-    with OpenAIServer(behave=always(Behaviour.status(500))) as server:
-        given = {"attempts": 9, "backoff": 400}
-        kept_to = waits_of(seed, server, waits, deadline=1000, **given)
-        assert server.requests == len(kept_to) + 1
-        without = waits_of(seed, server, waits, deadline=1e9, **given)
+def test_no_attempt_begins_that_the_deadline_would_not_let_wait(server, waits):
+    server.behave = always(Behaviour.status(500))
+    given = {"attempts": 9, "backoff": 400}
+    kept_to = waits_of(1, server, waits, deadline=1000, **given)
+    assert server.requests == len(kept_to) + 1
+    without = waits_of(1, server, waits, deadline=1e9, **given)
     assert len(without) == 8
     assert kept_to == without[: len(kept_to)]
     assert sum(kept_to) < 1000 < sum(without[: len(kept_to) + 1]) + 100
 
 
-def test_a_retry_after_beyond_the_deadline_ends_the_request_at_once():
-    behave = always(Behaviour.status(429, retry_after=3600))
-    with OpenAIServer(behave=behave) as server:
-        with pytest.raises(LLMUnavailable, match="asks to wait 3600 s"):
-            ask(client(), question(server))
-        assert server.requests == 1
+def test_a_retry_after_beyond_the_deadline_ends_the_request_at_once(server):
+    server.behave = always(Behaviour.status(429, retry_after=3600))
+    with pytest.raises(LLMUnavailable, match="asks to wait 3600 s"):
+        ask(client(), question(server))
+    assert server.requests == 1
 
 
 def test_retry_after_is_read_in_every_form():
@@ -211,14 +209,11 @@ def test_retry_after_is_read_in_every_form():
         ({}, 0),
     ]
     for headers, seconds in cases:
+        expected = pytest.approx(seconds, abs=seconds / 10)
         error = SimpleNamespace(response=SimpleNamespace(headers=headers))
-        assert provider_errors.retry_after(error) == pytest.approx(
-            seconds, abs=seconds / 10
-        )
+        assert provider_errors.retry_after(error) == expected
         error = SimpleNamespace(response=None, litellm_response_headers=headers)
-        assert provider_errors.retry_after(error) == pytest.approx(
-            seconds, abs=seconds / 10
-        )
+        assert provider_errors.retry_after(error) == expected
 
 
 def test_a_wait_in_words_is_read_in_every_form():
@@ -242,8 +237,8 @@ def test_a_wait_in_words_is_read_in_every_form():
 
 
 def test_waiting_for_ones_turn_does_not_count_against_the_deadline():
-    with OpenAIServer(latency=0.4) as server:  # 4.8 s in all
-        llm = client(concurrency=1, deadline=4)
+    with OpenAIServer(latency=0.2) as server:  # 2.4 s in all
+        llm = client(concurrency=1, deadline=2)
         replies = ask_all(llm, [question(server)] * 12)
     assert [reply.attempts for reply in replies] == [1] * 12
 

@@ -1,13 +1,5 @@
-"""A town whose answers are kept in a file, also as a process of its own.
+"""A town whose answers are kept in a file."""
 
-python -m tests.support.keeping FILE ADDRESS [REPLICATE]
-
-Prints what was asked, kept and remembered, as JSON.
-"""
-
-import json
-import sys
-from pathlib import Path
 from typing import Any
 
 from tests.support.fleet import HASTY, Town
@@ -40,16 +32,3 @@ def live(town: Town, steps: int = STEPS) -> dict[str, Any]:
         "shown": [c.memory.get_prompt_ready() for c in town.citizens],
         "thought": [[*map(str, t)] for t in town.thought().values()],
     }
-
-
-def main() -> None:
-    """Lives, and prints."""
-    file, base, *replicate = sys.argv[1:]
-    number = int(replicate[0]) if replicate else 0
-    print("ready", flush=True)
-    sys.stdin.readline()  # so that all begin at the same time
-    print(json.dumps(live(town(base, cache=Path(file), replicate=number))))
-
-
-if __name__ == "__main__":
-    main()

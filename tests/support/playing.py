@@ -1,8 +1,11 @@
 """Models after some steps, and the end of their recorded runs."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mesa_memory import Services, open_run
+from mesa_memory.runs import Run
 
 
 def lived(model: Any, steps: int = 2) -> Any:
@@ -23,6 +26,16 @@ def play(model: Any, steps: int) -> Any:
     """The model after some steps; its record has ended."""
     ended(lived(model, steps))
     return model
+
+
+@contextmanager
+def reading(model: Any) -> Iterator[Run]:
+    """What was recorded of a model, whose record ends with the block."""
+    recorder = Services.of(model).recorder
+    recorder.sync()
+    with open_run(recorder.store, recorder.run) as run:
+        yield run
+    recorder.close()
 
 
 def held(model: Any) -> dict[Any, dict[str, Any]]:

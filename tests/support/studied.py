@@ -200,17 +200,3 @@ def read(model):
 def maker(model):
     """The process that made the run."""
     return os.getpid()
-
-
-class OnlyHere:
-    """A measure that cannot be loaded in a worker."""
-
-    def __call__(self, model):
-        return 1
-
-    def __getstate__(self):
-        return {"of": os.getpid()}
-
-    def __setstate__(self, state):
-        if state["of"] != os.getpid():
-            raise ImportError("no module of this name in a worker")

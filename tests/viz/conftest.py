@@ -2,7 +2,9 @@
 
 import pytest
 
+from mesa_memory import open_run
 from tests.support.browser import browser
+from tests.support.hostile import hostile_run
 from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
 
@@ -14,9 +16,22 @@ def chromium():
         yield started
 
 
+@pytest.fixture(scope="module")
+def run(file):
+    """What is in the file of a module that makes one."""
+    with open_run(file) as opened:
+        yield opened
+
+
 @pytest.fixture(scope="session")
 def town_file(tmp_path_factory):
     """The file of a run: seven agents with memories of every kind, eight steps."""
     place = str(tmp_path_factory.mktemp("town") / "run.sqlite")
     play(RecordedTown(place, n=7), 8)
     return place
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory):
+    """A file in which every text, and the name of everything, is an attack."""
+    return hostile_run(tmp_path_factory.mktemp("hostile") / "run.sqlite")

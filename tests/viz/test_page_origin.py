@@ -13,12 +13,13 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from mesa_memory import Services
 from tests.support.browser import served
 from tests.support.dashboards import live_pages
+from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
 from tests.support.waiting import HUNG
 
+pytestmark = pytest.mark.slow
 EVIL = "http://evil.example"
 
 
@@ -108,9 +109,7 @@ def _message(kind: str, **content: Any) -> str:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     place = str(tmp_path_factory.mktemp("origin") / "run.sqlite")
-    town = RecordedTown(place, n=2)
-    town.step()
-    Services.of(town).recorder.close()
+    play(RecordedTown(place, n=2), 1)
     return place
 
 
@@ -143,7 +142,6 @@ def of_others(base):
     ]  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("server", ["explorer", "demo"])
 def test_only_the_pages_own_origin_opens_its_socket(server, request):
     base = request.getfixturevalue(server)
@@ -152,12 +150,6 @@ def test_only_the_pages_own_origin_opens_its_socket(server, request):
     assert set(refused.values()) == {403}, refused
 
 
-def test_localhost_is_as_good_as_the_address(explorer):
-    name = f"http://localhost:{urlsplit(explorer).port}"
-    assert answer(explorer, name, host=name) == 101
-
-
-@pytest.mark.slow
 def test_a_server_for_others_lets_in_the_origin_that_it_is_called_by(file):
     with command("dashboard", file, "--host", "0.0.0.0") as base:
         port = urlsplit(base).port
@@ -178,7 +170,6 @@ def ask(base, method, path, **headers):
     return answered.status, answered.headers
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("server", ["explorer", "demo"])
 def test_no_foreign_page_reads_closes_or_frames_anything(server, request):
     base = request.getfixturevalue(server)
@@ -195,7 +186,6 @@ def test_no_foreign_page_reads_closes_or_frames_anything(server, request):
             assert "frame-ancestors 'self'" in told["content-security-policy"], path
 
 
-@pytest.mark.slow
 def test_a_page_of_ours_under_solara_run_shows_a_foreign_page_nothing():
     with live_pages() as base:
         base = base.replace("localhost", "127.0.0.1")

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 import mesa_memory.viz
 from mesa_memory.viz.views import GROUPS
-from tests.support.browser import Window, browser, run_key, served
+from tests.support.axe import UNFOLD, faults
+from tests.support.browser import Window, run_key, served
 from tests.support.dashboards import dashboard
 from tests.support.live_pages import Minds
 from tests.support.playing import play
@@ -17,8 +17,6 @@ from tests.support.recorded_town import RecordedTown
 pytestmark = pytest.mark.slow
 VIEWS = [view for group in GROUPS for view in group.views]
 WIDTHS = (400, 1280, 2560)
-#: what axe calls these must not be there
-GRAVE = ("serious", "critical")
 #: stands in a place of a page that is drawn
 DRAWN = ".mm-section, .mm-empty, .mm-note"
 STEPS = 6
@@ -34,8 +32,6 @@ TOO_WIDE = """() => {
 USABLE = """() => [...document.querySelectorAll(".mm-page button, .mm-page input, .mm-page select, .mm-page textarea, .mm-page summary, .mm-page [tabindex='0']")]
   .filter((one) => one.getClientRects().length && !one.disabled && one.tabIndex >= 0 && one.type !== "hidden" && !one.closest("[aria-hidden=true]"))
   .map((one, n) => { one.dataset.usable = n; return one.outerHTML.slice(0, 160); })"""
-#: opens all that is folded
-UNFOLD = "() => document.querySelectorAll('.mm-section details').forEach((one) => one.open = true)"
 #: those of some icons that the page's font does not have
 WITHOUT_PICTURE = """(names) => names.filter((name) => {
   const icon = document.createElement("i");
@@ -60,12 +56,8 @@ def files(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(files):
-    with (
-        dashboard(*files) as base,
-        browser() as chromium,
-        Window(chromium, base) as window,
-    ):
+def page(files, chromium):
+    with dashboard(*files) as base, Window(chromium, base) as window:
         yield window
 
 
@@ -76,19 +68,6 @@ def show(page, view, files, width=1280, **more):
     run = run_key(files[0])
     page.open(f"?run={run}&view={view.key}{rest}", see=DRAWN)
     page.shows(run=run, view=view.key, **more)
-
-
-def faults(page):
-    """What axe finds grave of the page at rest, one line each."""
-    page.settled()
-    page.page.evaluate(UNFOLD)
-    found = Axe().run(page.page, options={"resultTypes": ["violations"]})
-    return [
-        f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
-        for one in found.response["violations"]
-        if one["impact"] in GRAVE
-        for node in one["nodes"]
-    ]
 
 
 def test_every_icon_has_a_picture(page, files):
@@ -106,7 +85,8 @@ def test_every_icon_has_a_picture(page, files):
 def test_a_view_says_what_its_parts_are_and_can_be_read(page, files, view, dark):
     page.page.emulate_media(color_scheme="dark" if dark else "light")
     show(page, view, files, agent=1, text="the well is poisoned")
-    assert faults(page) == []
+    page.settled()
+    assert faults(page.page) == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -174,17 +154,16 @@ def test_a_view_is_reached_and_used_by_keyboard_alone(page, files, view):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_of_a_running_model_fits_and_can_be_read(page, width):
+def test_the_page_of_a_running_model_fits_and_can_be_read(chromium, width):
     options = ("--agents", "5", "--steps", "2", "--port", "0", "--no-open")
-    page.page.goto("about:blank")
     with (
         served("-m", "mesa_memory.cli", "demo", *options) as base,
-        Window(page.page.context.browser, base) as window,
+        Window(chromium, base) as window,
     ):
         window.page.set_viewport_size({"width": width, "height": 1000})
         window.open(see=DRAWN)
         assert window.page.evaluate(TOO_WIDE) == []
-        assert faults(window) == []
+        assert faults(window.page) == []
         controls = window.page.locator(".mm-side")
         for name in ("Reset", "▶", "Step"):
             box = controls.get_by_role("button", name=name, exact=True).bounding_box()

@@ -8,6 +8,7 @@ from mesa_memory.viz.data import interventions
 from mesa_memory.viz.data.agent import past
 from mesa_memory.viz.data.contents import evidence
 from mesa_memory.viz.live.by_hand import Change, ask, forked
+from tests.support.playing import lived
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import Inn
 
@@ -15,9 +16,7 @@ from tests.support.recorded_talk import Inn
 @pytest.fixture(params=["memory", "file"])
 def inn(request, tmp_path):
     model = Inn(record=True if request.param == "memory" else str(tmp_path / "run.db"))
-    for _ in range(3):
-        model.step()
-    yield model
+    yield lived(model, 3)
     Services.of(model).recorder.close()
 
 

@@ -18,7 +18,7 @@ SECRET = "<b>The miller hides gold.</b>"
 
 def record(path, told=None):
     """A town; after one step an agent sees what it does not see in the other run."""
-    town = RecordedTown(path, n=7)
+    town = RecordedTown(path, n=3)
     for step in range(1, STEPS + 1):
         town.step()
         if step == told:

@@ -2,12 +2,11 @@
 
 import pytest
 
-from mesa_memory import Services
 from mesa_memory.interventions import erase
-from mesa_memory.runs import open_run
 from mesa_memory.viz.data import conversations, presence
 from mesa_memory.viz.data.agent import Past, cell, columns, past
 from mesa_memory.viz.data.contents import chapters, facts
+from tests.support.playing import lived, reading
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import SAID, Inn
 
@@ -16,13 +15,8 @@ STEPS = 9
 
 @pytest.fixture(scope="module", params=["", HOSTILE], ids=["plain", "hostile"])
 def inn(request):
-    model = Inn(words=request.param)
-    for _ in range(STEPS):
-        model.step()
-    recorder = Services.of(model).recorder
-    recorder.sync()
-    yield open_run(recorder.store, recorder.run)
-    recorder.close()
+    with reading(lived(Inn(words=request.param), STEPS)) as run:
+        yield run
 
 
 def lines(run, agent, thread, step):
@@ -110,22 +104,17 @@ def test_a_summary_that_came_to_mind_counts_for_its_lines(inn):
 
 
 def test_forgotten_and_erased_lines_are_told_apart():
-    model = Inn()
-    for _ in range(STEPS):
-        model.step()
+    model = lived(Inn(), STEPS)
     guest = model.agents[5]
     newest = [r for r in guest.memory.current_records() if r.kind == "message"][-1]
     erase(guest, newest)
     model.step()
-    recorder = Services.of(model).recorder
-    recorder.sync()
-    run = open_run(recorder.store, recorder.run)
-    thread = conversations.threads(past(run, 6), 6, STEPS + 1)[0]
-    states = [line.traces[0].state for line in lines(run, 6, thread, STEPS + 1)]
+    with reading(model) as run:
+        thread = conversations.threads(past(run, 6), 6, STEPS + 1)[0]
+        states = [line.traces[0].state for line in lines(run, 6, thread, STEPS + 1)]
     assert conversations.CHANGED in states
     assert conversations.FORGOTTEN in states
     assert states[-1] == conversations.WORDS
-    recorder.close()
 
 
 def test_facts_have_speakers_history_and_what_is_disputed(inn):
@@ -192,18 +181,11 @@ def test_damaged_facts_and_chapters_break_nothing(inn):
         assert len(chapters.told(known, 2).chapters) <= 1
 
 
-def test_a_doubtful_summary_is_marked_with_the_reason():
-    model = Inn(words="")
-    for _ in range(STEPS):
-        model.step()
-    recorder = Services.of(model).recorder
-    recorder.sync()
-    run = open_run(recorder.store, recorder.run)
-    rows = [row for row in past(run, 1).rows if row["kind"] == "conversation"]
-    assert "doubtful" not in columns(rows)
-    rows[0]["content"] = rows[0]["content"] | {
-        "doubtful": "tells one of several events"
-    }
-    assert "doubtful" in columns(rows)
-    assert "tells one" in cell(rows[0], "doubtful")
-    recorder.close()
+def test_a_doubtful_summary_is_marked_with_the_reason(inn):
+    rows = [row for row in past(inn, 1).rows if row["kind"] == "conversation"]
+    row = next(row for row in rows if "doubtful" not in row["content"])
+    assert "doubtful" not in columns([row])
+    content = row["content"] | {"doubtful": "tells one of several events"}
+    doubtful = row | {"content": content}
+    assert "doubtful" in columns([row, doubtful])
+    assert "tells one" in cell(doubtful, "doubtful")

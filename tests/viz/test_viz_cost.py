@@ -1,6 +1,7 @@
 """What a run cost: data, then in a browser."""
 
 import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -35,12 +36,6 @@ def file(tmp_path_factory):
     play(RecordedTown(path, n=7), STEPS)
     priced(path)
     return path
-
-
-@pytest.fixture(scope="module")
-def run(file):
-    with open_run(file) as opened:
-        yield opened
 
 
 def test_sums_until_a_step_are_those_of_the_single_calls(run):
@@ -84,7 +79,8 @@ def test_a_run_without_calls_has_nothing_to_show(tmp_path):
 
 @pytest.mark.slow
 def test_the_view_says_that_a_price_is_unknown(chromium, file):
-    with dashboard(file) as address, Window(chromium, address) as window:
+    dark = {"color_scheme": "dark"}
+    with dashboard(file) as address, Window(chromium, address, **dark) as window:
         window.open(f"?view=cost&step={STEPS}", see=f"text=Until step {STEPS}")
         assert "No price is known for: local/free" in window.text()
         assert "unknown (" in window.text()
@@ -96,6 +92,9 @@ def test_the_view_says_that_a_price_is_unknown(chromium, file):
         window.shows(view="cost", cost_measure="cost")
         assert "the chart has a gap" in window.text()
         assert window.page.locator(".mm-chart canvas").count()
-        with window.page.expect_download() as download:
-            window.page.get_by_text("SVG").first.click()
-        assert download.value.suggested_filename == "cost-cost.svg"
+        chart = window.page.locator(".mm-chart").first
+        for kind, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
+            with window.page.expect_download() as download:
+                chart.get_by_role("button", name=kind).click()
+            assert download.value.suggested_filename == f"cost-cost.{kind.lower()}"
+            assert Path(download.value.path()).read_bytes().startswith(begins)

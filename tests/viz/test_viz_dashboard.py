@@ -6,14 +6,11 @@ import ipywidgets
 import solara
 from click.testing import CliRunner
 
-from mesa_memory import Services, open_run
 from mesa_memory.cli import main
 from mesa_memory.errors import StoreUnavailable
 from mesa_memory.viz.dashboard import Guarded, Tabs
 from mesa_memory.viz.selection import Choice, Selection
-from mesa_memory.viz.serving.run_feed import Feed
 from mesa_memory.viz.views import Group, View
-from tests.support.recorded_town import RecordedTown
 
 
 def texts(widget):
@@ -83,26 +80,9 @@ def test_a_panel_says_which_view_run_step_and_agent_it_shows():
         context.close()
 
 
-def test_a_feed_of_a_run_that_has_ended_is_not_looked_at_again():
-    town = RecordedTown("", record=True, n=3)
-    recorder = Services.of(town).recorder
-    town.step()
-    feed = Feed(open_run(recorder.store), "town")
-    assert feed.live
-    recorder.close()
-    assert feed.refresh().steps == [1.0]
-    assert not feed.live
-
-
 def test_the_command_says_in_one_line_that_there_is_no_run(tmp_path):
     missing = str(tmp_path / "none.sqlite")
     found = CliRunner().invoke(main, ["dashboard", missing, "--no-open"])
     assert found.exit_code == 2
     assert "none.sqlite" in found.output
     assert len(found.output.strip().splitlines()) == 1
-
-
-def test_the_command_listens_to_this_machine_unless_told_otherwise():
-    found = CliRunner().invoke(main, ["dashboard", "--help"])
-    assert found.exit_code == 0
-    assert "127.0.0.1" in found.output

@@ -14,7 +14,10 @@ from tests.support.recorded_town import RecordedTown
 AGENTS, STEPS = 7, 9
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.slow)
+
+
+@pytest.fixture(scope="module", params=["sqlite", POSTGRESQL])
 def run(request, tmp_path_factory):
     if request.param == "sqlite":
         place = str(tmp_path_factory.mktemp("viz") / "run.sqlite")

@@ -3,11 +3,10 @@
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
-from mesa_memory import open_run
 from mesa_memory.viz.data import decisions as data
 from mesa_memory.viz.report import write_report
+from tests.support.axe import faults
 from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play
@@ -15,8 +14,6 @@ from tests.support.refusing import REFUSAL, REFUSER, REFUSES, TOLD, Council
 
 RESULT = "sent message 'I tell member 1 how I voted.' to [1]"
 QUESTION = "Do you sign the treaty with member 4?"
-#: opens all that is folded
-UNFOLD = "() => document.querySelectorAll('details').forEach((one) => one.open = true)"
 AT = f"agent={REFUSER}&step={REFUSAL}"
 
 
@@ -25,12 +22,6 @@ def file(tmp_path_factory):
     place = str(tmp_path_factory.mktemp("council") / "run.sqlite")
     play(Council(place), REFUSAL + 1)
     return place
-
-
-@pytest.fixture(scope="module")
-def run(file):
-    with open_run(file) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +64,7 @@ def test_why_an_agent_refused_is_answered_on_one_page(window):
     act = window.page.locator(".mm-section", has_text="4 of 4 in step").inner_text()
     assert RESULT in act and "speak_to" in act and f"Used speak_to: {RESULT}" in act
     assert window.page.locator("img[src=x]").count() == 0
-    assert faults(window) == []
+    assert faults(window.page) == []
     vote.get_by_role("button", name="Tokens and cost").click()
     window.shows(view="requests")
     window.until(lambda: f"- {TOLD} (used by the answer)" in window.text())
@@ -105,12 +96,4 @@ def test_a_report_has_the_decisions_of_the_agents_that_it_shows(
         for text in (QUESTION, f"- {TOLD} used by the answer", RESULT, "Used speak_to"):
             assert text in shown, text
         assert one.page.locator("img").count() == 0
-        assert faults(one) == []
-
-
-def faults(window):
-    """What axe finds grave."""
-    window.page.evaluate(UNFOLD)
-    found = Axe().run(window.page, options={"resultTypes": ["violations"]})
-    grave = ("serious", "critical")
-    return [one for one in found.response["violations"] if one["impact"] in grave]
+        assert faults(one.page) == []

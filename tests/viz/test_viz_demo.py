@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from mesa_memory.cli import main
 from mesa_memory.runs import open_run
-from tests.support.browser import ROOT, Window
+from tests.support.browser import ROOT, Window, served
+from tests.support.live_views import press
 
 pytestmark = pytest.mark.slow
 
@@ -68,10 +69,6 @@ def demo(file):
     started.process.wait()
 
 
-def press(window, name):
-    window.page.get_by_role("button", name=name, exact=True).click()
-
-
 def pictures(window):
     """The town and its two curves."""
     images = window.page.locator(".mm-model img").all()
@@ -111,38 +108,35 @@ def test_two_windows_show_one_town_and_choose_for_themselves(chromium, demo):
 
 
 def test_reset_keeps_the_old_run_plays_as_many_days_and_both_are_compared(chromium):
-    started = Demo("--agents", "6", "--steps", "4", "--port", "0", "--no-open")
-    try:
-        with Window(chromium, started.ready()) as window:
-            window.open()
-            window.until(lambda: "STLTMemory" in window.text(".mm-bar"))
-            assert "applies at Reset" not in window.text()
-            window.page.get_by_label("Memory", exact=True).select_option("episodic")
-            window.until(lambda: "stlt in the run that is shown" in window.text())
-            assert "applies at Reset" in window.text()
-            press(window, "Reset")
-            window.until(lambda: "EpisodicMemory" in window.text(".mm-bar"))
-            window.shows(step=4)
-            window.until(lambda: "applies at Reset" not in window.text())
-            new = window.page.url
-            assert "run=" in window.query()
-            window.page.reload()
-            window.until(lambda: "EpisodicMemory" in window.text(".mm-bar"))
-            assert window.page.url == new
-            press(window, "Step")
-            window.shows(step=5)
-            window.page.get_by_role(
-                "button", name="Compare with the run before"
-            ).click()
-            window.until(lambda: "Right: agent 1, run 1" in window.text())
-            with Window(chromium, started.address) as other:
-                other.open(f"?{new.partition('?')[2]}")
-                assert "EpisodicMemory" in other.text(".mm-bar")
-                other.open("?run=gone-1-000000")
-                assert "which this page does not have" in other.text()
-    finally:
-        started.process.kill()
-        started.process.wait()
+    town = ("--agents", "6", "--steps", "4", "--port", "0", "--no-open")
+    with (
+        served("-m", "mesa_memory.cli", "demo", *town) as address,
+        Window(chromium, address) as window,
+    ):
+        window.open()
+        window.until(lambda: "STLTMemory" in window.text(".mm-bar"))
+        assert "applies at Reset" not in window.text()
+        window.page.get_by_label("Memory", exact=True).select_option("episodic")
+        window.until(lambda: "stlt in the run that is shown" in window.text())
+        assert "applies at Reset" in window.text()
+        press(window, "Reset")
+        window.until(lambda: "EpisodicMemory" in window.text(".mm-bar"))
+        window.shows(step=4)
+        window.until(lambda: "applies at Reset" not in window.text())
+        new = window.page.url
+        assert "run=" in window.query()
+        window.page.reload()
+        window.until(lambda: "EpisodicMemory" in window.text(".mm-bar"))
+        assert window.page.url == new
+        press(window, "Step")
+        window.shows(step=5)
+        window.page.get_by_role("button", name="Compare with the run before").click()
+        window.until(lambda: "Right: agent 1, run 1" in window.text())
+        with Window(chromium, address) as other:
+            other.open(f"?{new.partition('?')[2]}")
+            assert "EpisodicMemory" in other.text(".mm-bar")
+            other.open("?run=gone-1-000000")
+            assert "which this page does not have" in other.text()
 
 
 def test_an_interrupt_ends_it_while_windows_play_and_nothing_is_lost(

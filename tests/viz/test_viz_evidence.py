@@ -70,24 +70,6 @@ def test_an_unknown_record_is_an_error_that_names_one(run):
         data.evidence(run, "x")
 
 
-def test_all_that_a_town_concluded_has_evidence(town):
-    kinds, count = set(), 0
-    for agent in range(1, 8):
-        known = past(town, agent)
-        for row in data.conclusions(known, 8):
-            found = data.evidence(town, row["id"])
-            nodes = data.nodes(found, known)
-            assert len(nodes) == len(found.lines) > 1
-            assert found.missing == []
-            assert found.events
-            assert all(event["step"] <= row["valid_from"] for event in found.events)
-            assert not any(known.by_id[e["id"]]["sources"] for e in found.events)
-            kinds.add(row["kind"])
-            count += 1
-    assert kinds == {"summary", "reflection", "impression"}
-    assert count > 20
-
-
 def test_long_texts_are_cut_below_the_top(town):
     long = [
         row

@@ -2,30 +2,21 @@
 
 import pytest
 
-from mesa_memory import Services
 from mesa_memory.layers.impressions import Impressions
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data.contents import impressions as data
 from mesa_memory.viz.views.contents import impression_charts as charts
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
+from tests.support.playing import play
 from tests.support.recorded import Story
 from tests.support.recorded_minds import Minds
 from tests.support.recorded_town import RecordedTown
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def place(request, tmp_path_factory):
-    """Where a store may be."""
-    if request.param == "sqlite":
-        return str(tmp_path_factory.mktemp("minds") / "run.sqlite")
-    return request.getfixturevalue("postgres").database()
-
-
 @pytest.fixture(scope="module")
-def minds(place):
+def minds(tmp_path_factory):
     """What two agents think of each other."""
-    store = open_store(place)
+    store = open_store(str(tmp_path_factory.mktemp("minds") / "run.sqlite"))
     Story(store)  # another run, in which nobody has a sentiment
     number = Minds(store).run
     with open_run(store, number) as run:
@@ -62,10 +53,7 @@ def test_a_pair_has_a_history(minds):
 
 
 def test_a_town_has_the_impressions_that_its_memories_have(tmp_path):
-    town = RecordedTown(str(tmp_path / "run.sqlite"), n=7)
-    for _ in range(8):
-        town.step()
-    Services.of(town).recorder.sync()
+    town = play(RecordedTown(str(tmp_path / "run.sqlite"), n=7), 8)
     expected = [
         (citizen.unique_id, subject, record.content["sentiment"])
         for citizen in town.citizens
@@ -75,7 +63,6 @@ def test_a_town_has_the_impressions_that_its_memories_have(tmp_path):
     ]
     with open_run(str(tmp_path / "run.sqlite")) as run:
         held = data.opinions(run).at(8)
-    Services.of(town).recorder.close()
     assert [(o.observer, o.subject, o.sentiment) for o in held] == expected
     assert expected
 

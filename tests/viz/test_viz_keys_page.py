@@ -74,13 +74,6 @@ def test_the_slider_says_at_which_step_it_is(page):
     assert slider.get_attribute("aria-valuetext") == f"step 2 of {days(page)}"
 
 
-def test_the_theme_button_has_a_name(page):
-    name = "Light, dark or the system's colours"
-    button = page.page.get_by_role("button", name=name, exact=True)
-    page.until(lambda: button.count() == 1)
-    assert button.get_attribute("title") == name
-
-
 def test_the_picture_of_a_heat_map_has_axes_and_says_what_it_shows(page):
     map_ = page.page.locator(".mm-heat canvas[aria-label]")
     told = map_.get_attribute("aria-label")

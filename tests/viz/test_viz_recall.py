@@ -3,7 +3,6 @@
 import pytest
 
 from mesa_memory import Scoring, Services
-from mesa_memory.runs import open_run
 from mesa_memory.viz.data import recall as data
 from mesa_memory.viz.data.agent import Past, past
 from mesa_memory.viz.data.presence import steps
@@ -29,12 +28,6 @@ def file(tmp_path_factory):
                 ask(QUERY, 1_000, scoring=Scoring(*weights, refresh="off"))
     Services.of(town).recorder.close()
     return file
-
-
-@pytest.fixture(scope="module")
-def run(file):
-    with open_run(file) as opened:
-        yield opened
 
 
 def found(run, agent, step):

@@ -4,19 +4,17 @@ import json
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
 
 from mesa_memory import open_run
 from mesa_memory.cli import main
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.stores import open_store
 from mesa_memory.viz.report import write_report
+from tests.support.axe import faults
 from tests.support.browser import Window
+from tests.support.hostile import ATTACK
 from tests.support.playing import play
-from tests.support.recorded import Story
 
-ATTACK = "</script><img src=x onerror=alert(1)>{{1+1}}<!--\u2028"
 RUMOUR = "the town well is poisoned"
 
 
@@ -30,38 +28,6 @@ def rumour(folder):
     """The demo, small."""
     file = str(folder / "rumour.sqlite")
     play(RumorModel(8, "episodic", rng=1, record=file), 12)
-    return file
-
-
-@pytest.fixture(scope="module")
-def hostile(folder):
-    """A run in which every text, and the name of everything, is an attack."""
-    file = str(folder / "hostile.sqlite")
-    store = open_store(file)
-
-    def edit(step, batch):
-        for row in batch.opened:
-            row["text"] = row["kind"] = row["layer"] = f"{ATTACK}{step}"
-            row["content"] = {"text": ATTACK, "message": ATTACK, "sender": "b"}
-            if row["agent"] == "7":
-                row["kind"] = "message"
-        for row in batch.recalls:
-            row["query"] = row["purpose"] = ATTACK
-        for row in batch.calls:
-            row["purpose"] = row["model"] = ATTACK
-        for row in batch.agents:
-            row["memory"] = row["name"] = ATTACK
-
-    Story(
-        store,
-        edit=edit,
-        name=ATTACK,
-        model=ATTACK,
-        parameters={ATTACK: ATTACK},
-        versions={ATTACK: ATTACK},
-        seed=ATTACK,
-    )
-    store.close()
     return file
 
 
@@ -111,24 +77,6 @@ def test_messages_have_who_told_whom_what(rumour, tmp_path):
     assert heard and told
     for sender, words, recipients in told:
         assert data["texts"][words] and sender not in recipients and recipients
-
-
-def test_what_spreads_becomes_a_curve_and_tells_a_rumour_from_its_denial(
-    rumour, tmp_path
-):
-    with open_run(rumour) as run:
-        written = write_report(run, tmp_path / "report.html", about=RUMOUR)
-    text, data = read(written.path)
-    held, denied = data["measures"][:2]
-    assert held["classes"] == [RUMOUR]
-    assert denied["classes"] == [f"denial of: {RUMOUR}"]
-    ((_, holders),), ((_, deniers),) = held["lines"], denied["lines"]
-    # The correction comes on day 10.
-    assert max(holders) > 1 and max(deniers[:9]) == 0 < max(deniers)
-    assert [sum(map(bool, row)) for row in held["agents"]] == holders
-    table = text.partition('<table id="counted">')[2].partition("</table>")[0]
-    assert "News of day #: the town well is a danger, it is poisoned" in table
-    assert f'<td class="number">{holders[-1]}</td>' in table and "tested" not in table
 
 
 def test_agents_stand_where_the_model_has_them_with_what_it_says_of_them(
@@ -301,11 +249,4 @@ def test_a_report_can_be_read_by_all(chromium, town_file, tmp_path, theme):
         window.page.fill("#slider", "7")
         window.page.locator("#mind button").first.click()
         window.settled()
-        found = Axe().run(window.page, options={"resultTypes": ["violations"]})
-        faults = [
-            f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
-            for one in found.response["violations"]
-            if one["impact"] in ("serious", "critical")
-            for node in one["nodes"]
-        ]
-        assert faults == []
+        assert faults(window.page) == []

@@ -3,7 +3,6 @@
 import pytest
 import solara
 
-from mesa_memory import Services
 from mesa_memory.core.text.replies import repair_prompt
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
@@ -11,6 +10,7 @@ from mesa_memory.viz.data.presence import steps
 from mesa_memory.viz.data.requests import parts
 from mesa_memory.viz.data.requests import requests as data
 from mesa_memory.viz.views.requests import requests as view
+from tests.support.playing import lived, reading
 from tests.support.recorded import Story
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import Inn
@@ -29,13 +29,8 @@ TOOLS = {
 
 @pytest.fixture(scope="module")
 def inn():
-    model = Inn()
-    for _ in range(9):
-        model.step()
-    recorder = Services.of(model).recorder
-    recorder.sync()
-    yield open_run(recorder.store, recorder.run)
-    recorder.close()
+    with reading(lived(Inn(), 9)) as run:
+        yield run
 
 
 @pytest.fixture(scope="module")

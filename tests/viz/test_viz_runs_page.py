@@ -2,15 +2,17 @@
 
 import pytest
 
-from mesa_memory import Recording, Services
+from mesa_memory import Recording
 from mesa_memory.examples.rumor.model import RumorModel
-from tests.support.browser import Window, browser, served
+from tests.support.browser import Window
+from tests.support.dashboards import dashboard
+from tests.support.playing import play
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def window(tmp_path_factory):
+def window(chromium, tmp_path_factory):
     """Three runs: short-term memories with two seeds, and a named one of other ones."""
     file = str(tmp_path_factory.mktemp("runs") / "towns.sqlite")
     for memory, seed, name in (
@@ -18,17 +20,9 @@ def window(tmp_path_factory):
         ("short_term", 2, None),
         ("stlt", 1, "the other one"),
     ):
-        town = RumorModel(4, memory, rng=seed, record=Recording(file, name=name))
-        for _ in range(3):
-            town.step()
-        Services.of(town).recorder.close()
+        play(RumorModel(4, memory, rng=seed, record=Recording(file, name=name)), 3)
     runs = [f"{file}#{number}" for number in (1, 2, 3)]
-    command = ("-m", "mesa_memory.cli", "dashboard", *runs, "--port", "0", "--no-open")
-    with (
-        served(*command) as base,
-        browser() as chromium,
-        Window(chromium, base) as opened,
-    ):
+    with dashboard(*runs) as base, Window(chromium, base) as opened:
         yield opened
 
 

@@ -8,6 +8,7 @@ import pytest
 from mesa_memory.viz.serving.server import listen
 from tests.support.browser import at, opener
 from tests.support.dashboards import dashboard
+from tests.support.page_client import answer
 from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
 
@@ -76,6 +77,11 @@ def test_a_socket_needs_the_token_too(address):
     own = {"Origin": f"http://{urlsplit(address).netloc}"}
     code, _ = status(address, "/jupyter/api/kernels/k/ws?session_id=p", **SOCKET, **own)
     assert code == 403
+
+
+def test_localhost_is_as_good_as_the_address(address):
+    name = f"http://localhost:{urlsplit(address).port}"
+    assert answer(address, name, host=name) == 101
 
 
 def test_the_token_leads_to_no_other_site(address):

@@ -27,7 +27,7 @@ from mesa_memory.viz.data.story import colouring, frames, person
 from mesa_memory.viz.data.story.said import said
 from mesa_memory.viz.data.story.scene import circle, scene
 from mesa_memory.viz.serving.portions import stretches
-from tests.support.playing import lived, play
+from tests.support.playing import lived, play, reading
 from tests.support.recorded import Story
 from tests.support.stored import everything
 
@@ -248,14 +248,11 @@ def test_a_town_that_was_resumed_or_forked_has_the_scenes_of_one_that_was_not(tm
 def test_agents_are_where_they_were_in_every_space_of_mesas():
     for kind in KINDS:
         model, where = Walk(kind), []
-        recorder = Services.of(model).recorder
         for _ in range(4):
             model.step()
             where.append([np.array(model.place(agent)) for agent in model.agents])
-        recorder.sync()
-        with open_run(recorder.store) as run:
+        with reading(model) as run:
             found = scene(run)
-        recorder.close()
         for place, of_step in enumerate(where):
             assert np.allclose(found.places[:, place], of_step, atol=1e-5)
         assert found.moving
@@ -288,11 +285,8 @@ def test_agents_without_a_place_stand_on_a_circle(tmp_path):
 
 
 def test_agents_without_a_memory_are_where_they_are_without_a_value():
-    recorder = Services.of(lived(Mixed(), 4)).recorder
-    recorder.sync()
-    with open_run(recorder.store) as run:
+    with reading(lived(Mixed(), 4)) as run:
         found = scene(run)
-    recorder.close()
     assert found.others == ["3"]
     assert found.agents == [1, 2, "3"]
     assert np.isnan(found.places[2, :2]).all()
@@ -325,12 +319,9 @@ def test_one_agent_is_told_as_it_was_in_the_step(tmp_path):
 
 def test_a_thought_says_why_it_came_to_mind_in_the_order_of_its_parts():
     town = lived(RumorModel(4, "episodic", rng=2, record=True), 6)
-    recorder = Services.of(town).recorder
-    recorder.sync()
-    with open_run(recorder.store) as run:
+    with reading(town) as run:
         mind = person.mind(run, 1, 5.0, 6.0, past(run, 1))
         rows = run.recalls(1, 6, as_records=True)
-    recorder.close()
     assert mind.ranked
     assert len(mind.thoughts) == person.MAX_THOUGHTS
     best = next(row for row in rows if row["purpose"] == "prompt" and row["rank"] == 1)

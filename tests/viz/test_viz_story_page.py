@@ -10,7 +10,8 @@ from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.data.story.said import said
 from mesa_memory.viz.data.story.scene import scene
-from tests.support.browser import Window, run_key, served
+from tests.support.browser import Window, run_key
+from tests.support.dashboards import dashboard
 from tests.support.playing import play
 
 pytestmark = pytest.mark.slow
@@ -63,8 +64,7 @@ def told(file):
 
 @pytest.fixture(scope="module")
 def address(file, town_file):
-    given = (file, town_file, "--port", "0", "--no-open")
-    with served("-m", "mesa_memory.cli", "dashboard", *given) as base:
+    with dashboard(file, town_file) as base:
         yield base
 
 
