@@ -1,8 +1,5 @@
 """Who is named, who is spoken of, and which time is asked for."""
 
-import math
-import random
-
 import numpy as np
 import pytest
 
@@ -89,27 +86,6 @@ def test_whom_only_forgotten_events_knew_is_no_name_any_more():
     index = index_of([*TOWN, (5, "Agent 10", "Agent 9 has left")], remove=[5])
     assert named(index, "What of Agent 9?") == []
     assert index.body("What of Agent 9?", Scoring()) == "What of Agent 9?"
-
-
-def test_an_index_that_forgot_ranks_as_one_that_never_knew():
-    draw = random.Random(1)
-    told = [
-        (
-            n // 3,
-            f"Agent {draw.randrange(5)}",
-            f"Agent {draw.randrange(5)} met w{n % 7}",
-        )
-        for n in range(300)
-    ]
-    gone = sorted(draw.sample(range(300), 200))
-    index, left = index_of(told), [n for n in range(300) if n not in gone]
-    query = "What did Agent 3 say of Agent 1 and w4 before w5?"
-    index.recall(query)
-    for number in gone:
-        index.remove(MemoryRecord(str(number), 1, "x", "message", 0, {}))
-    fresh = index_of([told[n] for n in left])
-    found, expected = (i.recall(query, now=100) for i in (index, fresh))
-    assert numbers(found) == [left[n] for n in numbers(expected)]
 
 
 def test_names_and_time_are_left_out_of_what_is_embedded_unless_switched_off():
@@ -256,9 +232,3 @@ def test_a_name_is_looked_for_word_by_word_in_later_texts_too():
     assert index.holding(["agent", "4"]).tolist() == [0, 2, 4]
     assert index.holding(["agent", "99"]).tolist() == []
     assert index.holding(["the"]).tolist() == []
-
-
-def test_time_match_must_be_a_weight():
-    for wrong in (-0.1, math.nan, math.inf):
-        with pytest.raises(ValueError, match="time_match"):
-            Scoring(time_match=wrong)
