@@ -9,7 +9,7 @@ import mesa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import OfflineLLM, configure, register_policy
+from mesa_memory import OfflineLLM, ScriptedLLM, configure, register_policy
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -54,3 +54,11 @@ class Asked(OfflineLLM):
         """See ``OfflineLLM``."""
         self.asked.append(request)
         return super().complete(request)
+
+
+def scripted(
+    memory: Callable[[Any], Any], rules: dict[str, Any] | None = None, **services: Any
+) -> tuple[Any, ScriptedLLM]:
+    """``memory_of`` with a model that answers as it is told, and that model."""
+    llm = ScriptedLLM(rules=rules)
+    return memory_of(memory, llm, **services), llm
