@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, vocabulary
+from mesa_memory.core.text.vocabulary import vocabulary
 from mesa_memory.core.wording import FOLDER, Wording, languages
 from mesa_memory.retrieval.bm25 import LexicalIndex
 from mesa_memory.retrieval.temporal import TimeConstraint
@@ -61,7 +61,3 @@ def test_rules_know_what_weighs_and_who_is_hostile(language, weighty, plain):
     other = {"subject": "Bo", "previous": None, "since": [weighty] * 3}
     found = offline_impression(other, Wording(language))
     assert found["sentiment"] < 0 < found["familiarity"]
-
-
-def test_english_is_what_is_read_without_a_choice():
-    assert LexicalIndex().vocabulary is ENGLISH_WORDS

@@ -4,50 +4,28 @@ The facts are right at the end of each, and no statement is lost: it is kept, re
 ended or refused, and each of these is a record.
 """
 
-import json
-from pathlib import Path
-
 import pytest
 
-from mesa_memory import OfflineLLM, ScriptedLLM, Services, configure
-from mesa_memory.memories.fact import FactMemory
-from tests.support.models import citizen
+from mesa_memory import FactMemory, OfflineLLM, ScriptedLLM, Services
+from tests.support.fleet import Diary
+from tests.support.single import memory_of, table
 
 #: by name: messages with the facts that a model makes of them and its further replies,
 #: in order (sent by agent 2, a day each, unless they say another), and what is current
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data" / "judge_cases.json").read_text("utf-8")
-)
-
-
-class Opened:
-    """Every record of a fact."""
-
-    def __init__(self):
-        self.facts = []
-
-    def opened(self, record):
-        self.facts += [record] if record.kind == "fact" else []
-
-    def graded(self, record):
-        """Not looked at."""
-
-    closed = graded
+CASES = table("judge_cases")
 
 
 def lived(case, llm):
     """The memory and the records of its facts after what was said."""
-    agent = citizen()
-    configure(agent.model, llm=llm, execution="blocking")
-    memory = agent.memory = FactMemory(agent)
-    seen = Opened()
-    Services.of(agent.model).observers.append(seen)
+    memory, seen = memory_of(FactMemory, llm), Diary()
+    model = memory.agent.model
+    Services.of(model).observers.append(seen)
     for day, said in enumerate(case["said"], 1):
-        agent.model.steps = said.get("step", day)
+        model.steps = said.get("step", day)
         message = {"message": said["text"], "sender": said.get("sender", 2)}
         memory.add_to_memory("message", message)
         memory.process_step()
-    return memory, seen.facts
+    return memory, [r for r in seen.records if r.kind == "fact"]
 
 
 def values(memory):

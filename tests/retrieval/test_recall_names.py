@@ -3,24 +3,12 @@
 import numpy as np
 import pytest
 
-from mesa_memory.core.records import MemoryRecord
 from mesa_memory.retrieval.bm25 import LexicalIndex
 from mesa_memory.retrieval.dialogue import DialogueContext
-from mesa_memory.retrieval.index import RecordIndex
 from mesa_memory.retrieval.scoring import Scoring
+from tests.retrieval.test_sessions import index_of, record
 
 NAMED_ONLY = Scoring(1.0, 0.0, 0.0, time_match=0.0)
-
-
-def index_of(told, remove=()):
-    """An index of (step, who, said), with texts that say when and who."""
-    index, records = RecordIndex(), []
-    for number, (step, who, said) in enumerate(told):
-        records.append(MemoryRecord(str(number), 1, "x", "message", step, {}))
-        index.add(records[-1], f"Step {step}: {who} says: {said}", who=who)
-    for number in remove:
-        index.remove(records[number])
-    return index
 
 
 def numbers(found):
@@ -53,6 +41,8 @@ def test_who_is_named_is_found_where_they_speak_and_where_others_speak_of_them()
     assert named(index_of(TOWN), "What of Agent 9?") == [5], "step 4 is no agent 4"
     assert named(index_of(TOWN), "What of Agent 4?", until=1) == [0, 2]
     assert named(index_of(TOWN), "What of Agent 44?") == [], "it has said nothing"
+    nameless = index_of([(1, None, "rain"), (2, "Bo", "snow")])
+    assert named(nameless, "What did None say?") == []
 
 
 def test_in_a_dialogue_of_theirs_a_name_is_an_address():
@@ -83,7 +73,8 @@ def test_a_name_with_a_function_word_is_found_where_its_bearer_speaks_only():
 
 
 def test_whom_only_forgotten_events_knew_is_no_name_any_more():
-    index = index_of([*TOWN, (5, "Agent 10", "Agent 9 has left")], remove=[5])
+    index = index_of([*TOWN, (5, "Agent 10", "Agent 9 has left")])
+    index.remove(record(5, 4))
     assert named(index, "What of Agent 9?") == []
     assert index.body("What of Agent 9?", Scoring()) == "What of Agent 9?"
 

@@ -24,11 +24,13 @@ def settle(
     memory: Callable[[Any], Any],
     n: int = 1,
     cls: type = LLMAgent,
+    name: str = "",
+    reasoning: type = CoTReasoning,
     **given: Any,
 ) -> list[Any]:
-    """Adds agents that have this memory, and that say nothing of themselves."""
-    quiet = register_policy("quiet", lambda turn: "")
-    agents = [cls(model, CoTReasoning, quiet, **given) for _ in range(n)]
+    """Adds agents with this memory; without the name of a model, they say nothing."""
+    name = name or register_policy("quiet", lambda turn: "")
+    agents = [cls(model, reasoning, name, **given) for _ in range(n)]
     for agent in agents:
         agent.memory = memory(agent)
     return agents
