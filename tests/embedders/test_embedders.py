@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -62,14 +63,16 @@ LOCAL = {
     "multilingual": (multilingual, None),
     "fastembed": (fastembed, 384),
 }
-made = {}
+
+
+@cache
+def made(name):
+    return LOCAL[name][0]()
 
 
 @pytest.fixture
 def each(request):
-    if request.param not in made:
-        made[request.param] = LOCAL[request.param][0]()
-    return made[request.param]
+    return made(request.param)
 
 
 def of(*names):
