@@ -6,7 +6,6 @@ from functools import cache
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     ConversationMemory,
@@ -25,7 +24,7 @@ from mesa_memory import (
 from mesa_memory.core.wording import FOLDER, languages
 from mesa_memory.layers import Reflection
 from mesa_memory.llm.schemas import schema_of
-from tests.support.single import Asked, table
+from tests.support.single import Asked, settle, table
 
 #: names, of classes too
 NAMES = {"Ada", "Bram", "Cleo", "Villager"}
@@ -105,14 +104,12 @@ class Village(mesa.Model):
         self.language, self.shown = language, []
         configure(self, llm=llm, **({} if own else {"language": language}))
         role, act, *_ = SPOKEN[language]
-        for name in ("Ada", "Bram", "Cleo"):
-            agent = Villager(
-                self, CoTReasoning, llm_model="openai/none", system_prompt=role
-            )
-            agent.name, agent.step_prompt = name, act
+        told = {"system_prompt": role, "step_prompt": act}
+        people = settle(self, memory, 3, Villager, "openai/none", **told)
+        for agent, name in zip(people, ("Ada", "Bram", "Cleo")):
+            agent.name = name
             if own:
                 agent.language = language
-            agent.memory = memory(agent)
 
     def step(self):
         self.agents.do("step")
