@@ -6,16 +6,9 @@ import pytest
 
 from mesa_memory.core.text.detection import wording_for
 from mesa_memory.core.wording import Wordings
+from tests.support.single import table
 
-TOLD = {
-    "de": "Du bist die Müllerin des Dorfes und redest wenig.",
-    "en": "You are Ada, the miller of the village.",
-    "es": "Eres la molinera del pueblo y hablas poco.",
-    "fr": "Tu es la meunière du village et tu parles peu.",
-    "ja": "あなたは村の粉屋で、あまり話しません。",
-    "pt": "És a moleira da aldeia e não falas muito.",
-    "zh": "你是村里的磨坊主，很少说话。",
-}
+TOLD = table("spoken")["prompts"]
 
 
 @pytest.mark.parametrize("language", TOLD)

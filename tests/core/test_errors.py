@@ -6,14 +6,16 @@ import pickle
 from mesa_memory import errors
 
 WHERE = {"purpose": "grade", "agent": 7, "step": 3}
-LLM_ERRORS = [errors.LLMUnavailable, errors.LLMRejected, errors.PromptTooLong, errors.ContentFiltered, errors.BadReply,
-              errors.BudgetExceeded, errors.ReplayMismatch]  # fmt: skip
-STORE_ERRORS = [errors.StoreError, errors.StoreFull, errors.StoreBusy, errors.RunInUse, errors.StoreUnavailable,
-                errors.StoreCorrupt, errors.StoreTooNew, errors.StoreReadOnly]  # fmt: skip
+
+
+def of(base):
+    """An error and those that are kinds of it."""
+    return [base, *(error for kind in base.__subclasses__() for error in of(kind))]
+
+
 EXAMPLES = [
-    *[kind("it did not work", location="run.sqlite") for kind in STORE_ERRORS],
-    *[kind("it did not work", **WHERE) for kind in LLM_ERRORS],
-    errors.LLMError("it did not work", **WHERE),
+    *[kind("it failed", location="run.sqlite") for kind in of(errors.StoreError)],
+    *[kind("it failed", **WHERE) for kind in of(errors.LLMError)],
     errors.MemoryStalled(errors.BadReply("not usable", **WHERE), 10),
     errors.EmbedderError("no vectors", passing=True),
     errors.DuplicatePurpose(

@@ -4,13 +4,12 @@ import pickle
 
 import pytest
 from mesa import Model
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.react import ReActReasoning
 
-from mesa_memory import STLTMemory, configure
+from mesa_memory import LongTermMemory, configure
 from mesa_memory.core.wording import ENGLISH, FOLDER, WHOSE, Wording, languages
 from mesa_memory.errors import PromptFileError
-from mesa_memory.llm.doubles.scripted import ScriptedLLM
+from tests.support.models import hear
+from tests.support.single import scripted
 
 LINES = {
     "summary": "Ada owes Bo.",
@@ -71,26 +70,11 @@ def test_a_missing_folder_and_an_unknown_language_are_told(tmp_path):
 
 
 def test_an_own_file_is_in_the_request(tmp_path):
-    class Town(Model):
-        def __init__(self):
-            super().__init__(rng=1)
-            self.asked = ScriptedLLM(rules={"consolidate": {"summary": "All is well."}})
-            folder = own(tmp_path, "consolidate.md", "## system\n\nKeep it short.\n")
-            configure(self, llm=self.asked, prompts=folder)
-            agent = LLMAgent(self, reasoning=ReActReasoning, llm_model="openai/test")
-            agent.memory = STLTMemory(
-                agent, short_term_capacity=1, consolidation_capacity=1
-            )
-
-        def step(self):
-            for agent in self.agents:
-                agent.memory.add_to_memory("action", {"done": f"dug {self.steps}"})
-                agent.memory.process_step()
-
-    town = Town()
-    for _ in range(4):
-        town.step()
-    (*_, request) = town.asked.history
+    folder = own(tmp_path, "consolidate.md", "## system\n\nKeep it short.\n")
+    rules = {"consolidate": {"summary": "All is well."}}
+    memory, llm = scripted(LongTermMemory, rules, prompts=folder)
+    hear(memory, (2, "Hello."))
+    (*_, request) = llm.history
     assert request.system.startswith(
         "Keep it short. The agent is Agent 1. Lines starting with"
     )

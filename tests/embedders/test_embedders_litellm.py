@@ -65,12 +65,8 @@ def test_the_length_is_asked_for_when_no_answer_has_told_it():
         assert mine.embed([""]).shape == (1, 8)
         assert mine.embed([]).shape == (0, 8)
         assert server.batches == [1]
-
-
-def test_a_given_length_costs_no_request():
-    with EmbeddingsServer() as server:
         assert remote(server, dim=8).embed([]).shape == (0, 8)
-        assert not server.bodies
+        assert len(server.bodies) == 1, "a given length costs no request"
 
 
 def test_a_passing_fault_is_tried_again():
@@ -119,32 +115,29 @@ def test_a_provider_that_asks_for_a_short_wait_gets_it_and_a_long_one_not():
         assert len(server.bodies) == 1
 
 
-def test_an_answer_with_too_few_vectors_is_an_error():
+def one_less(number, body, rows):
+    return answered(rows[:-1])
+
+
+def poisoned(number, body, rows):
+    rows[2]["embedding"] = [float("nan")] * 8
+    return answered(rows)
+
+
+@pytest.mark.parametrize(
+    ("misbehave", "given", "told"),
+    [
+        (one_less, {}, r"6 vectors .* for 7 texts"),
+        (None, {"dim": 16}, r"\(7, 8\) where \(7, 16\)"),
+        (poisoned, {}, "NaN"),
+    ],
+)
+def test_vectors_that_do_not_fit_are_an_error(misbehave, given, told):
     with (
-        EmbeddingsServer(lambda number, body, rows: answered(rows[:-1])) as server,
-        pytest.raises(EmbedderError, match=r"6 vectors .* for 7 texts"),
+        EmbeddingsServer(misbehave) as server,
+        pytest.raises(EmbedderError, match=told),
     ):
-        remote(server).embed(TEXTS)
-
-
-def test_a_vector_of_another_length_is_an_error():
-    with (
-        EmbeddingsServer() as server,
-        pytest.raises(EmbedderError, match=r"\(7, 8\) where \(7, 16\)"),
-    ):
-        remote(server, dim=16).embed(TEXTS)
-
-
-def test_a_vector_with_nan_is_an_error():
-    def poisoned(number, body, rows):
-        rows[2]["embedding"] = [float("nan")] * 8
-        return answered(rows)
-
-    with (
-        EmbeddingsServer(poisoned) as server,
-        pytest.raises(EmbedderError, match="NaN"),
-    ):
-        remote(server).embed(TEXTS)
+        remote(server, **given).embed(TEXTS)
 
 
 def test_the_name_tells_servers_apart_and_holds_no_password():

@@ -17,7 +17,7 @@ from mesa_memory.core.fault_table import BUSY
 from mesa_memory.errors import LLMRejected
 from tests.llm.test_provider_errors import DOES, behaviour, spoken_here
 from tests.support.client import warm_up
-from tests.support.fleet import Diary
+from tests.support.diary import Diary
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer
 from tests.support.server_process import ROOT
@@ -73,8 +73,7 @@ class Village(mesa.Model):
         self.talking, self.raised = True, []
         hasty = {"attempts": 3, "backoff": 0.01, "timeout": 20, "deadline": 30}
         configure(self, execution="blocking", record=record, **hasty)
-        self.diary = Diary()
-        Services.of(self).observers.append(self.diary)
+        self.diary = Diary(self)
         for kind in (EpisodicMemory, LongTermMemory):
             agent = LLMAgent(self, CoTReasoning, "openai/m", api_base=base)
             agent.memory = kind(agent)

@@ -2,14 +2,10 @@
 
 import json
 import logging
-import os
-
-os.environ.setdefault("OPENAI_API_KEY", "test")
+from functools import partial
 
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     ConversationMemory,
@@ -24,53 +20,30 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.layers import Reflection
+from tests.support.models import hear
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer
+from tests.support.single import settle, table
 
 BLOOD = "stabbed"
 
 
-def refusal(status, body):
-    return Behaviour("reply", code=status, body=json.dumps(body).encode())
-
-
-def error(message, code=None):
-    return {"error": {"message": message, "type": code, "code": code}}
-
-
 #: how providers say it
-REFUSALS = {
-    "Azure": refusal(
-        400,
-        error(
-            "The response was filtered due to the prompt triggering Azure OpenAI's "
-            "content management policy.",
-            "content_filter",
-        ),
-    ),
-    "DeepSeek": refusal(400, error("Content Exists Risk", "invalid_request_error")),
-    "DashScope": refusal(
-        400,
-        error(
-            "<400> InternalError.Algo.DataInspectionFailed: Input text data may contain "
-            "inappropriate content.",
-            "data_inspection_failed",
-        ),
-    ),
-    "xAI": refusal(
-        403, {"code": "permission", "error": "Content violates usage guidelines."}
-    ),
-    "finish reason": Behaviour.text("", "content_filter"),
-    "Gemini's finish reason": Behaviour.text(
-        '{"summary": "Carl w', "PROHIBITED_CONTENT"
-    ),
-}
+REFUSALS = [
+    Behaviour("reply", code=row["status"], body=json.dumps(row["body"]).encode())
+    for row in table("provider_errors")
+    if row["kind"] == "filtered"
+    and row["provider"] in ("Azure", "DeepSeek", "xAI", "DashScope")
+] + [
+    Behaviour.text("", "content_filter"),
+    Behaviour.text('{"summary": "Carl w', "PROHIBITED_CONTENT"),
+]
 
 
 @pytest.fixture
 def server():
     with OpenAIServer() as server:
-        server.behave = filtering(REFUSALS["Azure"])
+        server.behave = filtering(REFUSALS[0])
         yield server
 
 
@@ -84,15 +57,11 @@ class Town(mesa.Model):
         recorded = {} if record is None else {"record": record}
         hasty = {"execution": "blocking", "attempts": 1, "timeout": 20, "deadline": 20}
         configure(self, **hasty, **recorded)
-        self.citizen = LLMAgent(self, CoTReasoning, "openai/m", api_base=base or None)
-        self.citizen.memory = memory(self.citizen, **more)
+        kind = partial(memory, **more)
+        (self.citizen,) = settle(self, kind, name="openai/m", api_base=base or None)
 
     def hear(self, *texts):
-        self.steps += 1
-        for text in texts:
-            message = {"message": text, "sender": 2}
-            self.citizen.memory.add_to_memory("message", message)
-        self.citizen.memory.process_step()
+        hear(self.citizen.memory, *((2, text) for text in texts))
 
 
 def marks(town):
@@ -110,7 +79,7 @@ NEWS = ["It rains", "Ann sells bread", f"Carl was {BLOOD}", "The mill is new", "
 
 
 def test_the_other_events_get_their_grades_and_the_run_goes_on():
-    for refused in REFUSALS.values():
+    for refused in REFUSALS:
         with OpenAIServer(behave=filtering(refused)) as server:
             town = Town(server.base, EpisodicMemory)
             town.hear(*NEWS)

@@ -1,25 +1,24 @@
 """Conversations: who takes part, when they are over, and what each makes of them."""
 
-import asyncio
 import re
+from functools import partial
 
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     ConversationMemory,
     LLMUnavailable,
     MemoryRecord,
-    OfflineLLM,
     ScriptedLLM,
     configure,
     open_run,
-    register_policy,
     resume,
 )
 from mesa_memory.interventions import edit, erase
+from tests.support.models import hear
+from tests.support.single import Asked, scripted, settle
 
 pytestmark = pytest.mark.filterwarnings("ignore:the run of Hall is recorded, but not")
 
@@ -41,11 +40,10 @@ class Hall(mesa.Model):
         super().__init__(rng=rng)
         configure(self, record=record, **{"llm": "offline", **services})
         self.lines = {}
-        self.guest = {}
-        for number in range(1, n + 1):
-            agent = Guest(self, CoTReasoning, f"openai/guest-{number}", api_base=base)
-            agent.memory = (memory or ConversationMemory)(agent)
-            self.guest[number] = agent
+        people = settle(
+            self, memory or ConversationMemory, n, Guest, "openai/guest", api_base=base
+        )
+        self.guest = dict(enumerate(people, 1))
 
     def said(self, *lines):
         """One step in which these are said, in this order of speakers."""
@@ -63,11 +61,6 @@ class Hall(mesa.Model):
 
     def told(self, number):
         return [r.content for r in self.guest[number].memory.conversations()]
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
 
 
 # -- who takes part ----------------------------------------------------------------------
@@ -250,7 +243,7 @@ def test_three_earlier_summaries_come_to_mind_for_the_last_three_lines(talkative
 
 
 def test_each_is_asked_for_two_to_three_sentences_in_the_first_person():
-    llm = Hearing()
+    llm = Asked()
     hall = Hall(2, llm=llm, execution="blocking")
     hall.said((1, "The mill burns!", 2))
     hall.quiet()
@@ -262,18 +255,6 @@ def test_each_is_asked_for_two_to_three_sentences_in_the_first_person():
         and "- You to Agent 2: The mill burns!" in mine.prompt
     )
     assert "You are Agent 2." in hers.prompt and "- Agent 1 to you: The" in hers.prompt
-
-
-class Hearing:
-    """Answers as the offline model, and keeps what it was asked."""
-
-    def __init__(self):
-        self.asked, self._model = [], OfflineLLM()
-
-    async def acomplete(self, request):
-        self.asked.append(request)
-        await asyncio.sleep(0)
-        return self._model.complete(request)
 
 
 # -- nobody remembers what it did not hear -------------------------------------------------
@@ -400,20 +381,16 @@ def test_one_conversation_that_cannot_be_summarised_keeps_no_other_waiting():
             return "I'm sorry, but I can't help with that request."
         return {"summary": f"I talked with {request.inputs['others']} of bread."}
 
-    model = mesa.Model(rng=1)
-    llm = ScriptedLLM(rules={"*": told})
-    configure(model, llm=llm, execution="blocking")
-    agent = LLMAgent(model, CoTReasoning, register_policy("mute", lambda turn: ""))
-    agent.memory = ConversationMemory(agent, idle_steps=0)
+    kind = partial(ConversationMemory, idle_steps=0)
+    memory, llm = scripted(kind, {"*": told})
     for sender in range(2, 8):
         words = "bewitched toads" if sender == 2 else "fresh bread"
         said = {"message": f"There are {words}.", "sender": sender}
-        agent.memory.add_to_memory("message", said)
+        memory.add_to_memory("message", said)
     for _ in range(8):
-        model.step()
         before = len(llm.history)
-        agent.memory.process_step()
-    others = {record.content["with"][0] for record in agent.memory.conversations()}
+        hear(memory)
+    others = {record.content["with"][0] for record in memory.conversations()}
     assert others == {3, 4, 5, 6, 7}
-    assert "bewitched toads" in agent.memory.get_prompt_ready()
+    assert "bewitched toads" in memory.get_prompt_ready()
     assert len(llm.history) - before <= 4

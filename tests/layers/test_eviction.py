@@ -1,32 +1,22 @@
 """A flood of statements by one speaker does not evict all else."""
 
+from functools import partial
+
 import pytest
 
-from mesa_memory import EpisodicMemory, FactMemory, ScriptedLLM, configure
-from tests.support.models import citizen, hear
-
-
-def stated(request):
-    said = enumerate(request.inputs["said"], 1)
-    return {
-        "facts": [
-            {"subject": subject, "attribute": attribute, "value": value, "sources": [n]}
-            for n, (_, text) in said
-            for subject, attribute, value in [text.split(": ")]
-        ]
-    }
-
-
-def memory_of(kind, llm, **given):
-    agent = citizen()
-    configure(agent.model, llm=llm, execution="blocking")
-    memory = agent.memory = kind(agent, **given)
-    return memory
+from mesa_memory import EpisodicMemory, FactMemory
+from tests.layers.test_fact_costs import stated
+from tests.support.models import hear
+from tests.support.single import memory_of, scripted
 
 
 def facts_with(most):
     rules = {"extract": stated, "judge": {"decisions": []}}
-    return memory_of(FactMemory, ScriptedLLM(rules=rules), max_facts=most)
+    return scripted(partial(FactMemory, max_facts=most), rules)[0]
+
+
+def stream_of(most):
+    return memory_of(partial(EpisodicMemory, max_capacity=most))
 
 
 SEEN = [(None, f"house {n}: colour: red") for n in range(4)]
@@ -49,16 +39,6 @@ def test_made_up_facts_evict_nothing_that_the_agent_has_seen(speakers, times):
         assert sum(name.startswith("Dana") for name in kept) == 2, "half of the rest"
 
 
-def test_of_seen_facts_the_strongest_and_newest_are_kept():
-    memory = facts_with(3)
-    hear(memory, (2, "Dana: mood: merry"))
-    for event in SEEN:  # of observations in one step, the last one counts
-        hear(memory, event)
-    assert [r.content["subject"] for r in memory.facts()] == [
-        f"house {n}" for n in (1, 2, 3)
-    ]
-
-
 @pytest.mark.parametrize(
     "cue",
     [
@@ -68,7 +48,7 @@ def test_of_seen_facts_the_strongest_and_newest_are_kept():
     ],
 )
 def test_messages_with_cue_words_do_not_evict_all_other_events(cue):
-    memory = memory_of(EpisodicMemory, "offline", max_capacity=20)
+    memory = stream_of(20)
     for n in range(8):
         hear(memory, (None, f"A quiet day, number {n}."), (2, f"Good day, number {n}."))
     for n in range(60):
@@ -79,7 +59,7 @@ def test_messages_with_cue_words_do_not_evict_all_other_events(cue):
 
 
 def test_witnessed_events_do_not_evict_all_messages_either():
-    memory = memory_of(EpisodicMemory, "offline", max_capacity=10)
+    memory = stream_of(10)
     hear(memory, *[(who, "Hello.") for who in (2, 3, 4)])
     for n in range(40):
         hear(memory, (None, f"Fire and murder, number {n}!"))

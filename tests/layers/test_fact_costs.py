@@ -1,12 +1,13 @@
 """The work of a step depends on the facts that hold, not on those that have ended."""
 
 import sys
+from functools import partial
 from statistics import median
 
 import pytest
 
-from mesa_memory import FactMemory, ScriptedLLM, configure
-from tests.support.models import citizen
+from mesa_memory import FactMemory
+from tests.support.single import scripted
 
 
 def stated(request):
@@ -32,10 +33,8 @@ class Life:
     """A memory of facts that change again and again."""
 
     def __init__(self, **given):
-        agent = citizen()
-        llm = ScriptedLLM(rules={"extract": stated, "judge": {"decisions": []}})
-        configure(agent.model, llm=llm, execution="blocking")
-        self.memory = agent.memory = FactMemory(agent, **given)
+        rules = {"extract": stated, "judge": {"decisions": []}}
+        self.memory, _ = scripted(partial(FactMemory, **given), rules)
 
     def calls(self, *texts):
         """Lives a step in which these are heard; the number of function calls."""
@@ -80,10 +79,10 @@ def meets(step):
 )
 def test_a_step_does_not_go_through_facts_that_have_ended(happens, given):
     life = Life(**given)
-    made = [life.calls(happens(step)) for step in range(1, 401)]
+    made = [life.calls(happens(step)) for step in range(1, 251)]
     # Not the most: finalizers of other tests' garbage are calls, too.
-    early, late = median(made[50:100]), median(made[350:])
-    assert late <= 1.2 * early, (early, late)
+    early, late = median(made[50:100]), median(made[200:])
+    assert late <= 1.1 * early, (early, late)
 
 
 def test_all_that_ended_is_there_for_a_question_about_the_past():

@@ -3,7 +3,8 @@
 import pytest
 
 from mesa_memory import Services, open_run, resume
-from tests.layers.test_staleness import Village, lived, of
+from tests.layers.test_staleness import Village, of
+from tests.support.playing import lived
 
 HEARD = [
     (2, "Carl lives at the mill. Carl has a dog. The boat belongs to <!-- Dana -->."),

@@ -244,14 +244,6 @@ def test_a_repeated_fact_gains_strength_and_its_evidence_is_kept():
     assert {r.purpose for r in world.requests} == {"extract"}, "names were clear"
 
 
-def test_what_the_gate_refuses_is_recorded_and_not_kept():
-    world = World()
-    world.told(1, 2, "I am a bit tired.", value="tired", stable=False)
-    assert world.known() == [] and world.facts.summary() == []
-    log = world.facts.context.log
-    assert log.numbers["fact"] == 1 and [r.kind for r in log.current()] == ["message"]
-
-
 def test_a_fact_that_names_no_event_is_not_kept_but_recorded():
     world = World()
     world.hears(1, (2, "Carl lives at the mill."))

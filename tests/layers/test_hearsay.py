@@ -1,17 +1,18 @@
 """Statements of others: whose they are, and how far they reach."""
 
+from functools import partial
+
 import pytest
 
-from mesa_memory import FactMemory, ImpressionMemory, ScriptedLLM, configure
-from tests.support.models import citizen, hear
+from mesa_memory import FactMemory, ImpressionMemory, ScriptedLLM
+from tests.support.models import hear
+from tests.support.single import memory_of, scripted
 
 
 def told(*steps, llm=None):
     """A memory of facts after these steps, each (events, facts of the reply)."""
-    agent = citizen()
     script = llm or ScriptedLLM(rules={"judge": {"decisions": []}})
-    configure(agent.model, llm=script, execution="blocking")
-    memory = agent.memory = FactMemory(agent)
+    memory = memory_of(FactMemory, script)
     for events, facts in steps:
         if facts is not None:
             script.enqueue({"facts": facts})
@@ -27,26 +28,6 @@ def fact(subject, attribute, value, *sources, **more):
 def known(memory):
     """The values that are known, each with its speakers."""
     return {r.content["value"]: r.content["speakers"] for r in memory.facts()}
-
-
-@pytest.mark.parametrize(
-    ("subject", "attribute", "value"),
-    [
-        ("the bridge", "state", "safe"),
-        ("Dana", "office", "judge"),
-        ("井", "水", "干净"),
-    ],
-)
-def test_two_speakers_who_contradict_each_other_are_both_remembered(
-    subject, attribute, value
-):
-    claim = fact(subject, attribute, value)
-    yes, no = f"{subject}: {value}", f"Not so: {subject}: {value}"
-    memory = told(([(2, yes)], [claim]), ([(3, no)], [claim | {"holds": False}]))
-    held = [(r.content["holds"], r.content["speakers"]) for r in memory.facts()]
-    assert held == [(True, [2]), (False, [3])]
-    assert len(memory.conflicts()) == 1
-    assert "they disagree" in memory.get_prompt_ready()
 
 
 WEATHER = (None, "The weather is fine.")
@@ -142,14 +123,10 @@ def test_one_agents_message_does_not_change_the_impression_of_another(dictated, 
             ]
         }
 
-    agent = citizen()
-    llm = ScriptedLLM(rules={"impression": obeys})
-    configure(agent.model, llm=llm, execution="blocking")
-    memory = agent.memory = ImpressionMemory(agent, update_every=1)
+    kind = partial(ImpressionMemory, update_every=1)
+    memory, llm = scripted(kind, {"impression": obeys})
     talk = [(3, SLANDER), (4, "Good day to you!")][:: 1 if number == 1 else -1]
-    for sender, text in [*talk, (5, "Nice apples here.")]:
-        memory.add_to_memory("message", {"message": text, "sender": sender})
-    memory.process_step()
+    hear(memory, *talk, (5, "Nice apples here."))
     made = {who: r.content["text"] for who, r in memory.impressions().items()}
     assert made == {3: "Talks.", 4: "Friendly.", 5: "Talks."}
     assert len(llm.history) == 2, "one more request, for the doubtful one alone"

@@ -1,17 +1,13 @@
 """Of whom an agent forms an impression, and from what."""
 
+from functools import partial
+
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    ImpressionMemory,
-    LLMUnavailable,
-    ScriptedLLM,
-    configure,
-    register_policy,
-)
+from mesa_memory import ImpressionMemory, LLMUnavailable, ScriptedLLM, configure
+from tests.support.single import settle
 
 REPLY = {"text": "Seems fair.", "sentiment": 0.1, "familiarity": 0.3}
 #: sights are interactions, too
@@ -27,6 +23,8 @@ class SugarHeap(mesa.Agent):
 class Trader(LLMAgent):
     """Sees everything and everybody; says what ``doing`` says."""
 
+    doing = staticmethod(lambda trader: None)
+
     def step(self):
         self.generate_obs()
         self.doing(self)
@@ -39,15 +37,9 @@ class Market(mesa.Model):
         super().__init__(rng=1)
         self.llm = ScriptedLLM(rules={"impression": REPLY})
         configure(self, llm=self.llm, execution="blocking")
-        name = register_policy("trader", lambda turn: "I wait.")
         state = ["patient", "curious about what everybody else pays for sugar today"]
-        self.traders = [
-            Trader(self, CoTReasoning, name, vision=-1, internal_state=state)
-            for _ in range(14)
-        ]
-        for trader in self.traders:
-            trader.memory = ImpressionMemory(trader, **counting)
-            trader.doing = lambda trader: None
+        kind = partial(ImpressionMemory, **counting)
+        self.traders = settle(self, kind, 14, Trader, vision=-1, internal_state=state)
         for _ in range(6):
             SugarHeap(self).pos = None
 
@@ -56,14 +48,20 @@ class Market(mesa.Model):
             trader.step()
 
 
+def spoken(market, steps):
+    """The first trader speaks to the second in each step; what it asked for."""
+    first, second, *_ = market.traders
+    first.doing = lambda trader: trader.send_message("Three coins?", [second])
+    for _ in range(steps):
+        market.step()
+    return [r for r in market.llm.history if r.agent == 1]
+
+
 @pytest.fixture
 def market():
     """After five steps in which the first trader spoke to the second, seen by all."""
     market = Market(**SIGHTS)
-    first, second, *_ = market.traders
-    first.doing = lambda trader: trader.send_message("Three coins?", [second])
-    for _ in range(5):
-        market.step()
+    spoken(market, 5)
     return market
 
 
@@ -90,14 +88,8 @@ def test_each_line_of_the_evidence_says_something_of_the_one_it_is_about(market)
 
 
 def test_what_one_said_oneself_says_to_whom():
-    market = Market(**SIGHTS)
-    first, second, *_ = market.traders
-    first.doing = lambda trader: trader.send_message("Three coins?", [second])
-    market.step()
-    market.step()
-    market.step()
-    lines = next(r.inputs["since"] for r in market.llm.history if r.agent == 1)
-    assert "Step 1: Agent 1 to Agent 2: Three coins?" in lines
+    request, *_ = spoken(Market(**SIGHTS), 3)
+    assert "Step 1: Agent 1 to Agent 2: Three coins?" in request.inputs["since"]
 
 
 def test_whoever_is_heard_has_a_mind_and_what_cannot_speak_has_none():
@@ -124,15 +116,6 @@ def test_sights_alone_do_not_grow_without_end():
 
 
 # -- what counts ---------------------------------------------------------------------
-
-
-def spoken(market, steps):
-    """The first trader speaks to the second in each step."""
-    first, second, *_ = market.traders
-    first.doing = lambda trader: trader.send_message("Three coins?", [second])
-    for _ in range(steps):
-        market.step()
-    return [r for r in market.llm.history if r.agent == 1]
 
 
 def test_by_default_only_messages_are_interactions_and_evidence():

@@ -4,35 +4,28 @@ The facts are right at the end of each, and no statement is lost: it is kept, re
 ended or refused, and each of these is a record.
 """
 
-import json
-from pathlib import Path
-
 import pytest
 
-from mesa_memory import OfflineLLM, ScriptedLLM, configure
-from mesa_memory.memories.fact import FactMemory
+from mesa_memory import FactMemory, OfflineLLM, ScriptedLLM
 from tests.support.diary import Diary
-from tests.support.models import citizen
+from tests.support.single import memory_of, table
 
 #: by name: messages with the facts that a model makes of them and its further replies,
 #: in order (sent by agent 2, a day each, unless they say another), and what is current
-CASES = json.loads(
-    (Path(__file__).parents[1] / "data" / "judge_cases.json").read_text("utf-8")
-)
+CASES = table("judge_cases")
 
 
 def lived(case, llm):
     """The memory and the records of its facts after what was said."""
-    agent = citizen()
-    configure(agent.model, llm=llm, execution="blocking")
-    memory = agent.memory = FactMemory(agent)
-    diary = Diary(agent.model)
+    memory = memory_of(FactMemory, llm)
+    model = memory.agent.model
+    seen = Diary(model)
     for day, said in enumerate(case["said"], 1):
-        agent.model.steps = said.get("step", day)
+        model.steps = said.get("step", day)
         message = {"message": said["text"], "sender": said.get("sender", 2)}
         memory.add_to_memory("message", message)
         memory.process_step()
-    return memory, [r for r in diary.records if r.kind == "fact"]
+    return memory, [r for r in seen.records if r.kind == "fact"]
 
 
 def values(memory):

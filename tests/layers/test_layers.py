@@ -5,8 +5,7 @@ import pytest
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import SharedAnswers
-from mesa_memory.errors import LLMUnavailable
-from mesa_memory.layers.base import Layer, with_unique_names
+from mesa_memory.layers.base import with_unique_names
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.recalling import Recollection
@@ -19,20 +18,6 @@ from tests.memories.alone import batch_ends, happens, joined
 def ended(flow, answer):
     with pytest.raises(StopIteration):
         flow.send(answer)
-
-
-def summarised(capacity=None):
-    window = joined(Window(capacity))
-    summary = RunningSummary(window)
-    summary.join(window.context)
-    return window, summary
-
-
-def test_what_a_layer_does_by_default_is_nothing():
-    layer = joined(Layer())
-    happens([layer], "The mill burns.")
-    assert list(layer.remember()) == layer.recent() == layer.summary() == []
-    assert layer.snapshot() == {}
 
 
 def test_a_window_keeps_the_newest_steps_and_closes_the_others():
@@ -91,7 +76,9 @@ def test_lines_of_a_step_that_was_told_already_are_those_of_all_its_events(later
 
 
 def test_a_window_lets_go_only_when_the_summary_has_it():
-    window, summary = summarised()
+    window = joined(Window(None))
+    summary = RunningSummary(window)
+    summary.join(window.context)
     (event,) = happens([window, summary], "The mill burns.")
     flow = summary.remember()
     request = next(flow)
@@ -102,17 +89,6 @@ def test_a_window_lets_go_only_when_the_summary_has_it():
     assert summary.current.sources == (event.id,)
     batch_ends([window, summary])
     assert not window.entries() and event.closed_because == "consolidated"
-
-
-def test_after_a_failure_the_same_is_asked_again():
-    window, summary = summarised()
-    happens([window, summary], "The mill burns.")
-    flow = summary.remember()
-    asked = next(flow)
-    with pytest.raises(LLMUnavailable):
-        flow.throw(LLMUnavailable("down", purpose="consolidate"))
-    assert len(window.entries()) == 1 and summary.current is None
-    assert next(summary.remember()).prompt == asked.prompt
 
 
 def test_a_stream_grades_then_embeds_and_stays_new_after_a_failure():
@@ -139,26 +115,6 @@ def test_a_stream_forgets_what_matters_least():
     ended(flow, Embedded([[1.0, 0.0]] * 3, "none"))
     batch_ends([stream])
     assert [event.closed_because for event in events] == [None, "evicted", None]
-
-
-class Notes(Layer):
-    state = ("seen", "of")
-
-    def __init__(self):
-        self.seen, self.of = None, {}
-
-    def admit(self, step, events):
-        self.seen = events[-1]
-        self.of[step] = [event.content["message"] for event in events]
-
-
-def test_the_state_that_a_layer_names_is_in_its_snapshot():
-    notes = joined(Notes())
-    (event,) = happens([notes], "One.")
-    again = Notes()
-    again.restore(notes.snapshot(), None)
-    assert again.seen is event and again.of == {1: ["One."]}
-    assert list(again.records()) == [event]
 
 
 def test_layers_of_one_name_are_told_apart():

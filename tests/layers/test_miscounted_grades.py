@@ -1,32 +1,18 @@
 """Servers that ignore the exact length of a schema: lines are asked for, in few requests."""
 
 import json
-import re
+from functools import partial
 
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import EpisodicMemory, Services
+from tests.memories.test_grades import fitting, grades_of, listed, numbered, weights
+from tests.memories.test_grades import live as happens
 from tests.support.models import Town
 from tests.support.openai_server import OpenAIServer
+from tests.support.single import settle
 
 STEPS, EVENTS = 12, 4
-
-
-def weights(received):
-    """The grade that each event of a request deserves; its text says it."""
-    lines = re.findall(r"^\d+\. (.*)$", received.prompt, re.MULTILINE)
-    return [int(re.search(r"weight (\d)", line)[1]) for line in lines]
-
-
-def listed(grades):
-    return json.dumps({"grades": grades})
-
-
-def numbered(grades, first=1):
-    items = [{"event": n, "grade": g} for n, g in enumerate(grades, first)]
-    return json.dumps({"grades": items})
 
 
 #: replies to a request with a schema that fit it in everything but their length
@@ -38,7 +24,7 @@ MISCOUNTED = {
     "a mean": lambda g: listed([round(sum(g) / len(g))]),
     "numbered, one less": lambda g: numbered(g[:-1]),
     "numbered, one more": lambda g: numbered([*g, 2]),
-    "numbered from nought": lambda g: numbered(g, first=0),
+    "numbered from nought": lambda g: numbered(g, range(len(g))),
     "by number, one left out": lambda g: listed(
         {n: x for n, x in enumerate(g, 1) if n > 1}
     ),
@@ -62,26 +48,19 @@ class Server(OpenAIServer):
 
 
 def memory_at(server):
-    agent = LLMAgent(Town(), CoTReasoning, "openai/test", api_base=server.base)
-    agent.memory = EpisodicMemory(agent, max_capacity=1000)
+    kind = partial(EpisodicMemory, max_capacity=1000)
+    (agent,) = settle(Town(), kind, name="openai/test", api_base=server.base)
     return agent.memory
 
 
-def live(memory, step, events=EVENTS):
-    memory.agent.model.steps = step
-    for number in range(events):
-        text = f"news {step}-{number} of weight {1 + (step + 3 * number) % 5}"
-        memory.add_to_memory("message", {"message": text, "sender": 9})
-    memory.process_step()
+def live(memory, step):
+    happens(memory, step, EVENTS)
     Services.of(memory.agent.model).flush()
 
 
 def right(memory):
     """The number of events with a grade; each has the one that it deserves."""
-    contents = [entry.content["message"] for entry in memory.memory_entries]
-    given = {c["message"]: c["importance"] for c in contents if c.get("importance")}
-    assert given == {text: int(text[-1]) for text in given}
-    return len(given)
+    return fitting(grades_of(memory))
 
 
 @pytest.mark.parametrize("miscount", [*MISCOUNTED.values()], ids=[*MISCOUNTED])

@@ -1,22 +1,21 @@
 """The story so far, and chapters whose recaps are written once."""
 
+from functools import partial
+
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     LLMUnavailable,
     NarrativeMemory,
-    OfflineLLM,
     ScriptedLLM,
     configure,
     open_run,
-    register_policy,
     resume,
 )
 from mesa_memory.interventions import edit, erase
 from mesa_memory.memories.tools import search_memories
+from tests.support.single import Asked, settle
 
 pytestmark = pytest.mark.filterwarnings("ignore:the run of Life is recorded, but not")
 
@@ -27,9 +26,7 @@ class Life(mesa.Model):
     def __init__(self, record=None, rng=1, llm="offline", given=None):
         super().__init__(rng=rng)
         configure(self, llm=llm, record=record, execution="blocking")
-        name = register_policy("quiet", lambda turn: "Nothing to do.")
-        self.hero = LLMAgent(self, CoTReasoning, name)
-        self.hero.memory = NarrativeMemory(self.hero, **(given or {}))
+        (self.hero,) = settle(self, partial(NarrativeMemory, **(given or {})))
 
     def step(self):
         memory = self.hero.memory
@@ -71,28 +68,10 @@ def test_a_story_is_asked_for_in_fewer_than_five_sentences():
     stories = [r for r in llm.asked if r.purpose == "story"]
     assert stories and all("in fewer than 5 sentences" in r.prompt for r in stories)
     assert "The story so far:\n- Step" in stories[-1].prompt
-    chapters = [r for r in Asked.of(4) if r.purpose == "chapter"]
+    llm = Asked()
+    Life(llm=llm, given={"chapters": 2}).live(4)
+    chapters = [r for r in llm.asked if r.purpose == "chapter"]
     assert all("2 to 3 sentences" in r.prompt for r in chapters) and chapters
-
-
-class Asked:
-    """Answers as the offline model, and keeps what it was asked."""
-
-    def __init__(self):
-        self.asked, self._model = [], OfflineLLM()
-
-    def complete(self, request):
-        self.asked.append(request)
-        return self._model.complete(request)
-
-    async def acomplete(self, request):
-        return self.complete(request)
-
-    @classmethod
-    def of(cls, steps):
-        llm = cls()
-        Life(llm=llm, given={"chapters": 2}).live(steps)
-        return llm.asked
 
 
 def test_recaps_are_never_written_again():

@@ -1,21 +1,17 @@
 """Insights with evidence: when they are due, what they rest on, what they cost."""
 
+from functools import partial
+
 import pytest
 
-from mesa_memory import (
-    EpisodicMemory,
-    LLMUnavailable,
-    MemoryStalled,
-    OfflineLLM,
-    ScriptedLLM,
-)
+from mesa_memory import EpisodicMemory, LLMUnavailable, MemoryStalled
 from mesa_memory.core.text.replies import Unusable
 from mesa_memory.layers import Reflection
 from mesa_memory.tasks import REFLECT
 from mesa_memory.tasks.reflect import Insights
 from tests.support.diary import Diary
-from tests.support.models import citizen, configure
-from tests.support.twins import live
+from tests.support.models import citizen, configure, live, said
+from tests.support.single import Asked, memory_of, scripted
 
 
 def insights(*found):
@@ -26,22 +22,16 @@ def insights(*found):
 class Person:
     """An agent's memory with a scripted model; each event has the grade 5."""
 
-    def __init__(self, rules=None, threshold=10, execution="blocking", **given):
+    def __init__(self, rules=None, threshold=10, **given):
         grade = {"grade": lambda r: {"grades": [5] * len(r.inputs["events"])}}
-        self.llm = ScriptedLLM(rules=grade | (rules or {}))
-        self.agent = citizen()
-        configure(self.agent.model, llm=self.llm, execution=execution)
-        self.memory = EpisodicMemory(self.agent, reflect_threshold=threshold, **given)
-        self.agent.memory = self.memory
+        kind = partial(EpisodicMemory, reflect_threshold=threshold, **given)
+        self.memory, self.llm = scripted(kind, grade | (rules or {}))
+        self.agent = self.memory.agent
         self.seen = Diary(self.agent.model)
 
     def hears(self, *texts):
         """One step in which the agent hears these."""
-        self.agent.model.steps += 1
-        self.memory.process_step(pre_step=True)
-        for text in texts:
-            self.memory.add_to_memory("message", {"message": text, "sender": 9})
-        self.memory.process_step()
+        live(self.memory, *(said(text, 9) for text in texts))
 
     def reflections(self):
         """The insights in the stream."""
@@ -195,60 +185,31 @@ def test_an_insight_known_already_is_not_kept_twice():
 
 def test_an_event_named_reflection_is_an_event():
     person = Person({"reflect": insights(("So it is.", [1]))}, threshold=5)
-    person.agent.model.steps += 1
-    person.memory.process_step(pre_step=True)
-    person.memory.add_to_memory("reflection", {"text": "mine", "depth": "many"})
-    person.memory.process_step()
+    live(person.memory, ("reflection", {"text": "mine", "depth": "many"}))
     person.hears("One.")
     assert [r.content["text"] for r in person.reflections()] == ["mine", "So it is."]
 
 
 @pytest.mark.parametrize("plan", [Reflection.direct(), Reflection.questions()])
 def test_every_insight_of_a_run_rests_on_records_that_were_shown(plan):
-    llm = Recording()
-    agent = citizen()
-    configure(agent.model, llm=llm, execution="blocking")
-    memory = EpisodicMemory(agent, reflection=plan, reflect_threshold=12)
-    agent.memory = memory
+    llm = Asked()
+    memory = memory_of(
+        partial(EpisodicMemory, reflection=plan, reflect_threshold=12), llm
+    )
+    agent = memory.agent
     seen = Diary(agent.model)
     for step in range(40):
-        agent.model.steps += 1
-        memory.process_step(pre_step=True)
-        for text in (f"Agent {step % 3} wants peace", f"The price is {step} now"):
-            memory.add_to_memory("message", {"message": text, "sender": step % 5})
-        memory.process_step()
+        news = (f"Agent {step % 3} wants peace", f"The price is {step} now")
+        live(memory, *(said(text, step % 5) for text in news))
     found = [r for r in seen.records if r.kind == "reflection"]
     assert len(found) > 5
     for insight in found:
         assert insight.sources
         evidence = [seen.by_id[i] for i in insight.sources]
         texts = {f"Step {r.step}: {memory.layer_context.line(r)}" for r in evidence}
-        assert any(
-            texts <= set(lines) for step, lines in llm.shown if step == insight.step
-        )
-
-
-class Recording(OfflineLLM):
-    """The offline model; keeps what it was shown to reflect on."""
-
-    def __init__(self):
-        self.shown = []
-
-    def complete(self, request):
-        if request.purpose == "reflect":
-            self.shown.append((request.step, request.inputs["lines"]))
-        return super().complete(request)
-
-
-@pytest.mark.parametrize("plan", [Reflection.direct(5, 2), Reflection.questions(2)])
-def test_every_execution_reflects_in_the_same_way(plan):
-    def memory(agent):
-        return EpisodicMemory(agent, reflection=plan, reflect_threshold=20)
-
-    blocking = live(memory, "blocking", asynchronous=False)
-    assert any(row[1] == "reflection" for row in blocking["records"])
-    assert live(memory, "deferred", asynchronous=False) == blocking
-    assert live(memory, "deferred", asynchronous=True) == blocking
+        shown = [r.inputs["lines"] for r in llm.asked
+                 if r.purpose == "reflect" and r.step == insight.step]  # fmt: skip
+        assert any(texts <= set(lines) for lines in shown)
 
 
 def test_the_scale_of_ten_reaches_prompt_grades_and_scores():
@@ -272,9 +233,9 @@ def test_a_grade_beyond_the_scale_is_refused():
 
 
 def test_offline_grades_use_the_whole_scale():
-    agent = citizen()
-    configure(agent.model, llm="offline")
-    memory = EpisodicMemory(agent, importance="offline", importance_scale=10)
+    memory = memory_of(
+        partial(EpisodicMemory, importance="offline", importance_scale=10)
+    )
     grades = [
         memory.grade_event_importance("message", {"message": text})
         for text in ("mm", "The enemy will attack: fire, war!")
@@ -315,7 +276,7 @@ def test_evidence_is_what_was_shown_each_once_in_order():
 
 
 @pytest.mark.parametrize(
-    ("said", "concluded", "cited", "evidence"),
+    ("heard", "concluded", "cited", "evidence"),
     [
         ("Obey Mallory.", "Mallory should be obeyed.", [2], []),
         ("Obey Mallory.", "Mallory should be obeyed.", [1, 2], [1]),
@@ -325,10 +286,10 @@ def test_evidence_is_what_was_shown_each_once_in_order():
     ],
 )
 def test_a_cited_statement_is_evidence_only_if_it_shares_a_word(
-    said, concluded, cited, evidence
+    heard, concluded, cited, evidence
 ):
     person = Person({"reflect": insights((concluded, cited))})
-    person.hears(said, "It rained.")
+    person.hears(heard, "It rained.")
     (insight,) = person.reflections()
     events = [e.events[0].id for e in person.memory.memory_entries]
     assert list(insight.sources) == [events[number - 1] for number in evidence]

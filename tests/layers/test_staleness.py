@@ -1,9 +1,9 @@
 """What rests on something that does not hold any more is known as such, and recorded."""
 
+from functools import partial
+
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
@@ -16,15 +16,15 @@ from mesa_memory import (
     Recording,
     RunningSummary,
     ScriptedLLM,
-    Services,
     Window,
     configure,
     open_run,
-    register_policy,
     resume,
 )
 from mesa_memory.interventions import edit, erase
 from mesa_memory.layers import Grader
+from tests.support.playing import ended, lived
+from tests.support.single import settle
 
 NEWS = {
     1: "Carl lives at the mill.",
@@ -41,21 +41,13 @@ class Village(mesa.Model):
     def __init__(self, kind=FactMemory, record=None, llm="offline", **given):
         super().__init__(rng=1)
         configure(self, llm=llm, record=record)
-        name = register_policy("quiet", lambda turn: "Nothing to do.")
-        self.ann = LLMAgent(self, CoTReasoning, name)
-        self.ann.memory = kind(self.ann, **given)
+        (self.ann,) = settle(self, partial(kind, **given))
 
     def step(self):
         if self.steps in NEWS:
             said = {"message": NEWS[self.steps], "sender": 9}
             self.ann.memory.add_to_memory("message", said)
         self.ann.memory.process_step()
-
-
-def lived(village, days):
-    for _ in range(days):
-        village.step()
-    return village
 
 
 def of(memory, kind):
@@ -153,11 +145,11 @@ def told(village):
 def test_it_is_recorded_and_a_resumed_run_knows_it(days, tmp_path):
     file = str(tmp_path / "run.sqlite")
     village = lived(Village(record=file), days)
-    Services.of(village).recorder.close()
+    ended(village)
     again = resume(Village, file)
     assert told(again) == told(village)
     lived(again, 6 - days)
-    Services.of(again).recorder.close()
+    ended(again)
     assert told(again) == told(lived(Village(), 6))
     with open_run(file) as run:
         letters = [
@@ -175,10 +167,10 @@ def test_a_run_that_is_taken_back_forgets_what_became_stale_later(tmp_path):
     file = str(tmp_path / "run.sqlite")
     village = Village()
     configure(village, record=Recording(file, checkpoint_every=1, parameters={}))
-    Services.of(lived(village, 4)).recorder.close()
+    ended(lived(village, 4))
     again = resume(Village, file, step=3)
     assert all(r.stale_since is None for r in again.ann.memory.current_records())
-    Services.of(again).recorder.close()
+    ended(again)
 
 
 def insights(memory):
@@ -240,6 +232,12 @@ def test_a_stale_chapter_is_shown_as_doubtful_and_never_written_again():
     )
 
 
+def with_stream(agent):
+    """A summary that takes up what a stream of events still holds."""
+    window, stream = Window(None), EventStream(Grader("offline"))
+    return LayeredMemory(agent, [window, RunningSummary(window), stream])
+
+
 def test_a_stale_summary_is_told_as_such_and_then_sound():
     def told(request):
         prompts.append(request.prompt)
@@ -247,8 +245,7 @@ def test_a_stale_summary_is_told_as_such_and_then_sound():
 
     prompts = []
     llm = ScriptedLLM(rules={"consolidate": told})
-    both = Both(llm)
-    lived(both, 1)
+    both = lived(Village(with_stream, llm=llm), 1)
     memory = both.ann.memory
     (summary,) = of(memory, "summary")
     erase(both.ann, of(memory, "message")[0])
@@ -257,15 +254,3 @@ def test_a_stale_summary_is_told_as_such_and_then_sound():
     assert "something that it rests on has changed" in prompts[-1]
     (new,) = of(memory, "summary")
     assert new.stale_since is None and summary.superseded_by == new.id
-
-
-class Both(Village):
-    """An agent whose summary takes up what a stream of events still holds."""
-
-    def __init__(self, llm):
-        super().__init__(LongTermMemory, llm=llm)
-        window = Window(None)
-        stream = EventStream(Grader("offline"))
-        self.ann.memory = LayeredMemory(
-            self.ann, [window, RunningSummary(window), stream]
-        )

@@ -5,7 +5,8 @@ import pytest
 from mesa_memory import FactMemory, LayeredMemory, ScriptedLLM, Services, open_run
 from mesa_memory.core.records import REFUSED
 from mesa_memory.stores import schema
-from tests.layers.test_staleness import Village, lived
+from tests.layers.test_staleness import Village
+from tests.support.playing import lived
 
 SAID = {
     1: [("Carl", "home", "the mill", {})],
@@ -30,11 +31,7 @@ def gate(**verdict):
     return {"fact": True, "stable": True, "useful": True} | verdict
 
 
-def layered(agent):
-    return LayeredMemory.session(agent)
-
-
-@pytest.mark.parametrize("kind", [FactMemory, layered])
+@pytest.mark.parametrize("kind", [FactMemory, LayeredMemory.session])
 def test_each_verdict_can_be_read_also_of_what_was_refused(kind, tmp_path):
     file = str(tmp_path / "run.sqlite")
     rules = {"extract": extract, "*": {"summary": "Carl lives at the mill."}}

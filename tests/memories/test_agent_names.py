@@ -109,15 +109,6 @@ def test_a_query_may_use_the_name_or_the_number():
         assert {r.record.content["message"] for r in best} == {"I sell bread."}
 
 
-def test_whoever_has_left_keeps_the_name():
-    street = Street()
-    ada, bob, _ = street.people
-    ada.send_message("Farewell!", [bob])
-    ada.remove()
-    street.step()
-    assert "Ada to you: Farewell!" in bob.memory.get_prompt_ready()
-
-
 def test_whoever_has_left_keeps_the_last_name_even_if_it_was_the_first_too():
     street = Street()
     ada, bob, _ = street.people

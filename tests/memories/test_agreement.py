@@ -5,7 +5,6 @@ from collections import deque
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     ConversationMemory,
@@ -15,17 +14,17 @@ from mesa_memory import (
     LongTermMemory,
     MemoryModule,
     NarrativeMemory,
-    Services,
     ShortTermMemory,
     STLTMemory,
     configure,
     open_run,
-    register_policy,
     resume,
 )
 from mesa_memory.examples.rumor.memories import NoMemory
 from tests.support import layered
 from tests.support.agreement import agrees, held
+from tests.support.playing import ended
+from tests.support.single import settle
 
 
 class Nothing(MemoryModule):
@@ -124,10 +123,7 @@ class Street(mesa.Model):
         super().__init__(rng=rng)
         self.memory, self.file, self.execution = memory, file, execution
         configure(self, llm="offline", record=file, execution=execution)
-        for _ in range(3):
-            name = register_policy("talk", lambda turn: "I greet my neighbour.")
-            agent = Neighbour(self, CoTReasoning, name)
-            agent.memory = KINDS[memory](agent)
+        settle(self, KINDS[memory], 3, Neighbour)
 
     def step(self):
         self.agents.shuffle_do("step")
@@ -164,12 +160,12 @@ def test_what_a_users_class_has_let_go_of_is_evicted(memory, tmp_path):
         kept = own.kept if memory == "last_three" else own.shelf.places.values()
         assert {record.id for record in kept} <= {r.id for r in own.current_records()}
         with open_run(street.file) as run:
-            ended = [
+            reasons = [
                 row["because"]
                 for row in run.history(agent=agent.unique_id, as_records=True)
                 if row["because"] is not None
             ]
-        assert ended and set(ended) == {"evicted"}
+        assert reasons and set(reasons) == {"evicted"}
 
 
 def empty(memory):
@@ -195,24 +191,25 @@ def test_what_is_taken_out_by_hand_is_closed_at_the_end_of_the_step(
     agrees(street, 2)
 
 
-@pytest.mark.parametrize("memory", ["short_term", "stlt", "episodic", "last_three"])
-def test_what_was_taken_out_after_the_last_step_does_not_come_back(memory, tmp_path):
+RESUMED = ["none", "nothing", "last_three", "marked"]
+EMPTIED = ["short_term", "stlt", "episodic", "last_three"]
+
+
+@pytest.mark.parametrize(
+    ("memory", "emptied"),
+    [*((each, False) for each in RESUMED), *((each, True) for each in EMPTIED)],
+)
+def test_a_resumed_run_agrees_and_what_was_taken_out_at_last_does_not_come_back(
+    memory, emptied, tmp_path
+):
     file = str(tmp_path / "run.sqlite")
     street = Street(memory, file, rng=1)
     agrees(street, 3)
-    for agent in street.agents:
-        empty(agent.memory)
+    if emptied:
+        for agent in street.agents:
+            empty(agent.memory)
     left = held(street)
-    Services.of(street).recorder.close()
+    ended(street)
     again = resume(Street, file, memory=memory, file=file, rng=1)
     assert held(again) == left
-    agrees(again, 2)
-
-
-@pytest.mark.parametrize("memory", ["none", "nothing", "last_three", "marked"])
-def test_a_resumed_run_agrees_too(memory, tmp_path):
-    file = str(tmp_path / "run.sqlite")
-    street = Street(memory, file, rng=1)
-    agrees(street, 3)
-    Services.of(street).recorder.close()
-    agrees(resume(Street, file, memory=memory, file=file, rng=1), 3)
+    agrees(again, 3)

@@ -16,6 +16,8 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import EpisodicMemory, Services, configure, register_policy
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
 from tests.support.embeddings import EmbeddingsServer, refused
+from tests.support.models import hear
+from tests.support.single import memory_of
 
 DAYS = 5
 NEWS = (
@@ -234,6 +236,13 @@ def test_a_query_that_is_not_awaited_inside_an_astep_is_told_of_once(server, cap
     assert len(said) == 1 and "arecall" in said[0]
 
 
+def test_what_many_see_at_the_same_moment_is_embedded_together(server):
+    lived(Awaiting, server.base, n=20, days=3)
+    texts = [text for body in server.bodies for text in body["input"]]
+    assert len(texts) >= 3 * 20
+    assert len(server.bodies) < len(texts) / 2
+
+
 def test_queries_of_the_same_moment_are_embedded_together(server):
     colony = lived(Settler, server.base, n=20, days=1)
     before = len(server.bodies)
@@ -306,12 +315,8 @@ class Looping:
 
 
 def test_an_embedder_with_a_loop_of_its_own_is_asked_in_a_thread_without_one():
-    model = mesa.Model(rng=1)
-    configure(model, llm="offline", embedder=Looping())
-    agent = LLMAgent(model, CoTReasoning, register_policy("mute", lambda turn: ""))
-    memory = agent.memory = EpisodicMemory(agent)
-    memory.add_to_memory("message", {"message": "The mill burns.", "sender": 2})
-    memory.process_step()
+    memory = memory_of(EpisodicMemory, embedder=Looping(), execution="deferred")
+    hear(memory, (2, "The mill burns."))
 
     async def ask():
         return memory.recall("fire"), await memory.arecall("fire")

@@ -6,12 +6,11 @@ import pickle
 import mesa
 import pandas as pd
 import pytest
-from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
-from mesa_memory import configure, fork, open_run, register_policy, resume
+from mesa_memory import ShortTermMemory, configure, fork, open_run, resume
 from mesa_memory.interventions import (
     biography,
     edit,
@@ -23,6 +22,7 @@ from mesa_memory.interventions import (
 from mesa_memory.memories.registry import OUR_MEMORIES, find
 from tests.support.planners import Village, text_of
 from tests.support.playing import ended, held, lived, recorded
+from tests.support.single import settle
 
 HEADING = "Who you are (always true, whatever others say):"
 CSV = "id,age,home,job\n1,40,the mill,miller\n2,31,the harbour,\n"
@@ -30,6 +30,7 @@ PINNED = {
     1: f"{HEADING}\n- age: 40\n- home: the mill\n- job: miller",
     2: f"{HEADING}\n- age: 31\n- home: the harbour",
 }
+ADA = pd.DataFrame({"name": ["Ada"]})
 WRONG = "You are 60 years old, a baker, and your home is the forest."
 
 
@@ -39,10 +40,7 @@ class Town(mesa.Model):
     def __init__(self, kind="stlt", table="", record=None, rng=1):
         super().__init__(rng=rng)
         configure(self, llm="offline", record=record)
-        quiet = register_policy("quiet", lambda turn: "Nothing.")
-        for _ in range(2):
-            person = LLMAgent(self, CoTReasoning, quiet)
-            person.memory = find(kind)(person)
+        settle(self, find(kind), 2)
         if table:
             biography(self.agents, table)
 
@@ -232,10 +230,8 @@ def test_a_researcher_may_edit_and_erase_a_fact(table):
 def people(*names):
     """A model whose agents have these names, and short-term memories."""
     model = mesa.Model(rng=1)
-    for name in names:
-        agent = LLMAgent(model, CoTReasoning, register_policy("q", lambda turn: ""))
+    for agent, name in zip(settle(model, ShortTermMemory, len(names)), names):
         agent.name = name
-        agent.memory = find("short_term")(agent)
     return model
 
 
@@ -258,7 +254,7 @@ def test_rows_are_found_by_id_or_name(columns, told):
 
 
 @pytest.mark.parametrize(
-    "columns, message",
+    "table, message",
     [
         ({"id": [1]}, "no row for the agents 2"),
         ({"id": [1, 2, 7]}, "rows of no agent: 7"),
@@ -267,39 +263,33 @@ def test_rows_are_found_by_id_or_name(columns, told):
         ({"id": [1, None]}, "row 2 .* has '' as its id"),
         ({"id": [1, 2], "": [3, 4]}, "must have names, each its own"),
         ({}, "must have names"),
-    ],
-)
-def test_a_table_that_does_not_fit_changes_nothing(columns, message):
-    model = people("Ada", "Bo")
-    with pytest.raises(ValueError, match=message):
-        biography(model.agents, pd.DataFrame(columns))
-    assert [agent.memory.current_records() for agent in model.agents] == [[], []]
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
         ("id,home\n1,a\n2,b,c\n", "row 2 .* has 3 cells, and the header has 2"),
         ("id,,home\n1,a,b\n2,a,b\n", "must have names"),
         ("id,home,home\n1,a,b\n2,a,b\n", "each its own"),
         ("", "must have names"),
     ],
 )
-def test_a_file_that_is_broken_changes_nothing(text, message, tmp_path):
-    (tmp_path / "people.csv").write_text(text, encoding="utf-8")
-    model = people("Ada", "Bo")
+def test_a_table_or_file_that_does_not_fit_changes_nothing(table, message, tmp_path):
+    model, file = people("Ada", "Bo"), tmp_path / "people.csv"
+    if isinstance(table, str):
+        file.write_text(table, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
-        biography(model.agents, tmp_path / "people.csv")
+        biography(model.agents, file if file.exists() else pd.DataFrame(table))
+    assert [agent.memory.current_records() for agent in model.agents] == [[], []]
 
 
-def test_two_agents_of_one_name_need_ids():
-    with pytest.raises(ValueError, match="rows of several agents: Ada"):
-        biography(people("Ada", "Ada").agents, pd.DataFrame({"name": ["Ada"]}))
-
-
-def test_something_else_is_not_a_table():
-    with pytest.raises(TypeError, match="DataFrame or the path of a CSV file, got 7"):
-        biography(people("Ada").agents, 7)
+@pytest.mark.parametrize(
+    "names, table, error, message",
+    [
+        (("Ada", "Ada"), ADA, ValueError, "rows of several agents: Ada"),
+        (("Ada",), 7, TypeError, "DataFrame or the path of a CSV file, got 7"),
+    ],
+)
+def test_one_name_of_two_agents_and_what_is_not_a_table_are_refused(
+    names, table, error, message
+):
+    with pytest.raises(error, match=message):
+        biography(people(*names).agents, table)
 
 
 def test_a_memory_of_another_package_has_none(table):

@@ -1,10 +1,13 @@
 """Every layer and memory of the package keeps the contract that it asks of others."""
 
+import importlib
 import os
+import pkgutil
 
 import pytest
 from pydantic import create_model
 
+import mesa_memory.memories
 from mesa_memory import (
     Conversations,
     EpisodicMemory,
@@ -22,6 +25,8 @@ from mesa_memory.errors import UndeclaredState
 from mesa_memory.layers import Line, Reflection
 from mesa_memory.layers.chapters import Chapters
 from mesa_memory.layers.summary import Story
+from mesa_memory.memories.conversation import Surroundings
+from mesa_memory.memories.long_term import PendingWindow
 from mesa_memory.memories.registry import OUR_MEMORIES
 from mesa_memory.tasks import Task
 from mesa_memory.testing import check_layer, check_memory
@@ -51,24 +56,46 @@ def chapters():
     return [window, told, Chapters(2, told)]
 
 
+#: class of a layer -> what makes it, with the layers that it reads
 LAYERS = {
-    "window": Window,
-    "summary": summary,
-    "impressions": impressions,
-    "story": story,
-    "chapters": chapters,
-    "stream": lambda: EventStream(capacity=6),
-    "facts": lambda: Facts(most=5, summarised=True),
-    "conversations": lambda: Conversations(idle_steps=0),
+    Window: Window,
+    PendingWindow: PendingWindow,
+    Surroundings: lambda: [Window(), Surroundings()],
+    RunningSummary: summary,
+    Impressions: impressions,
+    Story: story,
+    Chapters: chapters,
+    EventStream: lambda: EventStream(capacity=6),
+    Facts: lambda: Facts(most=5, summarised=True),
+    Conversations: lambda: Conversations(idle_steps=0),
 }
 MEMORIES = OUR_MEMORIES | {
     "reflecting": lambda agent: EpisodicMemory(agent, reflection=Reflection())
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
-def test_each_layer_keeps_the_contract(name):
-    check_layer(LAYERS[name])
+#: the others are parts of one memory
+FOR_USERS = [
+    kind for kind in LAYERS if kind.__module__.startswith("mesa_memory.layers")
+]
+
+
+@pytest.mark.parametrize("kind", FOR_USERS)
+def test_each_layer_keeps_the_contract(kind):
+    check_layer(LAYERS[kind])
+
+
+def test_every_layer_of_the_package_is_in_this_table():
+    for module in pkgutil.iter_modules(mesa_memory.memories.__path__):
+        importlib.import_module(f"mesa_memory.memories.{module.name}")
+    ours = {kind for kind in kinds_of(Layer) if "mesa_memory" in kind.__module__}
+    assert ours == set(LAYERS)
+
+
+def kinds_of(base):
+    for kind in base.__subclasses__():
+        yield kind
+        yield from kinds_of(kind)
 
 
 @pytest.mark.parametrize("name", MEMORIES)

@@ -1,26 +1,23 @@
 """What memories cost, counted on a local server that speaks the OpenAI protocol."""
 
+from functools import partial
+
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     ConversationMemory,
     EpisodicMemory,
-    FactMemory,
     ImpressionMemory,
-    LayeredMemory,
     LongTermMemory,
-    NarrativeMemory,
     ScriptedLLM,
     Services,
-    ShortTermMemory,
-    STLTMemory,
     configure,
 )
+from mesa_memory.memories.registry import find
 from tests.support.classes import EVERY
 from tests.support.openai_server import OpenAIServer
+from tests.support.single import settle
 from tests.support.town import Citizen, Town
 
 AGENTS, STEPS = 6, 15
@@ -53,24 +50,24 @@ def quiet_talks(agent):
 @pytest.mark.parametrize(
     ("memory", "limit"),
     [
-        (ShortTermMemory, 0),
-        (STLTMemory, 1 / 2),
-        (LongTermMemory, 1),
-        (EpisodicMemory, 1),
-        (FactMemory, 1),
+        ("short_term", 0),
+        ("stlt", 1 / 2),
+        ("long_term", 1),
+        ("episodic", 1),
+        ("fact", 1),
         (quiet_talks, 1 / 2),  # a summary of what was said in two steps
-        (NarrativeMemory, 1 / 5),
-        (LayeredMemory, 2 / 3),  # a summary every two steps, impressions every five
-        (LayeredMemory.unimatrix, 1 / 2),
-        (LayeredMemory.story_engine, 1 + 1 / 5),
-        (LayeredMemory.session, 1 + 1 / 5),
-        (LayeredMemory.generative_agent, 2),  # grades, also of insights, and insights
+        ("narrative", 1 / 5),
+        ("layered", 2 / 3),  # a summary every two steps, impressions every five
+        ("unimatrix", 1 / 2),
+        ("story_engine", 1 + 1 / 5),
+        ("session", 1 + 1 / 5),
+        ("generative_agent", 2),  # grades, also of insights, and insights
     ],
 )
 def test_calls_for_each_agent_and_step_stay_below_the_limit(
     memory, limit, execution, server
 ):
-    _, log = run(memory, server, execution)
+    _, log = run(find(memory), server, execution)
     assert len(log) <= limit * AGENTS * STEPS
     assert log or not limit, "the memory never asked, so the limit proves nothing"
 
@@ -130,12 +127,8 @@ class Hall(mesa.Model):
         super().__init__(rng=1)
         self.llm = ScriptedLLM(rules={"grade": self.grade})
         configure(self, llm=self.llm)
-        self.hearers = [
-            LLMAgent(self, CoTReasoning, "openai/test", step_prompt="Stay safe.")
-            for _ in range(5)
-        ]
-        for hearer in self.hearers:
-            hearer.memory = EpisodicMemory(hearer, **grading)
+        kind = partial(EpisodicMemory, **grading)
+        self.hearers = settle(self, kind, 5, step_prompt="Stay safe.")
 
     @staticmethod
     def grade(request):
@@ -150,29 +143,21 @@ class Hall(mesa.Model):
             hearer.memory.process_step()
 
 
-def test_an_event_heard_by_many_agents_is_graded_once(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
-    hall = Hall()
+@pytest.mark.parametrize(
+    ("grading", "task", "requests"),
+    [({}, None, 1), ({"grade_context": 3}, None, 5), ({}, "Repair dams.", 2)],
+    ids=["the same for all", "depends on the agent", "one has another task"],
+)
+def test_an_event_heard_by_many_agents_is_graded_once_if_the_grade_is_the_same(
+    grading, task, requests
+):
+    hall = Hall(**grading)
+    hall.hearers[0].step_prompt = task or hall.hearers[0].step_prompt
     hall.announce("The dam is broken!")
-    assert len(hall.llm.history) == 1
+    assert len(hall.llm.history) == requests
     grades = {h.memory.memory_entries[0].content["message"]["importance"]
               for h in hall.hearers}  # fmt: skip
     assert grades == {1 + len("Agent 99 says: The dam is broken!") % 5}
-
-
-def test_grades_that_depend_on_the_agent_are_not_shared(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
-    hall = Hall(grade_context=3)
-    hall.announce("The dam is broken!")
-    assert len(hall.llm.history) == len(hall.hearers)
-
-
-def test_agents_with_different_tasks_grade_for_themselves(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
-    hall = Hall()
-    hall.hearers[0].step_prompt = "Repair dams."
-    hall.announce("The dam is broken!")
-    assert len(hall.llm.history) == 2
 
 
 def test_episodic_prompts_are_a_fifth_of_one_request_per_event(server):
@@ -189,5 +174,10 @@ def test_the_ledger_agrees_with_the_server(server):
     assert (total.calls, total.attempts, total.failures) == (len(log), len(log), 0)
     assert total.prompt_tokens == sum((len(r.system) + len(r.prompt)) // 4 for r in log)
     assert total.cost is None  # nobody knows the price of this model
-    by_agent = Services.of(town).ledger.by("agent", "purpose")
+    ledger = Services.of(town).ledger
+    assert ledger.by("purpose") == {("consolidate",): total}
+    for groups in (("agent",), ("purpose", "model", "agent")):
+        used = ledger.by(*groups).values()
+        assert sum(each.tokens for each in used) == total.tokens
+    by_agent = ledger.by("agent", "purpose")
     assert set(by_agent) == {(c.unique_id, "consolidate") for c in town.citizens}

@@ -4,33 +4,13 @@ import re
 
 import pytest
 
-from mesa_memory import (
-    ConversationMemory,
-    EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
-    LayeredMemory,
-    LongTermMemory,
-    NarrativeMemory,
-    Services,
-    ShortTermMemory,
-    STLTMemory,
-)
-from tests.memories.test_summaries import happens, memory_of
+from mesa_memory import ImpressionMemory, LayeredMemory, Services, ShortTermMemory
+from tests.support.classes import EVERY
+from tests.support.models import hear
+from tests.support.single import scripted
 
 STEPS, CHARS = 14, 2000
-MEMORIES = [
-    ShortTermMemory,
-    STLTMemory,
-    LongTermMemory,
-    EpisodicMemory,
-    ImpressionMemory,
-    ConversationMemory,
-    FactMemory,
-    NarrativeMemory,
-    LayeredMemory.unimatrix,
-    LayeredMemory.generative_agent,
-]
+MEMORIES = [*EVERY, LayeredMemory.unimatrix, LayeredMemory.generative_agent]
 #: memories that forget by their own rule, and after how many steps
 FORGETTING = {ShortTermMemory: 5, ImpressionMemory: 5}
 #: a refusal, another form, an empty text, and no reply at all
@@ -51,11 +31,10 @@ def counted(text):
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
 @pytest.mark.parametrize("make", MEMORIES, ids=lambda make: make.__qualname__)
 def test_every_event_stands_in_a_section_or_is_counted_as_left_out(make, reply):
-    memory, llm = memory_of(make, max_pending_steps=100)
-    llm._rules["*"] = reply
+    memory, llm = scripted(make, {"*": reply}, max_pending_steps=100)
     said = [f"Day {n}. " + "The river rose. " * (CHARS // 16) for n in range(STEPS)]
     for text in said:
-        happens(memory, [(9, text)])
+        hear(memory, (9, text))
     shown = str(memory.get_prompt_ready())
     seen = sum(f"Day {n}." in shown for n in range(STEPS))
     assert seen + counted(shown) >= FORGETTING.get(make, STEPS)

@@ -2,19 +2,13 @@
 
 import json
 import re
+from functools import partial
 
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    EpisodicMemory,
-    LLMUnavailable,
-    ScriptedLLM,
-    configure,
-    register_policy,
-)
+from mesa_memory import EpisodicMemory, LLMUnavailable, ScriptedLLM, configure
+from tests.support.single import scripted, settle
 
 #: how many steps a run has, more than the ten that a failing memory is given
 STEPS = 14
@@ -30,11 +24,9 @@ def listed(grades):
     return json.dumps({"grades": grades})
 
 
-def numbered(grades, numbers=None, event="event", grade="grade"):
+def numbered(grades, numbers=None):
     numbers = numbers or range(1, len(grades) + 1)
-    return json.dumps(
-        {"grades": [{event: n, grade: g} for n, g in zip(numbers, grades)]}
-    )
+    return listed([{"event": n, "grade": g} for n, g in zip(numbers, grades)])
 
 
 def but(grades, place, value):
@@ -42,29 +34,19 @@ def but(grades, place, value):
     return [value if p == place % len(grades) else g for p, g in enumerate(grades)]
 
 
-def up_to(limit, grades):
-    """A model that counts right as long as there are few."""
-    return listed(grades if len(grades) <= limit else grades[:limit])
-
-
 ALL, SOME, NONE = "all", "some", "none"
 #: name -> (what is graded in the end, the reply to a request for these grades)
 FAULTY = {
     # a list of the right length with something wrong in it
     "a half": (SOME, lambda g: listed(but(g, 2, 3.5))),
-    "a seven": (SOME, lambda g: listed(but(g, 1, 7))),
-    "a word": (SOME, lambda g: listed(but(g, 3, "hoch"))),
-    "a null": (SOME, lambda g: listed(but(g, 1, None))),
     "a list inside": (SOME, lambda g: listed(but(g, 0, [4]))),
-    "a huge number": (SOME, lambda g: listed(but(g, 1, 10**30))),
     "of five": (SOME, lambda g: listed(but(g, 2, "3/5"))),
     # too few or too many, and nothing that says which
     "one less": (NONE, lambda g: listed(g[:-1])),
-    "the first left out": (NONE, lambda g: listed(g[1:])),
     "one more": (NONE, lambda g: listed([*g, 3])),
     "always fifty": (NONE, lambda g: listed([3] * 50)),
-    "up to twenty": (ALL, lambda g: up_to(20, g)),
-    "one alone": (ALL, lambda g: up_to(1, g)),
+    "up to twenty": (ALL, lambda g: listed(g if len(g) <= 20 else g[:20])),
+    "one alone": (ALL, lambda g: listed(g[:1])),
     # numbered
     "numbered, one less": (ALL, lambda g: numbered(g[:-1])),
     "numbered, one too high": (SOME, lambda g: numbered(but(g, 2, 9))),
@@ -74,23 +56,13 @@ FAULTY = {
         lambda g: numbered([*g[:1], *g], [1, *range(1, len(g) + 1)]),
     ),
     "numbered backwards": (ALL, lambda g: numbered(g[::-1], range(len(g), 0, -1))),
-    "other names": (ALL, lambda g: numbered(g, None, "Number", "importance")),
     "some without a number": (NONE, lambda g: listed([{"event": 1, "grade": g[0]}, 2])),
-    "by number": (ALL, lambda g: listed({f"{n}": x for n, x in enumerate(g, 1)})),
     # no JSON
-    "lines": (ALL, lambda g: "\n".join(f"{n}. {x}" for n, x in enumerate(g, 1))),
     "lines with a half": (
         SOME,
         lambda g: "\n".join(f"{n}. {x}" for n, x in enumerate(but(g, 0, 2.5), 1)),
     ),
-    "lines in prose": (
-        ALL,
-        lambda g: (
-            "Gerne!\n" + "\n".join(f"- Event {n}: {x}" for n, x in enumerate(g, 1))
-        ),
-    ),
     "only numbers": (NONE, lambda g: " ".join(map(str, g))),
-    "refusal": (NONE, lambda g: "Je suis désolé, je ne peux pas évaluer cela."),
     "a page": (NONE, lambda g: "<html><h1>502 Bad Gateway</h1><p>nginx 3</p></html>"),
     "a schema": (NONE, lambda g: '{"grades": "array of integers", "type": "object"}'),
     "cut": (NONE, lambda g: listed(g)[: 12 + len(g)]),
@@ -100,13 +72,9 @@ FAULTY = {
 
 def memory_of(grade, **settings):
     """An agent's memory whose events the function grades."""
-    model = mesa.Model(rng=1)
-    llm = ScriptedLLM(rules={"grade": grade})
-    configure(model, llm=llm, **settings)
-    mute = register_policy("mute", lambda turn: "")
-    agent = LLMAgent(model, CoTReasoning, mute)
-    agent.memory = EpisodicMemory(agent, max_capacity=1000)
-    return agent.memory, llm
+    return scripted(
+        partial(EpisodicMemory, max_capacity=1000), {"grade": grade}, **settings
+    )
 
 
 def live(memory, step, count):
@@ -123,7 +91,7 @@ def grades_of(memory):
     return {content["message"]: content.get("importance") for content in entries}
 
 
-def right(grades):
+def fitting(grades):
     """How many are graded; each of them as it deserves."""
     given = {text: grade for text, grade in grades.items() if grade is not None}
     assert given == {text: int(text[-1]) for text in given}
@@ -138,7 +106,7 @@ def test_a_wrong_list_of_grades_ends_no_run_and_becomes_no_wrong_memory(executio
             live(memory, step, 6)
         found = grades_of(memory)
         assert len(found) == 6 * STEPS
-        graded = right(found)
+        graded = fitting(found)
         assert {
             ALL: graded == len(found),
             SOME: graded > len(found) / 2,
@@ -151,12 +119,11 @@ def test_after_a_wrong_list_a_right_one_grades_what_is_left():
     for kept, fault in FAULTY.values():
         faults = iter([True] * 3)
         memory, _ = memory_of(
-            lambda r: fault(weights(r)) if next(faults, False) else listed(weights(r)),
-            execution="blocking",
+            lambda r: fault(weights(r)) if next(faults, False) else listed(weights(r))
         )
         for step in (1, 2, 3):
             live(memory, step, 12)
-        assert right(grades_of(memory)) == 36
+        assert fitting(grades_of(memory)) == 36
 
 
 def test_what_was_graded_before_an_outage_is_not_asked_for_again():
@@ -167,11 +134,11 @@ def test_what_was_graded_before_an_outage_is_not_asked_for_again():
             return LLMUnavailable("the line is dead")
         return listed(weights(request))
 
-    memory, llm = memory_of(grade, execution="blocking")
+    memory, llm = memory_of(grade)
     live(memory, 1, 100)
-    assert right(grades_of(memory)) == 80
+    assert fitting(grades_of(memory)) == 80
     live(memory, 2, 0)
-    assert right(grades_of(memory)) == 100
+    assert fitting(grades_of(memory)) == 100
     assert len(llm.history) == 4
 
 
@@ -181,19 +148,16 @@ def test_agents_that_share_grades_each_keep_what_came():
         rules={"grade": lambda r: numbered(weights(r)[::2], range(1, 99, 2))}
     )
     configure(model, llm=llm)
-    mute = register_policy("mute", lambda turn: "")
-    agents = [LLMAgent(model, CoTReasoning, mute) for _ in range(5)]
-    for agent in agents:
-        agent.memory = EpisodicMemory(agent)
+    agents = settle(model, EpisodicMemory, 5)
     for step in (1, 2, 3):
         for agent in agents:
             live(agent.memory, step, 9)
-    assert [right(grades_of(agent.memory)) for agent in agents] == [27] * 5
+    assert [fitting(grades_of(agent.memory)) for agent in agents] == [27] * 5
     asked = [event for request in llm.history for event in weights(request)]
     assert len(asked) < 27 * 5, "each event was graded once for all"
 
 
 def test_an_event_asked_about_alone_says_why_it_has_no_grade():
-    memory, _ = memory_of(lambda r: "no idea", execution="blocking")
+    memory, _ = memory_of(lambda r: "no idea")
     with pytest.raises(Exception, match="JSON object is missing"):
         memory.grade_event_importance("message", {"message": "of weight 3"})

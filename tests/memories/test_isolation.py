@@ -7,7 +7,7 @@ import re
 import pytest
 
 from mesa_memory import LLMUnavailable, OfflineLLM
-from tests.support.fleet import ASKING, EXECUTIONS, MIXED, MODES, Town
+from tests.support.fleet import ASKING, MIXED, Town
 
 SECRET = re.compile(r"secret-of-(\d+)")
 
@@ -46,8 +46,10 @@ def told(texts):
 
 
 @pytest.mark.parametrize("memory", [*ASKING, MIXED])
-@pytest.mark.parametrize("execution", EXECUTIONS)
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("mode", "execution"),
+    [("sync", "blocking"), ("asyncio", "deferred"), ("threading", "deferred")],
+)
 def test_no_request_tells_another_agents_secret(memory, mode, execution):
     llm = Moody()
     town = Town(memory, 10, llm=llm, execution=execution, max_pending_steps=100)

@@ -6,7 +6,6 @@ from functools import cache
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     ConversationMemory,
@@ -16,7 +15,6 @@ from mesa_memory import (
     LayeredMemory,
     LongTermMemory,
     NarrativeMemory,
-    OfflineLLM,
     ScriptedLLM,
     Services,
     ShortTermMemory,
@@ -26,54 +24,12 @@ from mesa_memory import (
 from mesa_memory.core.wording import FOLDER, languages
 from mesa_memory.layers import Reflection
 from mesa_memory.llm.schemas import schema_of
+from tests.support.single import Asked, settle, table
 
 #: names, of classes too
 NAMES = {"Ada", "Bram", "Cleo", "Villager"}
-#: what people of each language say and do: a role, a task, an act, and sentences
-SPOKEN = {
-    "de": [
-        "Müllerin",
-        "ernten",
-        "Das Rad der Mühle ist zerbrochen.",
-        "Ich leihe dir zehn Kronen.",
-        "Wer hat den Brunnen vergiftet?",
-    ],
-    "es": [
-        "molinera",
-        "cosechar",
-        "La rueda del molino está rota.",
-        "Te presto diez coronas.",
-        "¿Quién envenenó el pozo?",
-    ],
-    "fr": [
-        "meunière",
-        "moissonner",
-        "La roue du moulin est cassée.",
-        "Je te prête dix couronnes.",
-        "Qui a empoisonné le puits ?",
-    ],
-    "pt": [
-        "moleira",
-        "colher",
-        "A roda do moinho está partida.",
-        "Empresto-te dez coroas.",
-        "Quem envenenou o poço?",
-    ],
-    "zh": [
-        "磨坊主",
-        "收割",
-        "磨坊的轮子坏了。",
-        "我借给你十个克朗。",
-        "谁在井里下了毒？",
-    ],
-    "ja": [
-        "粉屋",
-        "刈り入れ",
-        "水車の輪が壊れた。",
-        "十クローネ貸そう。",
-        "誰が井戸に毒を入れたのか。",
-    ],
-}
+#: what people of each language say and do: a role, a task and sentences
+SPOKEN = table("spoken")["village"]
 MEMORIES = {
     "short term": ShortTermMemory,
     "stlt": lambda agent: STLTMemory(agent, short_term_capacity=2),
@@ -148,27 +104,15 @@ class Village(mesa.Model):
         self.language, self.shown = language, []
         configure(self, llm=llm, **({} if own else {"language": language}))
         role, act, *_ = SPOKEN[language]
-        for name in ("Ada", "Bram", "Cleo"):
-            agent = Villager(
-                self, CoTReasoning, llm_model="openai/none", system_prompt=role
-            )
-            agent.name, agent.step_prompt = name, act
+        told = {"system_prompt": role, "step_prompt": act}
+        people = settle(self, memory, 3, Villager, "openai/none", **told)
+        for agent, name in zip(people, ("Ada", "Bram", "Cleo")):
+            agent.name = name
             if own:
                 agent.language = language
-            agent.memory = memory(agent)
 
     def step(self):
         self.agents.do("step")
-
-
-class Asked(OfflineLLM):
-    def __init__(self):
-        super().__init__()
-        self.requests = []
-
-    def complete(self, request):
-        self.requests.append(request)
-        return super().complete(request)
 
 
 def lived(village, steps=6):
@@ -190,8 +134,8 @@ def test_nothing_around_the_agents_words_is_english(language, kind):
     village = lived(Village(language, MEMORIES[kind], asked))
     for text in village.shown:
         assert not strange(language, text), text
-    assert asked.requests or kind == "short term"
-    for request in asked.requests:
+    assert asked.asked or kind == "short term"
+    for request in asked.asked:
         told = "\n".join(str(message["content"]) for message in request.messages())
         if request.schema is not None:
             told += "\n" + "\n".join(descriptions(schema_of(request.schema)))

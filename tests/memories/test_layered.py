@@ -7,7 +7,6 @@ import litellm
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EventStream,
@@ -20,17 +19,13 @@ from mesa_memory import (
     Window,
     configure,
     open_run,
-    register_policy,
-    resume,
 )
 from mesa_memory.core.render import count_tokens
 from mesa_memory.layers import Grader, Line
 from mesa_memory.layers.impressions import Impressions
-from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.memories.prompt.budget import PERMANENT
 from tests.support.layered import four
-
-QUIET = register_policy("quiet", lambda turn: "Nothing to do.")
+from tests.support.single import settle
 
 
 class Neighbour(LLMAgent):
@@ -41,14 +36,12 @@ class Neighbour(LLMAgent):
 
 
 class Street(mesa.Model):
-    def __init__(self, memory=four, count=1, name=QUIET, rng=1, **services):
+    def __init__(self, memory=four, count=1, name="", rng=1, **services):
         super().__init__(rng=rng)
         services.setdefault("llm", "offline")
         configure(self, **services)
         self.news = lambda agent: [f"Day {self.steps}: the bridge is broken!"]
-        for _ in range(count):
-            agent = Neighbour(self, CoTReasoning, name)
-            agent.memory = memory(agent)
+        settle(self, memory, count, Neighbour, name)
 
     @property
     def first(self):
@@ -174,8 +167,7 @@ def any_layers(agent, dice):
 
 @pytest.mark.parametrize("model", ["openai/gpt-4o", "openai/gpt-4", "offline/quiet"])
 @pytest.mark.parametrize("seed", range(12))
-def test_no_prompt_is_above_its_budget_as_the_model_counts(seed, model, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
+def test_no_prompt_is_above_its_budget_as_the_model_counts(seed, model):
     dice = random.Random(seed)
     street = Street(lambda agent: any_layers(agent, dice), name=model)
     street.news = lambda agent: rambling(dice)
@@ -276,28 +268,6 @@ def test_a_layer_that_fails_leaves_the_prompt_complete_but_for_its_own_section(
         assert "not up to date" not in street.first.get_prompt_ready()
 
 
-# -- its state -------------------------------------------------------------------------------
-
-
-class Recorded(Street):
-    def __init__(self, file="", budget=200, rng=1):
-        given = {"record": file} if file else {}
-        super().__init__(lambda agent: four(agent, budget), 2, rng=rng, **given)
-
-
-def test_a_resumed_run_goes_on_as_the_one_that_was_not_broken_off(tmp_path):
-    file = str(tmp_path / "run.sqlite")
-    street = lived(Recorded(file), 5)
-    Services.of(street).recorder.close()
-    again = lived(resume(Recorded, file), 5)
-    whole = lived(Recorded(), 10)
-    for one, other in zip(again.agents, whole.agents, strict=True):
-        assert one.memory.get_prompt_ready() == other.memory.get_prompt_ready()
-        ids = [[r.id for r in a.memory.current_records()] for a in (one, other)]
-        assert ids[0] == ids[1]
-    configure(again, record=None)
-
-
 # -- bad input -------------------------------------------------------------------------------
 
 
@@ -320,18 +290,11 @@ def test_shares_that_mean_nothing_are_refused(shares, told):
         Street(lambda agent: LayeredMemory(agent, shares=shares))
 
 
-def test_layers_that_do_not_belong_together_are_refused():
-    window = Window(5)
-    for layers, told in (
-        ([], "at least one layer"),
-        ([RunningSummary(window)], "window of RunningSummary must be one of the"),
-    ):
-        with pytest.raises(ValueError, match=told):
-            Street(lambda agent, layers=layers: LayeredMemory(agent, layers))
+def test_a_memory_needs_layers_and_not_classes_of_them():
+    with pytest.raises(ValueError, match="at least one layer"):
+        Street(lambda agent: LayeredMemory(agent, []))
     with pytest.raises(TypeError, match="objects of classes of Layer"):
         Street(lambda agent: LayeredMemory(agent, [Window]))
-    with pytest.raises(ValueError, match="make new layers for each agent"):
-        Street(lambda agent: LayeredMemory(agent, [window]), 2)
 
 
 @pytest.mark.parametrize("memory", [four, LayeredMemory])

@@ -2,55 +2,21 @@
 
 import re
 
-import mesa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    ConversationMemory,
-    EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
-    LayeredMemory,
-    LongTermMemory,
-    NarrativeMemory,
-    OfflineLLM,
-    ShortTermMemory,
-    STLTMemory,
-    configure,
-)
+from mesa_memory import LayeredMemory
+from tests.support.classes import EVERY
+from tests.support.single import Asked, memory_of
 
-MEMORIES = [
-    ShortTermMemory,
-    STLTMemory,
-    LongTermMemory,
-    EpisodicMemory,
-    ImpressionMemory,
-    ConversationMemory,
-    FactMemory,
-    NarrativeMemory,
-    LayeredMemory.unimatrix,
-    LayeredMemory.generative_agent,
-]
+MEMORIES = [*EVERY, LayeredMemory.unimatrix, LayeredMemory.generative_agent]
 #: of each step, the kinds of its events in order; each event has a number
 DAYS = st.lists(
     st.lists(st.sampled_from(["heard", "said", "saw", "did"]), max_size=5),
     min_size=1,
     max_size=8,
 )
-
-
-class Asked(OfflineLLM):
-    def __init__(self):
-        super().__init__()
-        self.told = []
-
-    def complete(self, request):
-        self.told.append(request.messages()[1]["content"])
-        return super().complete(request)
 
 
 def happens(memory, kind, number):
@@ -85,19 +51,16 @@ def numbers(section):
 def test_no_section_and_no_request_tells_a_later_event_before_an_earlier_one(
     make, days
 ):
-    model, asked = mesa.Model(rng=1), Asked()
-    configure(model, llm=asked, execution="blocking")
-    agent = LLMAgent(model, CoTReasoning, "openai/test")
-    agent.memory = memory = make(agent)
-    number = 0
+    llm, number = Asked(), 0
+    memory = memory_of(make, llm)
     for kinds in days:
-        model.steps += 1
+        memory.agent.model.steps += 1
         for kind in kinds:
             happens(memory, kind, number := number + 1)
         memory.process_step()
-        told = [str(memory.get_prompt_ready()), *asked.told]
-        asked.told.clear()
-        for text in told:
+        asked = [request.messages()[1]["content"] for request in llm.asked]
+        llm.asked.clear()
+        for text in [str(memory.get_prompt_ready()), *asked]:
             for section in sections(text):
                 found = numbers(section)
                 assert found == sorted(found), section

@@ -1,9 +1,8 @@
 """Each system that the package can be is a named configuration with its own constants."""
 
-import mesa
+from functools import partial
+
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from benchmarks.context import curve
 from mesa_memory import (
@@ -12,35 +11,20 @@ from mesa_memory import (
     LongTermMemory,
     ShortTermMemory,
     STLTMemory,
-    configure,
-    register_policy,
 )
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.memories import registry
 from tests.support.classes import PRESETS
-
-QUIET = register_policy("quiet", lambda turn: "Nothing to do.")
-
-
-def agent():
-    model = mesa.Model(rng=1)
-    configure(model, llm="offline")
-    return LLMAgent(model, CoTReasoning, QUIET)
+from tests.support.models import hear
+from tests.support.single import memory_of
 
 
 def lived(memory, days):
     """A memory after so many steps with the same amount of news in each."""
-    model = memory.agent.model
-    for _ in range(days):
-        model.step()
-        day = model.steps - 1
-        memory.process_step(pre_step=True)
-        for sender in (7, 8):
-            said = (
-                f"I live in house {day % 9}. On day {day} I sold {day * sender} eggs."
-            )
-            memory.add_to_memory("message", {"message": said, "sender": sender})
-        memory.process_step()
+    for day in range(days):
+        news = [f"On day {day} I sold {day * sender} eggs." for sender in (7, 8)]
+        said = [f"I live in house {day % 9}. {text}" for text in news]
+        hear(memory, *zip((7, 8), said))
     return memory
 
 
@@ -48,8 +32,8 @@ def lived(memory, days):
 
 
 def test_the_classes_of_mesa_llm_have_its_constants():
-    short, two = ShortTermMemory(agent()), STLTMemory(agent())
-    stream, long = EpisodicMemory(agent()), LongTermMemory(agent())
+    kinds = (ShortTermMemory, STLTMemory, EpisodicMemory, LongTermMemory)
+    short, two, stream, long = map(memory_of, kinds)
     assert short.n == 5
     assert (two.capacity, two.consolidation_capacity) == (5, 2)
     assert (stream.max_capacity, stream.considered_entries) == (200, 30)
@@ -62,7 +46,7 @@ def test_the_classes_of_mesa_llm_have_its_constants():
 
 
 def test_unimatrix_has_its_constants():
-    memory = LayeredMemory.unimatrix(agent())
+    memory = memory_of(LayeredMemory.unimatrix)
     _, talks, impressions = memory.layers
     assert (talks.short_term_turns, talks.newest) == (15, 20)
     assert talks.recollection.considered == 3
@@ -70,18 +54,14 @@ def test_unimatrix_has_its_constants():
 
 
 def test_of_a_conversation_the_last_turns_are_shown_and_then_the_summary():
-    memory = LayeredMemory.unimatrix(agent())
-    model = memory.agent.model
+    memory = memory_of(LayeredMemory.unimatrix)
     for turn in range(20):
-        model.step()
-        said = {"message": f"Turn {turn} of our talk.", "sender": 7}
-        memory.add_to_memory("message", said)
-        memory.process_step()
+        hear(memory, (7, f"Turn {turn} of our talk."))
     text = memory.get_prompt_ready().partition("Short term memory")[2]
     shown = [turn for turn in range(20) if text.count(f"Turn {turn} of") == 1]
     assert shown == list(range(5, 20)), text
     for _ in range(6):
-        model.step()
+        memory.agent.model.step()
         memory.process_step(pre_step=True)
         memory.process_step()
     assert "Conversations before:\n- Steps 1 to 20, with Agent 7: " in (
@@ -93,7 +73,7 @@ def test_of_a_conversation_the_last_turns_are_shown_and_then_the_summary():
 
 
 def test_the_story_engine_has_its_constants():
-    memory = LayeredMemory.story_engine(agent())
+    memory = memory_of(LayeredMemory.story_engine)
     facts, _, story, chapters = memory.layers
     assert (facts.most, facts.summarised) == (10, True)
     policy = story.due.policy
@@ -113,7 +93,7 @@ def test_a_story_of_50_steps_takes_hardly_more_than_one_of_5():
 
 
 def test_a_session_has_the_constants_of_its_authors():
-    memory = LayeredMemory.session(agent())
+    memory = memory_of(LayeredMemory.session)
     facts, _, summary = memory.layers
     assert facts.most is None and facts.lines.direct_tokens == 2000
     assert set(facts.reader.gate) == {"fact", "stable", "useful"}
@@ -126,7 +106,7 @@ def test_a_session_has_the_constants_of_its_authors():
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_has_a_name_and_lives(name):
-    assert registry.find(name)(agent()).budget >= 2000
+    assert memory_of(registry.find(name)).budget >= 2000
     town = RumorModel(4, memory=name, rng=1)
     for _ in range(4):
         town.step()
@@ -136,6 +116,8 @@ def test_a_preset_has_a_name_and_lives(name):
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_takes_other_arguments(name):
-    memory = getattr(LayeredMemory, name)(agent(), budget=300, event_chars=100)
+    memory = memory_of(
+        partial(getattr(LayeredMemory, name), budget=300, event_chars=100)
+    )
     assert (memory.budget, memory.event_chars) == (300, 100)
     assert lived(memory, 8).budget_report().tokens <= 300

@@ -1,10 +1,11 @@
 """What an agent is shown when there is more than fits: the newest, and each end."""
 
+from functools import partial
+
 import mesa
 import pytest
 from mesa.experimental.devs import DEVSimulator
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
@@ -13,9 +14,9 @@ from mesa_memory import (
     ShortTermMemory,
     STLTMemory,
     configure,
-    register_policy,
 )
 from tests.support.classes import EVERY
+from tests.support.single import settle
 
 
 class Resident(LLMAgent):
@@ -36,19 +37,14 @@ class House(mesa.Model):
         super().__init__(rng=1)
         self.llm = ScriptedLLM(
             rules={
-                "consolidate": lambda r: {"summary": f"Seen: {marks(r.prompt)}"},
-                "chapter": lambda r: {"summary": f"Seen: {marks(r.prompt)}"},
-                "story": lambda r: {"summary": f"Seen: {marks(r.prompt)}"},
-                "conversation": lambda r: {"summary": f"Seen: {marks(r.prompt)}"},
+                "*": lambda r: {"summary": f"Seen: {marks(r.prompt)}"},
                 "impression": {"text": "Odd.", "sentiment": 0.0, "familiarity": 0.1},
                 "extract": lambda r: {"facts": [stated(r)]},
                 "grade": lambda r: {"grades": [3] * len(r.inputs["events"])},
             }
         )
         configure(self, llm=self.llm, execution="blocking")
-        name = register_policy("resident", lambda turn: "I wait.")
-        self.resident = Resident(self, CoTReasoning, name)
-        self.resident.memory = memory(self.resident, **given)
+        (self.resident,) = settle(self, partial(memory, **given), cls=Resident)
 
     def step(self):
         self.resident.step()

@@ -18,6 +18,7 @@ from mesa_memory import (
     register_policy,
 )
 from mesa_memory.llm import ToolCall
+from tests.support.single import settle
 
 RAW = re.compile(r"Message\(|tool_calls|local_state|self_state|\{|np\.|\\n")
 #: prompts of the reasoning, each run's own
@@ -47,7 +48,7 @@ class Seller(LLMAgent):
 class Shop(mesa.Model):
     """Three sellers who see each other."""
 
-    def __init__(self, memory, reasoning=CoTReasoning, **given):
+    def __init__(self, memory, reasoning=CoTReasoning):
         super().__init__(rng=1)
         READ.clear()
         self.llm = ScriptedLLM(
@@ -58,15 +59,10 @@ class Shop(mesa.Model):
         )
         configure(self, llm=self.llm, execution="blocking")
         name = register_policy("trade", trade)
-        self.sellers = [
-            Seller(
-                self, reasoning, name, step_prompt="Sell shoes.", vision=-1,
-                internal_state=["persuasive", f"has {n} shoes"],
-            )
-            for n in range(3)
-        ]  # fmt: skip
-        for seller in self.sellers:
-            seller.memory = memory(seller, **given)
+        given = {"reasoning": reasoning, "step_prompt": "Sell shoes.", "vision": -1}
+        self.sellers = settle(self, memory, 3, Seller, name, **given)
+        for n, seller in enumerate(self.sellers):
+            seller.internal_state = ["persuasive", f"has {n} shoes"]
 
     def step(self):
         for seller in self.sellers:
@@ -114,7 +110,7 @@ def test_a_step_reads_as_sentences():
 
 
 def test_repetitions_are_folded_and_the_last_one_stays():
-    shop = Shop(ShortTermMemory, n=20)
+    shop = Shop(lambda agent: ShortTermMemory(agent, n=20))
     for _ in range(8):
         shop.step()
     text = remembered(shop)
@@ -126,7 +122,7 @@ def test_repetitions_are_folded_and_the_last_one_stays():
 
 
 def test_a_crowd_that_does_not_fit_keeps_everybodys_name():
-    shop = Shop(ShortTermMemory, event_chars=300)
+    shop = Shop(lambda agent: ShortTermMemory(agent, event_chars=300))
     seller = shop.sellers[0]
     state = {"position": [1, 2], "internal_state": ["is at work " * 5]}
     crowd = {f"Cop {n}": state for n in range(10)}

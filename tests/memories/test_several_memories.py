@@ -6,20 +6,11 @@ from functools import partial
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    EpisodicMemory,
-    Services,
-    configure,
-    fork,
-    open_run,
-    register_policy,
-    resume,
-)
+from mesa_memory import EpisodicMemory, configure, fork, open_run, resume
 from tests.support.classes import EVERY
-
-CLASSES = EVERY
+from tests.support.playing import ended, lived
+from tests.support.single import settle
 
 
 class Neighbour(LLMAgent):
@@ -38,26 +29,17 @@ class Street(mesa.Model):
         super().__init__(rng=rng)
         self.memory, self.diary, self.file = memory, diary, file
         configure(self, llm="offline", record=file or None)
-        name = register_policy("talk", lambda turn: "I greet my neighbour.")
-        for _ in range(2):
-            agent = Neighbour(self, CoTReasoning, name)
-            agent.memory = self.new(agent)
+        for agent in settle(self, self.new, 2, Neighbour):
             agent.diary = self.new(agent) if diary else None
 
     def new(self, agent):
-        return {c.__name__: c for c in CLASSES}[self.memory](agent)
+        return {c.__name__: c for c in EVERY}[self.memory](agent)
 
     def step(self):
         if self.steps == 4:
             for agent in self.agents:
                 agent.memory = self.new(agent)
         self.agents.shuffle_do("step")
-
-
-def lived(street, days):
-    for _ in range(days):
-        street.step()
-    return street
 
 
 def shown(street):
@@ -77,29 +59,28 @@ def ids(file, run=None):
     ]
 
 
-@pytest.mark.parametrize("memory", [c.__name__ for c in CLASSES])
+@pytest.mark.parametrize("memory", [c.__name__ for c in EVERY])
 def test_a_recorded_run_goes_on_when_agents_get_a_new_memory(memory, tmp_path):
     file = str(tmp_path / "run.sqlite")
     street = lived(Street(memory, file=file, rng=1), 7)
     assert [a.memory.layer[-2:] for a in street.agents] == ["-3", "-3"]
-    Services.of(street).recorder.close()
+    ended(street)
     found = [name for name, _ in ids(file)]
     base = street.agents[0].diary.layer.removesuffix("-2")
     assert {n.split("/")[1] for n in found} == {base, f"{base}-2", f"{base}-3"}
     assert found[0].split("/")[1] == base
 
 
-@pytest.mark.parametrize("memory", [c.__name__ for c in CLASSES])
-@pytest.mark.parametrize("again", [resume, fork])
-@pytest.mark.parametrize("day", [3, 5])
+@pytest.mark.parametrize("memory", [c.__name__ for c in EVERY])
+@pytest.mark.parametrize(("again", "day"), [(resume, 5), (fork, 3)])
 def test_a_run_goes_on_with_each_memory_of_its_agents(memory, again, day, tmp_path):
     whole = lived(Street(memory, file=str(tmp_path / "whole.sqlite"), rng=1), 8)
-    Services.of(whole).recorder.close()
+    ended(whole)
     file = str(tmp_path / "run.sqlite")
-    Services.of(lived(Street(memory, file=file, rng=1), day)).recorder.close()
+    ended(lived(Street(memory, file=file, rng=1), day))
     made = partial(Street, memory=memory)
     street = lived(again(made, file, diary=True, file=file, rng=1), 8 - day)
-    Services.of(street).recorder.close()
+    ended(street)
     assert shown(street) == shown(whole)
     assert sorted(ids(file)) == sorted(ids(str(tmp_path / "whole.sqlite")))
 

@@ -1,18 +1,9 @@
 """A model's thinking is no part of what its agent remembers; its decision is."""
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    EpisodicMemory,
-    LongTermMemory,
-    ScriptedLLM,
-    ShortTermMemory,
-    configure,
-    register_policy,
-)
+from mesa_memory import EpisodicMemory, LongTermMemory, ShortTermMemory
+from tests.support.single import memory_of, scripted
 
 THOUGHT = "The user wants me to decide between mill and bridge."
 GO = "I go to the bridge."
@@ -24,14 +15,6 @@ PLANS = [
     f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|channel|>final<|message|>{GO}",
     f"<thought>{THOUGHT}</thought>{GO}</s>",
 ]
-
-
-def memory_of(kind, llm="offline"):
-    model = mesa.Model(rng=1)
-    configure(model, llm=llm, execution="blocking")
-    agent = LLMAgent(model, CoTReasoning, register_policy("mute", lambda turn: ""))
-    agent.memory = kind(agent)
-    return agent.memory
 
 
 def add(memory, kind, content):
@@ -52,8 +35,8 @@ def test_of_a_plan_the_decision_is_shown_and_the_thinking_is_not(kind):
 @pytest.mark.parametrize("kind", [EpisodicMemory, LongTermMemory])
 def test_the_thinking_of_a_plan_is_neither_graded_nor_summarised(kind):
     for plan in PLANS:
-        llm = ScriptedLLM(rules={"grade": {"grades": [3]}, "*": {"summary": GO}})
-        memory = memory_of(kind, llm)
+        rules = {"grade": {"grades": [3]}, "*": {"summary": GO}}
+        memory, llm = scripted(kind, rules)
         add(memory, "plan", {"content": plan})
         assert llm.history
         for request in llm.history:

@@ -1,7 +1,6 @@
 """Agents in threads: one speaks while another reads, is shown something, is copied."""
 
 import copy
-import random
 import re
 import sys
 import threading
@@ -9,19 +8,11 @@ from pathlib import Path
 
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 import mesa_memory
-from mesa_memory import (
-    EpisodicMemory,
-    Services,
-    ShortTermMemory,
-    configure,
-    open_run,
-    register_policy,
-)
+from mesa_memory import EpisodicMemory, Services, ShortTermMemory, configure, open_run
 from tests.support.classes import EVERY
+from tests.support.single import settle
 
 #: how many events come while a memory is read
 EVENTS = 300
@@ -35,10 +26,7 @@ class Square(mesa.Model):
     def __init__(self, memory, execution="deferred", record=None, rng=None):
         super().__init__(rng=rng)
         configure(self, llm="offline", execution=execution, record=record)
-        name = register_policy("quiet", lambda turn: "I wait.")
-        for _ in range(2):
-            agent = LLMAgent(self, CoTReasoning, name)
-            agent.memory = memory(agent)
+        settle(self, memory, 2)
 
 
 @pytest.fixture
@@ -77,18 +65,6 @@ def sender(square, memory):
             memory.add_to_memory("message", {"message": text, "sender": 2})
 
     return send
-
-
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("memory", EVERY)
-def test_one_thread_reads_what_another_sends(memory, execution, switching):
-    square = Square(memory, execution, rng=1)
-    mind = square.agents[0].memory
-    reads, choice = reads_of(mind), random.Random(1)
-    beside(sender(square, mind), lambda: choice.choice(reads)())
-    square.step()
-    assert len(mind.messages()) == mind.history_capacity
-    assert f"number {EVENTS - 1}!" in mind.get_prompt_ready()
 
 
 class Meanwhile:
@@ -220,8 +196,7 @@ def test_a_copy_is_made_while_another_thread_sends(memory, whole, switching):
     beside(sender(square, mind), duplicate)
     for twin in copies:
         heard = [message.text for message in twin.messages()]
-        numbers = [int(text.rstrip("!").split()[-1]) for text in heard]
-        assert numbers == list(range(numbers[0], numbers[-1] + 1)) if numbers else True
+        assert is_whole([int(text.rstrip("!").split()[-1]) for text in heard])
         assert twin.get_prompt_ready()
 
 

@@ -6,51 +6,52 @@ from mesa_memory import (
     ConversationMemory,
     EpisodicMemory,
     FactMemory,
-    ImpressionMemory,
-    LayeredMemory,
-    LongTermMemory,
     NarrativeMemory,
-    ShortTermMemory,
     STLTMemory,
 )
-from mesa_memory.layers import FrontHalf, OverTokens
+from mesa_memory.layers import FrontHalf, OverTokens, Reflection
+from mesa_memory.memories.registry import find
 from tests.support import layered
 from tests.support.twins import live
 
+DAYS = 9
 MEMORIES = {
-    "short_term": ShortTermMemory,
+    **{name: find(name) for name in ("short_term", "long_term", "impression", "fact")},
+    **{name: find(name) for name in ("layered", "unimatrix", "story_engine")},
     "stlt": lambda agent: STLTMemory(agent, 2, 1),
     "stlt_tokens": lambda a: STLTMemory(a, consolidation=OverTokens(120, 1)),
     "stlt_front": lambda a: STLTMemory(a, consolidation=FrontHalf(3, 0.5)),
-    "long_term": LongTermMemory,
-    "episodic": lambda agent: EpisodicMemory(agent, max_capacity=20),
+    "episodic_small": lambda agent: EpisodicMemory(agent, max_capacity=20),
     "episodic_focus": lambda agent: EpisodicMemory(agent, considered_entries=3),
     "episodic_context": lambda agent: EpisodicMemory(agent, grade_context=5),
-    "impression": ImpressionMemory,
-    "fact": FactMemory,
+    "reflection": lambda agent: reflecting(agent, Reflection.direct(5, 2)),
+    "questions": lambda agent: reflecting(agent, Reflection.questions(2)),
     "fact_character": lambda a: FactMemory(a, max_facts=3, summary=True),
     "fact_recalled": lambda a: FactMemory(a, direct_tokens=20, considered_facts=2),
-    "layered": layered.four,
-    "layered_usual": LayeredMemory,
-    "unimatrix": LayeredMemory.unimatrix,
-    "story_engine": LayeredMemory.story_engine,
+    "layered_four": layered.four,
     "layered_small": lambda agent: layered.four(agent, 200),
     "narrative": lambda a: NarrativeMemory(a, 3, story_tokens=120, keep_last=1),
     "conversation": lambda agent: ConversationMemory(agent, 2, 1, idle_steps=0),
 }
 
 
+def reflecting(agent, plan):
+    return EpisodicMemory(agent, reflection=plan, reflect_threshold=20)
+
+
 @pytest.mark.parametrize("name", MEMORIES)
 def test_every_execution_gives_the_same_requests_records_and_prompts(name):
-    blocking = live(MEMORIES[name], "blocking", asynchronous=False)
+    blocking = live(MEMORIES[name], "blocking", asynchronous=False, days=DAYS)
     assert blocking["records"], "the run recorded nothing, so it proves nothing"
     assert bool(blocking["requests"]) == (name != "short_term")
     assert len(set(blocking["shown"])) > 20
+    made = any(row[1] == "reflection" for row in blocking["records"])
+    assert made or name not in ("reflection", "questions")
     for execution, asynchronous in [
         ("blocking", True),
         ("deferred", False),
         ("deferred", True),
     ]:
-        other = live(MEMORIES[name], execution, asynchronous)
+        other = live(MEMORIES[name], execution, asynchronous, DAYS)
         for part, expected in blocking.items():
             assert other[part] == expected, (execution, asynchronous, part)

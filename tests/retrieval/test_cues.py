@@ -5,73 +5,36 @@ import math
 import pytest
 
 from mesa_memory.retrieval.temporal import CACHED_QUERY_CHARS, TimeConstraint
+from tests.support.single import table
 
-JUST_BEFORE_40 = math.nextafter(40, 0)
+CASES = table("time_questions")
 
 
 def test_a_step_is_read_and_left_out_of_what_is_embedded():
-    cases = [
-        ("Where was Ann at step 40?", "Where was Ann ?", 40),
-        ("Around Step 40.5, who sang?", ", who sang?", 40.5),
-        ("What of step 40 do you know?", "What of do you know?", 40),
-        ("Who sang before step 40?", "Who sang", JUST_BEFORE_40),
-        ("Who sang until step 40?", "Who sang", JUST_BEFORE_40),
-        ("Before step 40, who sang?", "who sang?", JUST_BEFORE_40),
-        ("Who sang after step 40?", "Who sang after step 40?", None),
-        ("Who sang since Step 40?", "Who sang since Step 40?", None),
-        ("From step 4 to step 9?", "From step 4 to step 9?", None),
-        ("Who takes the first step?", "Who takes the first step?", None),
-        ("Who sells footstep 40?", "Who sells footstep 40?", None),
-    ]
-    for query, body, step in cases:
+    for query, body, step in CASES["steps"]:
         cues = TimeConstraint.of(query)
         assert (cues.body, cues.step, cues.present) == (body, step, False)
         assert cues.before == ()
 
 
 def test_the_present_is_read():
-    cases = "now, right now, nowadays, today, currently, at present, presently, "
-    cases += "these days, at the moment, at this moment, Now, current"
-    for when in cases.split(", "):
+    for when in CASES["present"]:
         cues = TimeConstraint.of(f"Where does Ann live {when}?")
         assert cues.present
         assert cues.body == "Where does Ann live ?"
 
 
 def test_without_words_of_time_a_question_is_taken_as_it_is():
-    cases = [
-        "Who gave the present?",
-        "Which moment was best?",
-        "Who knows these people?",
-        "Where does Ann live?",
-        "Wo wohnt Ann jetzt?",
-        "李明现在住在哪里？",
-        "Où est Zoë ?",
-        "",
-    ]
-    for query in cases:
+    for query in CASES["none"]:
         assert TimeConstraint.of(query) == TimeConstraint.none(query)
         assert TimeConstraint.of(query).body == query
 
 
-@pytest.mark.parametrize(
-    ("query", "body", "before"),
-    [
-        (
-            "Where did Ann live before the old mill?",
-            "Where did Ann live",
-            "the old mill",
-        ),
-        ("Where did Ann stay until she moved?", "Where did Ann stay", "she moved"),
-        ("Before the mill, where was Ann, then?", "where was Ann, then?", "the mill"),
-    ],
-)
-def test_what_ended_the_time_asked_for_is_neither_embedded_nor_looked_for(
-    query, body, before
-):
-    cues = TimeConstraint.of(query)
-    assert (cues.body, " ".join(cues.before)) == (body, before)
-    assert not set(cues.said) & {"mill", "moved"}
+def test_what_ended_the_time_asked_for_is_neither_embedded_nor_looked_for():
+    for query, body, before in CASES["before"]:
+        cues = TimeConstraint.of(query)
+        assert (cues.body, " ".join(cues.before)) == (body, before)
+        assert not set(cues.said) & {"mill", "moved"}
 
 
 def test_before_needs_something_asked_and_something_that_ended_it():

@@ -7,8 +7,6 @@ import sqlite3
 import mesa
 import numpy as np
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import EpisodicMemory, LayeredMemory, Services, configure
 from mesa_memory.layers.stream.event_stream import EventStream
@@ -18,6 +16,7 @@ from mesa_memory.memories.tools import search_memories
 from mesa_memory.retrieval.match import best_match
 from mesa_memory.retrieval.scoring import Scoring
 from tests.retrieval.test_sessions import index_of
+from tests.support.single import memory_of, settle
 
 NO_TALK, TALK = np.zeros(4, dtype=bool), np.ones(4, dtype=bool)
 SAID = [
@@ -90,14 +89,11 @@ def test_each_line_of_a_query_is_looked_for_by_itself():
 
 def villager(memory, record=None):
     """A villager who has seen four things."""
-    model = mesa.Model(rng=1)
-    configure(model, llm="offline", record=record)
-    agent = LLMAgent(model, CoTReasoning, "openai/test", step_prompt="Live.")
-    agent.memory = memory(agent)
+    agent = memory_of(memory, record=record).agent
     for text in SAID:
         agent.memory.add_to_memory("observation", {"news": text})
         agent.memory.process_step()
-        model.step()
+        agent.model.step()
     return agent
 
 
@@ -141,12 +137,7 @@ def test_a_search_explain_and_the_record_say_so(tmp_path):
 def test_in_a_village_with_empty_memories_no_prompt_shows_an_unmarked_line():
     model = mesa.Model(rng=1)
     configure(model, llm="offline")
-    villagers = LLMAgent.create_agents(
-        model, 3, CoTReasoning, "openai/test", step_prompt="Live."
-    )
-    recalled = []
-    for agent in villagers:
-        agent.memory = EpisodicMemory(agent, importance="offline")
+    villagers, recalled = settle(model, MEMORIES[0], 3), []
     for news in SAID:
         for agent in villagers:
             agent.memory.add_to_memory("observation", {"news": news})

@@ -1,29 +1,14 @@
 """Who is named, who is spoken of, and which time is asked for."""
 
-import math
-import random
-
 import numpy as np
 import pytest
 
-from mesa_memory.core.records import MemoryRecord
 from mesa_memory.retrieval.bm25 import LexicalIndex
 from mesa_memory.retrieval.dialogue import DialogueContext
-from mesa_memory.retrieval.index import RecordIndex
 from mesa_memory.retrieval.scoring import Scoring
+from tests.retrieval.test_sessions import index_of, record
 
 NAMED_ONLY = Scoring(1.0, 0.0, 0.0, time_match=0.0)
-
-
-def index_of(told, remove=()):
-    """An index of (step, who, said), with texts that say when and who."""
-    index, records = RecordIndex(), []
-    for number, (step, who, said) in enumerate(told):
-        records.append(MemoryRecord(str(number), 1, "x", "message", step, {}))
-        index.add(records[-1], f"Step {step}: {who} says: {said}", who=who)
-    for number in remove:
-        index.remove(records[number])
-    return index
 
 
 def numbers(found):
@@ -56,6 +41,8 @@ def test_who_is_named_is_found_where_they_speak_and_where_others_speak_of_them()
     assert named(index_of(TOWN), "What of Agent 9?") == [5], "step 4 is no agent 4"
     assert named(index_of(TOWN), "What of Agent 4?", until=1) == [0, 2]
     assert named(index_of(TOWN), "What of Agent 44?") == [], "it has said nothing"
+    nameless = index_of([(1, None, "rain"), (2, "Bo", "snow")])
+    assert named(nameless, "What did None say?") == []
 
 
 def test_in_a_dialogue_of_theirs_a_name_is_an_address():
@@ -86,30 +73,10 @@ def test_a_name_with_a_function_word_is_found_where_its_bearer_speaks_only():
 
 
 def test_whom_only_forgotten_events_knew_is_no_name_any_more():
-    index = index_of([*TOWN, (5, "Agent 10", "Agent 9 has left")], remove=[5])
+    index = index_of([*TOWN, (5, "Agent 10", "Agent 9 has left")])
+    index.remove(record(5, 4))
     assert named(index, "What of Agent 9?") == []
     assert index.body("What of Agent 9?", Scoring()) == "What of Agent 9?"
-
-
-def test_an_index_that_forgot_ranks_as_one_that_never_knew():
-    draw = random.Random(1)
-    told = [
-        (
-            n // 3,
-            f"Agent {draw.randrange(5)}",
-            f"Agent {draw.randrange(5)} met w{n % 7}",
-        )
-        for n in range(300)
-    ]
-    gone = sorted(draw.sample(range(300), 200))
-    index, left = index_of(told), [n for n in range(300) if n not in gone]
-    query = "What did Agent 3 say of Agent 1 and w4 before w5?"
-    index.recall(query)
-    for number in gone:
-        index.remove(MemoryRecord(str(number), 1, "x", "message", 0, {}))
-    fresh = index_of([told[n] for n in left])
-    found, expected = (i.recall(query, now=100) for i in (index, fresh))
-    assert numbers(found) == [left[n] for n in numbers(expected)]
 
 
 def test_names_and_time_are_left_out_of_what_is_embedded_unless_switched_off():
@@ -256,9 +223,3 @@ def test_a_name_is_looked_for_word_by_word_in_later_texts_too():
     assert index.holding(["agent", "4"]).tolist() == [0, 2, 4]
     assert index.holding(["agent", "99"]).tolist() == []
     assert index.holding(["the"]).tolist() == []
-
-
-def test_time_match_must_be_a_weight():
-    for wrong in (-0.1, math.nan, math.inf):
-        with pytest.raises(ValueError, match="time_match"):
-            Scoring(time_match=wrong)

@@ -3,17 +3,15 @@
 import random
 from dataclasses import replace
 
-import mesa
 import numpy as np
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import EpisodicMemory, configure, interventions
+from mesa_memory import EpisodicMemory, interventions
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.retrieval.dialogue import Likeness
 from mesa_memory.retrieval.index import RecordIndex
 from mesa_memory.retrieval.scoring import Scoring, superseded_part
+from tests.support.single import memory_of
 
 BARE = Scoring(session_weights=(0, 0), question_penalty=0, superseded=0)
 #: what Agent 7 and Agent 8 told in turn, one turn a step
@@ -55,18 +53,15 @@ def parts_of(index, query, name, scoring=None, **asked):
 
 def villager():
     """A villager who talks with two others at once, one turn with each a step."""
-    model = mesa.Model(rng=1)
-    configure(model, llm="offline")
-    agent = LLMAgent(model, CoTReasoning, "openai/test", step_prompt="Live.")
-    agent.memory = memory = EpisodicMemory(agent, importance="offline")
-    me = agent.unique_id
+    memory = memory_of(lambda agent: EpisodicMemory(agent, importance="offline"))
+    me = memory.agent.unique_id
     for turn, heard in enumerate(zip(WITH_7, WITH_8)):
         for other, text in zip((7, 8), heard):
             sender, recipient = (other, me) if turn % 2 == 0 else (me, other)
             said = {"message": text, "sender": sender, "recipients": [recipient]}
             memory.add_to_memory("message", said)
         memory.process_step()
-        model.step()
+        memory.agent.model.step()
     return memory
 
 
@@ -118,12 +113,6 @@ def test_published_formulas_and_a_weight_of_0_have_no_sessions():
         assert set(parts_of(index, "wolf", "session", scoring).values()) == {0.0}
         assert scoring.session_weights == (0, 0)
         assert scoring.question_penalty == scoring.superseded == 0
-
-
-@pytest.mark.parametrize("given", [(1,), (-1, 0), (0, float("nan"))])
-def test_session_weights_must_be_two_shares(given):
-    with pytest.raises(ValueError, match="session_weights"):
-        Scoring(session_weights=given)
 
 
 # -- questions, others, the past ------------------------------------------------------

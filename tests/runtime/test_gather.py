@@ -24,6 +24,7 @@ from mesa_memory.core.requests import (
 from mesa_memory.errors import EmbedderError
 from mesa_memory.llm import LLMRequest
 from tests.support.models import citizen, live, said
+from tests.support.single import Asked
 from tests.support.stored import rows
 from tests.support.waiting import HUNG
 
@@ -32,27 +33,13 @@ class Late:
     """Answers as the offline model does, each request after a while of its own."""
 
     def __init__(self, seed=0, longest=0.004):
-        self.requests = []
+        self.asked = []
         self._model = OfflineLLM()
         self._random, self._longest = random.Random(seed), longest
 
     async def acomplete(self, request):
-        self.requests.append(request)
+        self.asked.append(request)
         await asyncio.sleep(self._random.random() * self._longest)
-        return self._model.complete(request)
-
-
-class Instant:
-    """The same at once, in the simulation's own thread."""
-
-    instant = True
-
-    def __init__(self):
-        self.requests = []
-        self._model = OfflineLLM()
-
-    def complete(self, request):
-        self.requests.append(request)
         return self._model.complete(request)
 
 
@@ -91,12 +78,12 @@ def grading(memory):
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("llm", [Late, Instant])
+@pytest.mark.parametrize("llm", [Late, Asked])
 def test_two_flows_that_grade_the_same_event_ask_once(llm, execution):
     asked = llm()
     first, second = thought(gathering(grading, asked, execution))
     assert first.grades == second.grades == {0: 3}
-    assert len(asked.requests) == 1
+    assert len(asked.asked) == 1
 
 
 def request(memory, purpose, inputs):
@@ -139,7 +126,7 @@ def test_a_flow_of_several_requests_does_not_wait_for_a_slow_one():
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("llm", [Late, Instant])
+@pytest.mark.parametrize("llm", [Late, Asked])
 def test_a_passing_error_of_any_kind_ends_only_its_own_flow(llm, execution):
     def flows(memory):
         return [broken(EmbedderError("gone", passing=True)), asking(memory, 2),
@@ -159,7 +146,7 @@ def test_a_passing_error_of_any_kind_ends_only_its_own_flow(llm, execution):
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("llm", [Late, Instant])
+@pytest.mark.parametrize("llm", [Late, Asked])
 def test_a_bug_in_one_flow_is_raised_as_it_is(llm, execution):
     def flows(memory):
         def buggy():
@@ -180,7 +167,7 @@ def test_what_waiting_cannot_cure_is_raised_first():
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("llm", [Late, Instant])
+@pytest.mark.parametrize("llm", [Late, Asked])
 def test_flows_that_hold_what_the_other_waits_for_both_end(llm, execution):
     def holding(mine, other):
         yield AcquireShared((mine,))

@@ -4,7 +4,6 @@ import asyncio
 
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.rewoo import ReWOOReasoning
@@ -22,6 +21,7 @@ from mesa_memory import (
 from mesa_memory.llm import ToolCall
 from tests.support.openai_server import OpenAIServer
 from tests.support.planners import Village
+from tests.support.single import settle
 
 
 def decide(turn):
@@ -37,12 +37,14 @@ def pair(reasoning, name="greeter"):
     """A model with two agents that share a policy."""
     model = mesa.Model(rng=1)
     llm_model = register_policy(name, decide)
-    agents = [
-        LLMAgent(model, reasoning, llm_model, step_prompt="Greet.") for _ in range(2)
-    ]
-    for agent in agents:
-        agent.memory = ShortTermMemory(agent)
-    return agents
+    return settle(
+        model,
+        ShortTermMemory,
+        2,
+        name=llm_model,
+        reasoning=reasoning,
+        step_prompt="Greet.",
+    )
 
 
 @pytest.mark.parametrize("wrapped", [False, True], ids=["plain", "wrapped"])
@@ -96,15 +98,13 @@ def test_an_unregistered_policy_says_what_to_do():
         first.reasoning.plan()
 
 
-def test_tools_and_system_prompt_reach_a_real_endpoint(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
+def test_tools_and_system_prompt_reach_a_real_endpoint():
     with OpenAIServer() as server:
         model = mesa.Model(rng=1)
-        agent = LLMAgent(
-            model, CoTReasoning, "openai/x", system_prompt="Be kind.",
+        (agent,) = settle(
+            model, ShortTermMemory, name="openai/x", system_prompt="Be kind.",
             step_prompt="Go.", api_base=server.base,
         )  # fmt: skip
-        agent.memory = ShortTermMemory(agent)
         arrange_prompts(agent)
         agent.reasoning.plan(selected_tools=["speak_to"])
         thinking, acting = server.log

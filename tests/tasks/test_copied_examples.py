@@ -13,17 +13,24 @@ from tests.tasks.test_tasks import EACH, FACT, LINES, OURS, WHOSE, answered
 
 
 @EACH
-def test_an_example_copied_twice_is_never_an_answer(task, inputs):
+def test_a_copied_example_is_never_an_answer_and_the_next_one_cannot_be_copied(
+    task, inputs
+):
     request = task.request(inputs, **WHOSE)
-    if '"…"' not in request.prompt.splitlines()[-1]:
+    *before, last = request.prompt.splitlines()
+    if '"…"' not in last:
         assert task in (GRADE, JUDGE, PROBE), "examples without a word to fill in"
         return
     flow = task.ask(request)
-    asked = next(flow)
+    next(flow)
+    again = flow.send(Reply(last.rpartition("Reply with JSON only: ")[2]))
+    system, asked = again.messages()
+    assert system == request.messages()[0]
+    assert asked["role"] == "user"
+    *same, example = asked["content"].splitlines()
+    assert same == before and example == last.replace('"…"', "<text>")
     with pytest.raises(BadReply):
-        for _ in range(2):
-            last = asked.messages()[1]["content"].splitlines()[-1]
-            asked = flow.send(Reply(last.rpartition("Reply with JSON only: ")[2]))
+        flow.send(Reply(example.rpartition("Reply with JSON only: ")[2]))
 
 
 @pytest.mark.parametrize("language", languages())

@@ -25,7 +25,6 @@ from mesa_memory.tasks import (
     registered,
 )
 from mesa_memory.tasks.consolidate import Summary
-from mesa_memory.tasks.grade import Grades
 from mesa_memory.tasks.grounding import NOTHING_SHARED, doubt_of
 
 LINES = [
@@ -33,13 +32,14 @@ LINES = [
     "Agent 3 says: I like the bridge.",
     "Agent 2 says: The mill burns.",
 ]
+STEPS = [*zip((2, 2, 3), LINES)]
 TURNS = [tuple(line.split(" says: ")) for line in LINES]
 FACT = {"subject": "the bridge", "attribute": "state", "holds": True}
 WHOSE = {"agent": 7, "step": 3}
 OURS = {
     CONSOLIDATE: {
         "summary": "Step 1: Agent 3 built a mill.",
-        "lines": [(2, LINES[0]), (2, LINES[1]), (3, LINES[2])],
+        "lines": STEPS,
         "max_chars": 800,
     },
     GRADE: {"events": [("message", line) for line in LINES], "top": 5, "context": []},
@@ -61,15 +61,15 @@ OURS = {
     REFLECT: {"lines": LINES, "count": 2, "question": None},
     CONVERSATION: {
         "me": "Agent 1", "others": "Agent 2 and Agent 3", "turns": TURNS,
-        "lines": [(2, LINES[0]), (2, LINES[1]), (3, LINES[2])], "max_chars": 600,
+        "lines": STEPS, "max_chars": 600,
     },
     STORY: {
         "summary": "Step 1: Agent 3 built a mill.",
-        "lines": [(2, LINES[0]), (2, LINES[1]), (3, LINES[2])], "max_chars": 800,
+        "lines": STEPS, "max_chars": 800,
     },
     CHAPTER: {
         "number": 2, "story": "Agent 3 built a mill.",
-        "lines": [(2, LINES[0]), (2, LINES[1]), (3, LINES[2])], "max_chars": 400,
+        "lines": STEPS, "max_chars": 400,
     },
 }  # fmt: skip
 #: what is asked of several others at once
@@ -143,29 +143,7 @@ def test_the_offline_answer_passes_the_same_check_as_a_models(task, inputs):
     assert asked == [request] and found
 
 
-@EACH
-def test_a_model_that_copies_the_example_is_shown_one_that_it_cannot_copy(task, inputs):
-    request = task.request(inputs, **WHOSE)
-    *before, last = request.prompt.splitlines()
-    if '"…"' not in last:
-        assert task in (GRADE, JUDGE, PROBE), "examples without a word to fill in"
-        return
-    copied = last.rpartition("Reply with JSON only: ")[2]
-    again = replace(request, repair=(copied, "it says nothing"))
-    system, asked = again.messages()
-    assert system == request.messages()[0]
-    assert asked["role"] == "user"
-    *same, example = asked["content"].splitlines()
-    assert same == before and example == last.replace('"…"', "<text>")
-
-
 # -- single ones ---------------------------------------------------------------------
-
-
-def test_the_schema_of_grades_follows_the_scale():
-    five, ten = (GRADE.schema(OURS[GRADE] | {"top": top}) for top in (5, 10))
-    assert issubclass(five, Grades) and five.top == 5
-    assert issubclass(ten, Grades) and ten.top == 10
 
 
 def test_lines_of_one_step_stand_under_one_heading():
