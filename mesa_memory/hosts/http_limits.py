@@ -92,9 +92,10 @@ def _answered(response: httpx.Response) -> None:
         return
     body, stream = _body_of(response, bounds), response.stream
     assert isinstance(stream, httpx.SyncByteStream)
-    for part in stream:
-        if not _goes_on(response, body, part, bounds):
-            break
+    if not body.refusal:
+        for part in stream:
+            if not _goes_on(response, body, part, bounds):
+                break
     stream.close()
     _end(response, body, bounds)
 
@@ -104,15 +105,16 @@ async def _async_answered(response: httpx.Response) -> None:
         return
     body, stream = _body_of(response, bounds), response.stream
     assert isinstance(stream, httpx.AsyncByteStream)
-    async for part in stream:
-        if not _goes_on(response, body, part, bounds):
-            break
+    if not body.refusal:
+        async for part in stream:
+            if not _goes_on(response, body, part, bounds):
+                break
     await stream.aclose()
     _end(response, body, bounds)
 
 
 def _body_of(response: httpx.Response, bounds: _Bounds) -> "Body":
-    """The body of a response; a redirect's has a refusal.
+    """The body of a response; a redirect's has a refusal and is not read.
 
     Headers of a request may hold a key, its body what agents remember.
     """

@@ -42,6 +42,14 @@ def test_a_redirect_is_refused_with_its_target(code, path):
         assert server.requests == 1 and "secret" not in str(told.value)
 
 
+def test_a_redirect_is_refused_before_its_body_has_come():
+    where = (("Location", "https://example.org/v1/chat/completions"),)
+    slow = Behaviour("trickle", seconds=60, code=307, headers=where)
+    turned_away = pytest.raises(LLMRejected, match="redirects to")
+    with OpenAIServer(behave=always(slow)) as server, turned_away:
+        remember(server, timeout=5, attempts=1)
+
+
 def test_a_password_in_the_target_of_a_redirect_is_not_told():
     with OpenAIServer() as server:
         where = (("Location", "https://ann:secret@example.org/v1/chat/completions"),)
