@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from mesa_memory.core.fault_table import ERROR_BYTES
+from mesa_memory.core.reply import token_count
 from mesa_memory.core.text.addresses import host_and_path
-from mesa_memory.core.validate import token_count
 
 #: a longer body is no reply of a language model; bytes, unpacked
 BODY_BYTES = 10_000_000

@@ -164,7 +164,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
 
     def _take_grade(self, event: MemoryRecord, grade: float, source: str) -> None:
         top = self.importance_scale
-        self.layer_context.grade(event, grading.valid(grade, source, top))
+        self.layer_context.log.grade(event, grading.valid(grade, source, top))
 
     def _admit_all(self) -> None:
         for event in self.layer_context.inbox.draw():

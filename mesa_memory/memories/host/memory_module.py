@@ -30,7 +30,7 @@ from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.layer_names import new_layer
 from mesa_memory.memories.host.reads import MemoryLock, MemoryReads
 from mesa_memory.memories.host.state import restore_memory, snapshot_of
-from mesa_memory.runtime.connection import Connection
+from mesa_memory.runtime.connection import Connection, EffectHandler
 from mesa_memory.runtime.copies import serve_copy
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.queue import MAX_WAITING_BATCHES, CommitQueue
@@ -350,7 +350,7 @@ class MemoryModule(MemoryReads):
                     background.start()
 
     def _performer(self) -> Any:
-        return self._connection.performer()  # a copy has another connection
+        return EffectHandler(self._connection)  # a copy has another connection
 
     def _new_queue(self) -> CommitQueue:
         work = CommitQueue(self._settle, self._performer, self._lock)
