@@ -7,7 +7,7 @@ import pytest
 
 from mesa_memory.embedders import embedder
 from mesa_memory.embedders.base import Embedder
-from mesa_memory.embedders.multilingual import MultilingualEmbedder
+from mesa_memory.embedders.local import MultilingualEmbedder
 
 SAID = [
     "The mill's wheel is broken.",
