@@ -18,7 +18,7 @@ from mesa_memory import (
 from mesa_memory.retrieval import Term
 from mesa_memory.viz.data import agent as past_of
 from mesa_memory.viz.data import recall as data
-from mesa_memory.viz.views.recall.chart import bars
+from mesa_memory.viz.views.recall.recall import bars
 
 SAID = ("It rains again.", "I promise to mend the roof.", "The mill stands still.")
 

@@ -11,8 +11,13 @@ from mesa_memory.runs.recording.attachment import start
 from mesa_memory.runs.recording.config import Recording
 from mesa_memory.runs.recording.recorder import Recorder
 from mesa_memory.runtime.services import Services
-from mesa_memory.viz.serving.run_feed import LOOK_INTERVAL_S, Feed, Source
-from mesa_memory.viz.serving.throttle import SHARE_BESIDE, Pace
+from mesa_memory.viz.serving.run_feed import (
+    LOOK_INTERVAL_S,
+    SHARE_BESIDE,
+    Feed,
+    Pace,
+    Source,
+)
 
 #: seconds between two questions to the recorder
 TICK_S = 0.03
