@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.records import RecordBus
 from mesa_memory.core.requests import (
     FAULTS,
     AcquireShared,
     AwaitShared,
     Effect,
+    Embedded,
+    EmbedRequest,
     Flow,
     Gather,
     LLMRequest,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.records import RecordBus
+from mesa_memory.core.requests import Embedded
 from mesa_memory.core.wording import ENGLISH
 from mesa_memory.layers.context import LayerContext
 

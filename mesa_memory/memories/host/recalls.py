@@ -6,8 +6,8 @@ from typing import Any
 from rich.table import Table
 
 from mesa_memory.core import render
-from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.requests import Embedded
 from mesa_memory.core.text.vocabulary import vocabulary
 from mesa_memory.core.voice import Voice
 from mesa_memory.layers.context import EMBEDDED, LayerContext
