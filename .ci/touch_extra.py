@@ -79,11 +79,10 @@ def languages(run: str) -> None:
     """Detects the language of an agent's prompt."""
     from types import SimpleNamespace
 
-    from mesa_memory.core.text.detection import wording_for
     from mesa_memory.core.wording import Wordings
 
     agent = SimpleNamespace(system_prompt="Eres la molinera del pueblo y hablas poco.")
-    assert wording_for(agent, Wordings("auto")).language == "es"
+    assert Wordings("auto").of_agent(agent).language == "es"
 
 
 def postgres(run: str) -> None:

@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.core.fault_table import FailedAttempt
-from mesa_memory.core.validate import token_count
+
+#: a larger number of tokens is an error of its server
+MOST_TOKENS = 10**12
+
+
+def token_count(value: Any) -> int | None:
+    """A number of tokens; None if this is not one."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    fits = 0 <= value <= MOST_TOKENS and value == int(value)
+    return int(value) if fits else None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from mesa_memory.core.content import count_tokens
-from mesa_memory.core.embedding import EmbedRequest
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.text import replies
 from mesa_memory.core.wording import ENGLISH, Wording
@@ -121,6 +120,27 @@ class ChatRequest(LLMRequest):
     def messages(self) -> list[dict[str, str]]:
         """See ``LLMRequest``."""
         return list(self.chat)
+
+
+@dataclass(frozen=True)
+class EmbedRequest:
+    """Texts to be turned into vectors; the answer is an ``Embedded``.
+
+    Attributes:
+        agent: unique id of the asking agent; ``step``: the model's clock.
+    """
+
+    texts: tuple[str, ...]
+    agent: Any
+    step: float
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """Vectors, shape (texts, dim), and the name of the embedder that made them."""
+
+    vectors: Any
+    source: str
 
 
 @dataclass(frozen=True)

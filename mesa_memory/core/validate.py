@@ -45,18 +45,6 @@ def one_of(name: str, known: Collection[str], value: Any) -> str:
     return value
 
 
-#: a larger number of tokens is an error of its server
-MOST_TOKENS = 10**12
-
-
-def token_count(value: Any) -> int | None:
-    """A number of tokens; None if this is not one."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    fits = 0 <= value <= MOST_TOKENS and value == int(value)
-    return int(value) if fits else None
-
-
 def check_model(model: Any) -> None:
     """Raises the reason if a value is not a Mesa model.
 

@@ -10,13 +10,13 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template, TemplateError, meta
 
-from mesa_memory.errors import PromptFileError
+from mesa_memory.errors import MissingExtra, PromptFileError
 
 #: the languages' folders
 FOLDER = Path(__file__).parents[1] / "prompts"
@@ -25,6 +25,8 @@ FIRST_LANGUAGE = "en"
 
 #: the language of each agent's own prompts
 AUTO = "auto"
+#: letters from which a guess of the language is worth something
+SHORTEST_TEXT = 20
 
 #: the values that all parts of a task are given: the agent's name, the beginning of its
 #: system prompt
@@ -265,3 +267,44 @@ class Wordings:
         if name not in self.known:
             self.known[name] = Wording(name, self.folder)
         return self.known[name]
+
+    def of_agent(self, agent: Any) -> Wording:
+        """In which words an agent is told: by its ``language``, or else the run's.
+
+        Raises:
+            PromptFileError: see ``Wording``.
+            MissingExtra: if the language is to be detected and py3langid is not
+                installed.
+        """
+        named = getattr(agent, "language", None)
+        if not isinstance(named, str):
+            named = self.language
+        return self.of(_detected(agent) if named == AUTO else named)
+
+
+def _detected(agent: Any) -> str:
+    """The language of an agent's ``system_prompt`` and ``step_prompt``, by py3langid.
+
+    One of ``languages()``; English if there is little to go by.
+    """
+    told = (getattr(agent, name, None) for name in ("system_prompt", "step_prompt"))
+    text = " ".join(part for part in told if isinstance(part, str))
+    if len(text) < SHORTEST_TEXT and text.isascii():
+        return FIRST_LANGUAGE
+    return _classified(text)
+
+
+@lru_cache(maxsize=1000)
+def _classified(text: str) -> str:
+    return str(_identifier().classify(text)[0])
+
+
+@cache
+def _identifier() -> Any:
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    except ModuleNotFoundError as error:
+        raise MissingExtra("py3langid", "languages") from error
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+    identifier.set_languages(languages())
+    return identifier

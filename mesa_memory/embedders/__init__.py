@@ -41,7 +41,7 @@ def _named(spec: str) -> "Embedder":
 
         return MiniLMEmbedder()
     if spec == "multilingual":
-        from mesa_memory.embedders.multilingual import MultilingualEmbedder
+        from mesa_memory.embedders.local import MultilingualEmbedder
 
         return MultilingualEmbedder()
     if kind == "fastembed":

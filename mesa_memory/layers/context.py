@@ -1,7 +1,9 @@
 """The context of a memory's layers: their agent, time, records and requests."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from mesa_memory.core import render
@@ -23,8 +25,36 @@ from mesa_memory.core.voice import Voice
 from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.names import Names, role_of
-from mesa_memory.layers.context_flag import ContextFlag
 from mesa_memory.layers.declared_state import held_by
+
+
+class ContextFlag:
+    """A value that a thread or task sets on an object for a while; no other sees it."""
+
+    def __init__(self, name: str) -> None:
+        self._values: ContextVar[Mapping[int, Any]] = ContextVar(name)
+
+    def of(self, thing: Any) -> Any:
+        """The value here and now; None if it is not set."""
+        return self._values.get({}).get(id(thing))
+
+    def put(self, thing: Any, value: Any) -> None:
+        """Sets the value on an object; None takes it away."""
+        values = {**self._values.get({}), id(thing): value}
+        if value is None:
+            del values[id(thing)]
+        self._values.set(values)
+
+    @contextmanager
+    def on(self, thing: Any, value: Any = True) -> Iterator[None]:
+        """Sets the value on an object meanwhile."""
+        before = self.of(thing)
+        self.put(thing, value)
+        try:
+            yield
+        finally:
+            self.put(thing, before)
+
 
 #: the batch of steps that is being settled; on a memory's context
 SETTLING = ContextFlag("settling")
@@ -47,8 +77,7 @@ def settle(context: "LayerContext", commit: Commit) -> None:
     Its waiter may be reading; the flow is not.
     """
     SETTLING.put(context, commit)
-    if UNNOTICED.of(context) is not None:
-        UNNOTICED.put(context, None)
+    UNNOTICED.put(context, None)
 
 
 class LayerContext:
@@ -150,9 +179,8 @@ class LayerContext:
 
     def open(self, kind: str, step: float, content: Any, **fields: Any) -> MemoryRecord:
         """A new current record of this memory; see ``records.MemoryRecord``."""
-        if "commit_order" not in fields:
-            commit = SETTLING.of(self)
-            fields["commit_order"] = None if commit is None else commit.order
+        commit = SETTLING.of(self)
+        fields.setdefault("commit_order", commit and commit.order)
         return self.log.open(self.agent.unique_id, kind, step, content, **fields)
 
     def plain_event(self, kind: Any, content: Any) -> tuple[str, Any]:
@@ -184,10 +212,6 @@ class LayerContext:
         if kind == "message":
             self.history.append(record)
         return record
-
-    def grade(self, record: MemoryRecord, importance: float) -> None:
-        """Fills in a record's importance."""
-        self.log.grade(record, importance)
 
     def close(
         self, record: MemoryRecord, reason: str, by: MemoryRecord | None = None
@@ -253,7 +277,7 @@ class LayerContext:
     def pending(self) -> list[Group]:
         """Events that are not admitted yet, by step, oldest step first."""
         steps: dict[float, list[MemoryRecord]] = {}
-        for step, events in (g for c in self.runtime.waiting() for g in c.groups):
+        for step, events in (g for c in self.runtime.work.waiting for g in c.groups):
             steps.setdefault(step, []).extend(events)
         for event in self.inbox.events():
             steps.setdefault(event.step, []).append(event)
@@ -273,7 +297,7 @@ class LayerContext:
     def _held(self) -> list[MemoryRecord]:
         """The records that inbox, queue and layers hold, in any order."""
         held = self.inbox.events()
-        for commit in self.runtime.waiting():
+        for commit in self.runtime.work.waiting:
             for _, events in commit.groups:
                 held += events
         for layer in self.runtime.memory.layers:
@@ -347,7 +371,7 @@ class LayerContext:
 
     def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
         """The system text of a task; a user's class may have written it."""
-        return storable(self.runtime.system_for(task, inputs))
+        return storable(self.runtime.memory.system_for(task, inputs))
 
     def request_for(self, task: Any, /, **inputs: Any) -> LLMRequest:
         """The request that ``ask`` sends."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from mesa_memory.core.validate import token_count
+from mesa_memory.core.reply import token_count
 
 #: where providers say how many prompt tokens they read from their cache: Anthropic,
 #: DeepSeek; OpenAI and all who speak its protocol say it among the details

@@ -1,17 +1,14 @@
 """The memory stream: events with importance, recalled by relevance."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 from mesa_memory.core import importance as grading
-from mesa_memory.core import render
 from mesa_memory.core.content import plain
 from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
-from mesa_memory.layers.entry import entry_lines
-from mesa_memory.layers.lines import in_steps, of_entries
 from mesa_memory.layers.stream.event_stream import EventStream, Stream
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.recalling import Recollection
@@ -20,7 +17,7 @@ from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
-from mesa_memory.retrieval.index import ScoredRecord
+from mesa_memory.memories.prompt.sections import Section, compose, lines_of
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import GRADE
 
@@ -164,7 +161,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
 
     def _take_grade(self, event: MemoryRecord, grade: float, source: str) -> None:
         top = self.importance_scale
-        self.layer_context.grade(event, grading.valid(grade, source, top))
+        self.layer_context.log.grade(event, grading.valid(grade, source, top))
 
     def _admit_all(self) -> None:
         for event in self.layer_context.inbox.draw():
@@ -190,42 +187,19 @@ class EpisodicMemory(RecallMixin, MemoryModule):
 
     def format_long_term(self) -> str:
         """The recalled events in the order in which they happened."""
-        index, runtime = self._stream.index, self.layer_context.runtime
-        found = self._stream.bring_to_mind()
-        chosen = self._with_room(found.records)
-        recalled = index.in_order(chosen)
-        runtime.note_recall("prompt", found, lambda r: r.record.id in chosen)
+        lines, found = lines_of(self._stream)
+        assert found is not None, "a stream recalls"
         context = self.layer_context
-        blocks = in_steps(of_entries(recalled, context), context.wording)
-        left_out = len(found.records) - len(chosen)
-        notes = [context.told("weak match")] * found.weak
-        notes += [context.told("left out memories", count=left_out)] * bool(left_out)
-        return "\n".join([*notes, self.section(blocks, "steps")])
+        weak = context.told("weak match") if found.weak else ""
+        given: dict[str, Any] = {"left": "memories", "steps": True, "problem": weak}
+        section = Section.of(self._stream, list(lines), **given)
+        prompt = compose([section], self.section_chars, len)
+        seen = prompt.shown()
+        context.runtime.note_recall("prompt", found, lambda r: r.record.id in seen)
+        return section.text(prompt.fitted[0], len, heading=False)
 
     def get_prompt_ready(self) -> str:
         """The recalled events, and recent steps."""
         nothing = self.layer_context.told("nothing remembered")
         recalled = self.format_long_term() or nothing
         return self.with_recent("stream", recalled)
-
-    def _with_room(self, found: Sequence[ScoredRecord]) -> set[str]:
-        """Ids of the best records that the section has room for, at least one."""
-        chosen: set[str] = set()
-        steps: set[float] = set()
-        used = 0
-        for record in (each.record for each in found):
-            text = "\n".join(
-                entry_lines(
-                    self._stream.index.entry_of[record.id],
-                    self.event_chars,
-                    self.layer_context.own_voice,
-                )
-            )
-            used += len(render.step_text(record.step, [text])) + 1
-            if record.step in steps:  # its heading is there already
-                used -= len(render.step_text(record.step, ())) + 1
-            if used > self.section_chars and chosen:
-                break
-            chosen.add(record.id)
-            steps.add(record.step)
-        return chosen

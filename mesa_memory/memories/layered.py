@@ -19,18 +19,16 @@ from mesa_memory.memories.host.dialogue import step_entries
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
-from mesa_memory.memories.prompt.layer_sections import (
-    has_section,
-    lines_of,
-    recent_turns,
-    recollection_of,
-)
 from mesa_memory.memories.prompt.sections import (
     BudgetReport,
     Prompt,
     Section,
     compose,
+    has_section,
     joined,
+    lines_of,
+    recent_turns,
+    recollection_of,
 )
 
 #: name of the section that shows recent steps word for word, of whatever layer

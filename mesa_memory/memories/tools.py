@@ -62,7 +62,7 @@ def save_memory(agent: Any, text: str, importance: int = 3) -> str:
     grade = grading.valid(importance, "importance", GRADE_MAX)
     said = render.one_line(" ".join(text.split()))
     event = memory.arrive(KIND, {"text": render.shorten(said, SAVED_CHARS)})
-    memory.layer_context.grade(event, _scaled(grade, memory))
+    memory.layer_context.log.grade(event, _scaled(grade, memory))
     return memory.layer_context.told("saved", text=event.content["text"])
 
 

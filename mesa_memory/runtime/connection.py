@@ -1,14 +1,26 @@
-"""Connects a memory to the services of its model."""
+"""Connects a memory to the services of its model, and performs what it yields."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from mesa_memory.core.embedding import Embedded
-from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import RecordBus
-from mesa_memory.core.requests import Flow, arun, run
-from mesa_memory.core.text.detection import wording_for
+from mesa_memory.core.requests import (
+    FAULTS,
+    AcquireShared,
+    AwaitShared,
+    Effect,
+    Embedded,
+    EmbedRequest,
+    Flow,
+    Gather,
+    LLMRequest,
+    PublishShared,
+    SharedAnswers,
+    arun,
+    run,
+)
 from mesa_memory.core.text.redaction import cause
 from mesa_memory.core.wording import FIRST_LANGUAGE, Wording
 from mesa_memory.embedders.static import SHIPPED_NAME
@@ -18,7 +30,6 @@ from mesa_memory.llm.doubles import override as overrides
 from mesa_memory.llm.doubles.offline import advice, answerer
 from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.runtime import reasoning  # noqa: F401, stands between agents and LLMs
-from mesa_memory.runtime.effects import EffectHandler
 from mesa_memory.runtime.loop import background, elsewhere, in_event_loop
 from mesa_memory.runtime.queue import CommitQueue
 from mesa_memory.runtime.services import Services
@@ -37,24 +48,19 @@ class Connection:
     """
 
     work: CommitQueue
+    model_name: str | None = None
+    api_base: str | None = None
+    model: Any = None
+    known: Any = None
+    _llm: Any = None
 
     def __init__(self, memory: Any) -> None:
         self.memory = memory
-        self.model_name: str | None = None
-        self.api_base: str | None = None
-        self._llm: Any = None
-        self.model: Any = None
-        self.known: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without objects of this process."""
+        """The state without objects of this process, which a copy looks up anew."""
         process = ("work", "model", "known")
         return {k: v for k, v in vars(self).items() if k not in process}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Takes up a state; services are looked up, and the work is set, anew."""
-        self.__dict__.update(state)
-        self.model = self.known = None
 
     @property
     def services(self) -> Services:
@@ -71,7 +77,7 @@ class Connection:
     @property
     def wording(self) -> Wording:
         """The words of all that this agent and its model are told."""
-        return wording_for(self.memory.agent, self.services.wordings)
+        return self.services.wordings.of_agent(self.memory.agent)
 
     def renew(self, work: CommitQueue) -> CommitQueue:
         """The memory has another queue, which is registered at the next request."""
@@ -83,18 +89,13 @@ class Connection:
         """The observers of the run's records, and the order of records."""
         return self.services.bus
 
-    def waiting(self) -> list[Commit]:
-        """The finished steps that are not admitted yet."""
-        return self.work.waiting
-
     # -- who is asked -----------------------------------------------------------------
 
     @property
     def llm(self) -> Any:
         """Mesa-LLM's llm object of this memory."""
         if self._llm is None:
-            model = self.target()[0]
-            own = own_llm(self.memory.agent)
+            model, own = self.target()[0], own_llm(self.memory.agent)
             self._llm = self.module_llm(model) if model else own
         return self._llm
 
@@ -135,13 +136,11 @@ class Connection:
         if name and services.llm is None:
             self._llm = self.module_llm(name)
 
-    def target(
-        self, known: Services | None = None, purpose: str = ""
-    ) -> tuple[str | None, str | None]:
+    def target(self, purpose: str = "") -> tuple[str | None, str | None]:
         """The model that is asked for a purpose, and the address of its provider."""
-        services = known or self.services
+        services = self.services
         if own := services.models.get(purpose):
-            usual, base = self.target(services)
+            usual, base = self.target()
             there = own.partition("/")[0] == (usual or "").partition("/")[0]
             return own, base if there else None
         if chosen := self.model_name or services.model:
@@ -152,19 +151,14 @@ class Connection:
         base = self.api_base or (base if isinstance(base, str) else None)
         return name if isinstance(name, str) else None, base
 
-    def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
-        """The system text of a task; the memory's class may have its own."""
-        return self.memory.system_for(task, inputs)
-
     def replaced(self) -> overrides.LLMOverride | None:
         """The user's override of Mesa-LLM's llm object; None without one."""
         services = self.services
         if services.replay is not None or services.offline_for_all:
             return None
         if self._llm is None:  # so the user did not override it
-            model = self.target(services)[0]
-            offline = (model or "").startswith("offline/")
-            if services.llm or offline:
+            model = self.target()[0] or ""
+            if services.llm or model.startswith("offline/"):
                 return None
         try:
             return overrides.override(self.llm)
@@ -175,12 +169,8 @@ class Connection:
 
     def asks_instantly(self) -> bool:
         """True if requests are answered without waiting."""
-        services, replaced = self.services, self.replaced() is not None
-        return services.instant(self.target(services)[0], replaced)
-
-    def instant(self) -> bool:
-        """True if all of the memory's work is done without waiting."""
-        return self.memory.instant()
+        replaced = self.replaced() is not None
+        return self.services.instant(self.target()[0], replaced)
 
     # -- embeddings, and what is recorded of them ---------------------------------------
 
@@ -240,17 +230,9 @@ class Connection:
 
     # -- answering --------------------------------------------------------------------
 
-    def performer(self) -> "EffectHandler":
-        """Answers the effects of one flow."""
-        return EffectHandler(self)
-
     def run(self, flow: Flow[Any]) -> Any:
         """Runs a flow in this thread and returns its result."""
-        performer = self.performer()
-        try:
-            return run(flow, performer)
-        finally:
-            performer.release()
+        return EffectHandler(self).run(flow)
 
     @property
     def in_event_loop(self) -> bool:
@@ -263,11 +245,156 @@ class Connection:
 
     async def arun(self, flow: Flow[Any]) -> Any:
         """``run``, for event loops: the flow is answered in the background."""
-        return await asyncio.wrap_future(background.submit(self._arun(flow)))
+        work = EffectHandler(self).arun(flow)
+        return await asyncio.wrap_future(background.submit(work))
 
-    async def _arun(self, flow: Flow[Any]) -> Any:
-        performer = self.performer()
+
+class EffectHandler:
+    """Performs the effects of one flow, and gives its open claims back at the end.
+
+    Args:
+        connection: of the memory; what a user has put in the place of its llm object is
+            asked for anew with each request.
+        turn: of a gathered flow its place among all; empty for any other.
+    """
+
+    def __init__(self, connection: Any, turn: tuple[int, ...] = ()) -> None:
+        self._connection, self._services = connection, connection.services
+        self.instant = connection.memory.instant
+        self._turn = turn
+        self._effects = 0  # how many this flow has waited for
+        self._claims: set[str] = set()
+
+    def perform(self, effect: Effect) -> Any:
+        """The answer, blocking."""
+        if isinstance(effect, LLMRequest):
+            request = self._numbered(effect)
+            return self._services.complete(request, self._connection.replaced())
+        if isinstance(effect, AcquireShared | PublishShared):
+            return self._share(effect)
+        self._effects += 1
+        if isinstance(effect, EmbedRequest):
+            return self._services.embed(effect.texts)
+        if isinstance(effect, Gather):
+            return self._gather(effect)
+        return self._awaited(effect).result()
+
+    async def aperform(self, effect: Effect) -> Any:
+        """The answer, without blocking the event loop."""
+        if isinstance(effect, LLMRequest):
+            request = self._numbered(effect)
+            return await self._services.acomplete(request, self._connection.replaced())
+        if isinstance(effect, AcquireShared | PublishShared):
+            return self._share(effect)
+        self._effects += 1
+        if isinstance(effect, EmbedRequest):
+            return await self._services.aembed(effect.texts)
+        if isinstance(effect, Gather):
+            flows = [branch.drive(flow) for branch, flow in self._branches(effect)]
+            return _outcomes(await asyncio.gather(*flows, return_exceptions=True))
+        return await asyncio.wrap_future(self._awaited(effect))
+
+    def release(self) -> None:
+        """Ends the flow's claims, so that other flows do not wait for them."""
+        if self._claims:
+            self._services.shared.publish(dict.fromkeys(self._claims))
+            self._claims.clear()
+
+    def run(self, flow: Flow[Any]) -> Any:
+        """The result of the flow, blocking."""
         try:
-            return await arun(flow, performer)
+            return run(flow, self)
         finally:
-            performer.release()
+            self.release()
+
+    async def arun(self, flow: Flow[Any]) -> Any:
+        """``run``, for event loops."""
+        try:
+            return await arun(flow, self)
+        finally:
+            self.release()
+
+    async def drive(self, flow: Flow[Any]) -> Any:
+        """The result of a gathered flow, or the fault that ended it."""
+        try:
+            return await self.arun(flow)
+        except FAULTS as fault:
+            return fault
+
+    def drive_here(self, flow: Flow[Any]) -> Any:
+        """``drive``, blocking; any other error is returned, too."""
+        try:
+            return self.run(flow)
+        except Exception as error:
+            return error
+
+    def _gather(self, effect: Gather) -> list[Any]:
+        """Runs all in the background, or one after the other if none waits."""
+        branches = self._branches(effect)
+        if self.instant() or self._connection.replaced():
+            return _outcomes([b.drive_here(flow) for b, flow in branches])
+        waiting = [background.submit(b.drive(flow)) for b, flow in branches]
+        try:
+            errors = [future.exception() for future in waiting]
+        except BaseException:  # Ctrl-C: nobody wants the others' answers any more
+            for future in waiting:
+                future.cancel()
+            raise
+        return _outcomes(
+            future.result() if error is None else error
+            for error, future in zip(errors, waiting)
+        )
+
+    def _branches(self, effect: Gather) -> list[tuple["EffectHandler", Flow[Any]]]:
+        """A separate performer for each flow: its open work ends with it."""
+        self.release()
+        place = self._effects if self._turn else self._services.bus.next_order()
+        turn = (*self._turn, place)
+        return [
+            (EffectHandler(self._connection, (*turn, number)), flow)
+            for number, flow in enumerate(effect.flows)
+        ]
+
+    def _numbered(self, request: LLMRequest) -> LLMRequest:
+        self._effects += 1
+        turn = (*self._turn, self._effects)
+        return replace(request, turn=turn) if self._turn else request
+
+    def _awaited(self, effect: Any) -> Any:
+        """The answer of another flow; own claims are released before waiting for it."""
+        if not isinstance(effect, AwaitShared):
+            raise TypeError(
+                f"a memory yielded {effect!r}, which is not an effect. Write 'yield "
+                "from' to run another flow."
+            )
+        self.release()
+        return self._services.shared.pending(effect.key)
+
+    def _share(self, effect: AcquireShared | PublishShared) -> Any:
+        """Claims keys, or publishes claimed ones.
+
+        After its first answer a gathered flow asks for itself: who would find what it
+        needs, and in whose request, would depend on whose reply came first.
+        """
+        shared = self._services.shared
+        alone = bool(self._turn and self._effects)
+        if isinstance(effect, AcquireShared):
+            if alone:
+                return SharedAnswers({}, list(effect.keys), [])
+            claimed = shared.claim(effect.keys)
+            self._claims.update(claimed.ours)
+            return claimed
+        values = dict(effect.values)
+        if alone:
+            values = {k: v for k, v in values.items() if k in self._claims}
+        self._claims.difference_update(values)
+        return self._services.publish(values)
+
+
+def _outcomes(outcomes: Iterable[Any]) -> list[Any]:
+    """The outcomes of gathered flows; an error that is not a fault is raised."""
+    found = list(outcomes)
+    for outcome in found:
+        if isinstance(outcome, BaseException) and not isinstance(outcome, FAULTS):
+            raise outcome
+    return found

@@ -14,17 +14,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.records import Observer, RecordBus
 from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import ChatRequest, LLMRequest
+from mesa_memory.core.requests import ChatRequest, Embedded, LLMRequest
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.text.redaction import scrub_reply
 from mesa_memory.core.wording import Wordings
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.base import vectors_by
-from mesa_memory.embedders.batcher import EmbeddingBatcher
-from mesa_memory.embedders.recorded import Vectors
+from mesa_memory.embedders.vectors import EmbeddingBatcher, Vectors
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.hosts.mesa import model as mesa
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings

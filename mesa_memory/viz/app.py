@@ -7,12 +7,12 @@ import solara
 import solara.lab
 
 from mesa_memory.hosts.solara import mesa_pages, redraw
+from mesa_memory.runtime.services import Services
 from mesa_memory.viz.actions import Actions
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import STYLE, Dashboard
 from mesa_memory.viz.live.controls import Controls
 from mesa_memory.viz.live.page_runs import PageRuns, use_current
-from mesa_memory.viz.misuse import check_agents, check_shown, peek
 from mesa_memory.viz.serving.origin import FOREIGN, opened_elsewhere
 from mesa_memory.viz.serving.run_feed import Feed, labels
 from mesa_memory.viz.widgets import Note
@@ -186,3 +186,45 @@ def _Model(components: list[Any], model: Any) -> Any:
     ):
         solara.Style(".mm-alone .v-tabs-bar { display: none; }")
         mesa_viz.ComponentsView(components, model)
+
+
+def check_shown(model: Any, call: str) -> None:
+    """Checks that a page gets a model.
+
+    Args:
+        model: or a reactive variable that holds it.
+        call: the user's call, for the message.
+
+    Raises:
+        TypeError: if it is not a model.
+    """
+    model = peek(model)
+    if isinstance(model, type):
+        raise TypeError(
+            f"{call} shows a model, got the class {model.__name__}: make one first, "
+            f"{call}({model.__name__}(…))"
+        )
+    if not hasattr(model, "agents") or not hasattr(type(model), "step"):
+        raise TypeError(
+            f"{call} shows a Mesa model, got {model!r:.80}: write {call}(model)"
+        )
+
+
+def check_agents(model: Any, call: str) -> None:
+    """Checks that a page has, or will have, memories to show.
+
+    Raises:
+        ValueError: if the model has neither agents nor a recorder.
+    """
+    model = peek(model)
+    if not len(model.agents) and Services.of(model).recorder is None:
+        raise ValueError(
+            f"{call} shows memories of agents, and the {type(model).__name__} has no "
+            "agents: make them in its __init__; or, if they come later, have it "
+            "recorded from its first step on, configure(model, record=True)"
+        )
+
+
+def peek(model: Any) -> Any:
+    """A model, or the one that a reactive variable holds."""
+    return model.peek() if isinstance(model, solara.Reactive) else model

@@ -47,6 +47,13 @@ def test_a_redirect_is_refused_with_its_target_without_secrets(
     assert server.requests == 1 and "secret" not in str(refused.value)
 
 
+def test_a_redirect_is_refused_before_its_body_has_come(server):
+    where = (("Location", "https://example.org/v1/chat/completions"),)
+    server.behave = always(Behaviour("trickle", seconds=60, code=307, headers=where))
+    with pytest.raises(LLMRejected, match="redirects to"):
+        remember(server, timeout=5, attempts=1)
+
+
 @pytest.mark.parametrize(
     ("body", "packing", "says"),
     [

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.records import RecordBus
+from mesa_memory.core.requests import Embedded
 from mesa_memory.core.wording import ENGLISH
 from mesa_memory.layers.context import LayerContext
 
@@ -19,8 +19,9 @@ class LayerRuntime:
     def __init__(self):
         self.bus, self.agent = RecordBus(), Owner()
         self.memory, self.layers = self, ()
+        self.work, self.waiting = self, ()
 
-    def target(self, known=None, purpose=""):
+    def target(self, purpose=""):
         return "test/model", None
 
     def system_for(self, task, inputs):
@@ -28,9 +29,6 @@ class LayerRuntime:
 
     def replaced(self):
         return None
-
-    def waiting(self):
-        return []
 
     def records(self):
         return []

@@ -134,7 +134,7 @@ def _look(path: str) -> None:
     from mesa_memory.viz.data.contents import evidence, impressions
     from mesa_memory.viz.data.presence import missing, steps
     from mesa_memory.viz.data.requests import cost
-    from mesa_memory.viz.data.spread import corpus, spread
+    from mesa_memory.viz.data.spread import spread
 
     (feed,) = explorer.open_feeds([(path, None)])
     try:
@@ -143,7 +143,7 @@ def _look(path: str) -> None:
         for measure in ("events", "importance", "cost"):
             found.measure(measure)
         source.of(missing)
-        source.of(corpus.corpus)
+        source.of(spread.corpus)
         cost.spent(run).series("cost")
         cost.grouped(run, ("agent", "model"))
         impressions.opinions(run)

@@ -224,7 +224,7 @@ class OpenAIServer:
             await asyncio.sleep(0.01)
         behaviour = (self.behave and self.behave(received)) or NORMAL
         if behaviour.kind == "trickle":
-            return await self._trickle(request, received, behaviour.seconds)
+            return await self._trickle(request, received, behaviour)
         if delay := self.latency + behaviour.seconds:
             await asyncio.sleep(delay)
         if behaviour.kind in ("drop_before", "drop_inside"):
@@ -255,13 +255,14 @@ class OpenAIServer:
         return completion(received, content, reason, cached)
 
     async def _trickle(
-        self, request: web.BaseRequest, received: Received, seconds: float
+        self, request: web.BaseRequest, received: Received, behaviour: Behaviour
     ) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        headers = {"Content-Type": "application/json", **dict(behaviour.headers)}
+        response = web.StreamResponse(status=behaviour.code, headers=headers)
         await response.prepare(request)
         for byte in self._reply(received, NORMAL).body:
+            await asyncio.sleep(behaviour.seconds)
             await response.write(bytes([byte]))
-            await asyncio.sleep(seconds)
         return response
 
     async def _drop(

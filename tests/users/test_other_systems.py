@@ -59,5 +59,5 @@ def test_a_study_that_asks_a_provider_is_recorded(tmp_path, server):
 
 
 def test_the_page_and_the_command_line_can_be_loaded():
-    load = "import mesa_memory.cli.__main__, mesa_memory.viz.explorer, mesa_memory.viz.live.live_run"
+    load = "import mesa_memory.cli.__main__, mesa_memory.viz.explorer, mesa_memory.viz.live.page_runs"
     assert printed(load) == ""

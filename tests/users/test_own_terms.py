@@ -8,7 +8,7 @@ from mesa_memory import EpisodicMemory, Scoring, open_run
 from mesa_memory.retrieval import Term
 from mesa_memory.viz.data import agent as past_of
 from mesa_memory.viz.data import recall as data
-from mesa_memory.viz.views.recall.chart import bars
+from mesa_memory.viz.views.recall.recall import bars
 from tests.support.playing import ended
 from tests.support.street import Street
 

@@ -6,7 +6,7 @@ from mesa_memory.layers.impressions import Impressions
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data.contents import impressions as data
-from mesa_memory.viz.views.contents import impression_charts as charts
+from mesa_memory.viz.views.contents import impressions as charts
 from tests.support.playing import play
 from tests.support.recorded import Story
 from tests.support.recorded_minds import Minds

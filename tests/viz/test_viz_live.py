@@ -1,7 +1,7 @@
 """What can be shown of a running model, and what cannot."""
 
 from mesa_memory import Services
-from mesa_memory.viz.live.live_run import NOT_RECORDED, live_feed
+from mesa_memory.viz.live.page_runs import NOT_RECORDED, live_feed
 from tests.support.live_pages import Others
 from tests.support.recorded_town import RecordedTown
 

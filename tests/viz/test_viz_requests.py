@@ -7,8 +7,8 @@ from mesa_memory.core.text.replies import repair_prompt
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data.presence import steps
-from mesa_memory.viz.data.requests import parts
 from mesa_memory.viz.data.requests import requests as data
+from mesa_memory.viz.data.requests.requests import parts
 from mesa_memory.viz.views.requests import requests as view
 from tests.support.playing import lived, reading
 from tests.support.recorded import Story
@@ -105,7 +105,7 @@ def test_the_parts_of_a_request_have_all_its_tokens(inn):
         ("user", f"{shown[0]}\n\nCurrent observation:\n- Rules: obey me\nAnswer."),
         ("tool", HOSTILE),
     ]
-    found = parts.parts(messages, shown)
+    found = parts(messages, shown)
     assert [(part.label, part.memory) for part in found if not part.memory] == [
         ("system text", False),
         ("system text: The agent's task", False),

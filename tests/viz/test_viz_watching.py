@@ -7,12 +7,11 @@ import pytest
 import solara
 
 from mesa_memory import Services, open_run
-from mesa_memory.viz.live.live_run import live_feed
+from mesa_memory.viz.live.page_runs import live_feed
 from mesa_memory.viz.selection import Choice
 from mesa_memory.viz.serving import throttle
 from mesa_memory.viz.serving.hooks import use_chosen, use_newest
-from mesa_memory.viz.serving.run_feed import Feed
-from mesa_memory.viz.serving.throttle import LONGEST_PAUSE_S, Pace
+from mesa_memory.viz.serving.run_feed import LONGEST_PAUSE_S, Feed, Pace
 from tests.support.recorded_town import RecordedTown
 from tests.support.waiting import until
 

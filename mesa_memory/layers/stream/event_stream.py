@@ -241,7 +241,7 @@ class EventStream(Layer):
             return
         events, problem = graded.events, graded.problem
         for place, importance in sorted(graded.grades.items()):
-            self.context.grade(events[place], importance)
+            self.context.log.grade(events[place], importance)
             self._count(events[place])
         for entry in self._fresh:
             _show_grade(entry)

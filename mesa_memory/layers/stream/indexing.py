@@ -6,11 +6,10 @@ from itertools import islice
 from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.events import is_dump, is_state, sight
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.requests import Flow
+from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, vocabulary
 from mesa_memory.core.voice import Voice, by_id
 from mesa_memory.errors import EmbedderError

@@ -5,9 +5,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.records import DERIVED, MemoryRecord, Part
-from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
+from mesa_memory.core.requests import (
+    FAULTS,
+    Embedded,
+    EmbedRequest,
+    Flow,
+    first_fault,
+    gather,
+)
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.entry import Entry

@@ -179,8 +179,9 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
         raise StateError(400, refusal(redirected(f"{response.url.join(URL(where))}")))
     body = Body(status, named("Content-Encoding", ""), named("Content-Type", ""))
     content = response.content
-    while body.add(await content.readany()) and not content.at_eof():
-        pass
+    while not body.refusal and body.add(await content.readany()):
+        if content.at_eof():
+            break
     if body.refusal:
         response.close()
         raise StateError(502, refusal(body.refusal))

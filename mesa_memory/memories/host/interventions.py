@@ -54,7 +54,7 @@ def implant(
     grade = None if importance is None else valid(importance, "importance", top)
     record = memory.arrive(kind, content, IMPORTED)
     if grade is not None:
-        memory.layer_context.grade(record, grade)
+        memory.layer_context.log.grade(record, grade)
     _note(memory, "implant", {"record": record.id})
     return record
 

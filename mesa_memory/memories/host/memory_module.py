@@ -21,7 +21,6 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import check_agent, checked_int
 from mesa_memory.errors import LLMError
 from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.hosts.mesa_llm.agents import LLMAgent
 from mesa_memory.layers.base import Layer, with_unique_names
 from mesa_memory.layers.context import HISTORY_MESSAGES, LayerContext, settle
 from mesa_memory.layers.declared_state import StateWatch, watched
@@ -30,7 +29,7 @@ from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.layer_names import new_layer
 from mesa_memory.memories.host.reads import MemoryLock, MemoryReads
 from mesa_memory.memories.host.state import restore_memory, snapshot_of
-from mesa_memory.runtime.connection import Connection
+from mesa_memory.runtime.connection import Connection, EffectHandler
 from mesa_memory.runtime.copies import serve_copy
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.queue import MAX_WAITING_BATCHES, CommitQueue
@@ -71,7 +70,6 @@ class MemoryModule(MemoryReads):
 
     layer = "memory"
     own_task: Task | None = None
-    _awaited = False  # True in a step that began by ``aprocess_step``
     _watched: Sequence[Any] = ()  # mostly none
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
@@ -213,7 +211,6 @@ class MemoryModule(MemoryReads):
         self._settle_all()
         services = self.services
         self._turn(pre_step, services)
-        self._awaited = False
         if pre_step:
             return
         if services.deferred:
@@ -226,7 +223,6 @@ class MemoryModule(MemoryReads):
         await self._work.asettle()
         services = self.services
         self._turn(pre_step, services)
-        self._awaited = pre_step
         if pre_step:
             await self.aprepare("observation", once=True)
             return
@@ -272,14 +268,6 @@ class MemoryModule(MemoryReads):
 
         ``kind`` is the kind of the new event; ``once`` does not wait for later ones.
         """
-
-    def steps_awaited(self) -> bool:
-        """True inside the agent's own ``astep``, beside which others may go on.
-
-        Mesa-LLM's own ``astep`` only calls ``step``.
-        """
-        own = getattr(type(self.agent), "astep", None)
-        return self._awaited and own not in (None, LLMAgent.astep)
 
     def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
         """The system text of a task that is asked here."""
@@ -350,7 +338,7 @@ class MemoryModule(MemoryReads):
                     background.start()
 
     def _performer(self) -> Any:
-        return self._connection.performer()  # a copy has another connection
+        return EffectHandler(self._connection)  # a copy has another connection
 
     def _new_queue(self) -> CommitQueue:
         work = CommitQueue(self._settle, self._performer, self._lock)

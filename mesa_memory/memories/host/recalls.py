@@ -6,8 +6,8 @@ from typing import Any
 from rich.table import Table
 
 from mesa_memory.core import render
-from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.requests import Embedded
 from mesa_memory.core.text.vocabulary import vocabulary
 from mesa_memory.core.voice import Voice
 from mesa_memory.layers.context import EMBEDDED, LayerContext
@@ -16,13 +16,6 @@ from mesa_memory.memories.host.reads import prepare_reads
 from mesa_memory.retrieval.index import RecordIndex, ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
-#: said once in a run, with the agent's name
-WAITED = (
-    "%s recalled something inside its astep that was not embedded yet, and all other "
-    "agents waited for the embedder. Await aadd_to_memory or agenerate_obs in the place "
-    "of add_to_memory, and arecall in the place of recall. This warning appears once per "
-    "run."
-)
 #: the parts of every score; a scoring's own terms follow
 USUAL_PARTS = ("relevance", "importance", "recency")
 #: and parts that count now and then; ``explain`` has them if one is not 0
@@ -63,24 +56,18 @@ class RecallService:
         self._memory.layer_context.runtime.note_recall(purpose, found)
         return found
 
-    async def aprepare(self, kind: str, once: bool = False) -> None:
-        """Embeds the focus of the next recall without a query.
+    async def foresee(
+        self, query: str | None, scoring: Scoring | None, once: bool = False
+    ) -> Query | None:
+        """The vector for a recall at this moment; None if it needs none, or has it.
 
         More may come meanwhile. Its awaiter continues as soon as it is done, and
         may then read before anything else happens.
 
         Args:
-            kind: of the event that has come.
+            query, scoring: see ``RecallMixin.recall``.
             once: do not wait for what comes meanwhile.
         """
-        if kind != "observation":
-            return
-        await self.foresee(None, None, once)
-
-    async def foresee(
-        self, query: str | None, scoring: Scoring | None, once: bool = False
-    ) -> Query | None:
-        """The vector for a recall at this moment; None if it needs none, or has it."""
         runtime, ranker = self._memory.layer_context.runtime, self.ranker
         asked: Query | None = None
         while not runtime.embeds_here:
@@ -106,9 +93,6 @@ class RecallService:
             return runtime.run(flow)
         if ranker.tried(text, must):
             return None  # it was awaited, and did not come
-        if self._memory.steps_awaited():
-            context = self._memory.layer_context
-            runtime.say_once(WAITED, context.names(context.agent.unique_id))
         return runtime.run_elsewhere(flow)
 
 
@@ -212,9 +196,9 @@ class RecallMixin:
         return by_words(self, query, k, scoring, **filters)
 
     async def aprepare(self, kind: str, once: bool = False) -> None:
-        """See ``MemoryModule``; embeds the focus of the next recall."""
-        for recalls in self.rankers():
-            await recalls.aprepare(kind, once)
+        """See ``MemoryModule``; embeds the focus of the next recall without a query."""
+        for recalls in self.rankers() if kind == "observation" else ():
+            await recalls.foresee(None, None, once)
 
 
 prepare_reads(RecallMixin)

@@ -11,7 +11,7 @@ from typing import Any
 from mesa_memory.core.text import redaction
 from mesa_memory.core.validate import check_model, checked_int, one_of
 from mesa_memory.embedders import embedder as embedder_of
-from mesa_memory.embedders.recorded import Vectors
+from mesa_memory.embedders.vectors import Vectors
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.llm.doubles.offline import OfflineLLM

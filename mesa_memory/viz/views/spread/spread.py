@@ -7,22 +7,23 @@ import numpy as np
 import solara
 
 import mesa_memory.viz.views.curves as curves
-from mesa_memory.core.content import brief
 from mesa_memory.runs.claims import Verdict, has_words
 from mesa_memory.viz.background import use_answer
-from mesa_memory.viz.data import leads
 from mesa_memory.viz.data.spread import spread as data
 from mesa_memory.viz.selection import nearest
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import NO_MEMORIES, Nothing
 from mesa_memory.viz.widgets import Answer, Empty, Hint, Section, Table, TextBox, number
 
-#: characters of a text in the name of a button
-BUTTON_CHARS = 60
 RULE = (
     "A sentence counts if it has the text's names and numbers and says the same in these "
     "or like words. Denials, questions and sentences about others do not count; denials "
     "have their own curve."
+)
+ASK_FOR_TEXT = (
+    "Type a sentence above and press Enter, such as a rumour or a piece of news. "
+    "Sentences that state it in these or like words are found in all memories, at all "
+    "steps."
 )
 
 
@@ -40,21 +41,7 @@ def SpreadView(focus: Focus) -> Any:
             if has_words(text):
                 Hint(RULE)
             else:
-                AskForText(focus)
-
-
-@solara.component
-def AskForText(focus: Focus) -> Any:
-    """An explanation, and a button with the words that most agents heard."""
-    words = focus.source.of(leads.widest_words)
-    Empty(
-        "Type a sentence above and press Enter, such as a rumour or a piece of news. "
-        "Sentences that state it in these or like words are found in all memories, at "
-        "all steps.",
-        "mdi-map-search-outline",
-        button=f"Look for “{brief(words, BUTTON_CHARS)}”" if words else "",
-        on_click=lambda: focus.selection.choose(text=words),
-    )
+                Empty(ASK_FOR_TEXT, "mdi-map-search-outline")
 
 
 @solara.component

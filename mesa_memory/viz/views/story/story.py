@@ -5,6 +5,7 @@ from typing import Any
 
 import solara
 
+import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.background import is_small, use_work
 from mesa_memory.viz.data.activity import MEASURES as COUNTED
 from mesa_memory.viz.data.activity import activity
@@ -12,6 +13,7 @@ from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.data.story import colouring as data
 from mesa_memory.viz.data.story import frames
 from mesa_memory.viz.data.story.colouring import Colouring
+from mesa_memory.viz.data.story.frames import plain
 from mesa_memory.viz.data.story.said import said
 from mesa_memory.viz.data.story.scene import Scene, scene
 from mesa_memory.viz.selection import Selection
@@ -19,7 +21,6 @@ from mesa_memory.viz.serving.portions import use_portions
 from mesa_memory.viz.serving.run_feed import Source
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_spread
-from mesa_memory.viz.views.story.curves import Curves
 from mesa_memory.viz.views.story.person import Person
 from mesa_memory.viz.widgets import Answer, Choose, Section, TextBox, number
 from mesa_memory.viz.widgets.chart import COLOURS
@@ -193,3 +194,47 @@ STYLE = """
 .mm-story { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 0 16px; align-items: start; }
 @media (max-width: 1000px) { .mm-story { grid-template-columns: minmax(0, 1fr); } }
 """
+
+
+#: the curves that go with the colours
+CURVES = "colours"
+
+
+@solara.component
+def Curves(focus: Focus, scene: Scene, found: Colouring) -> Any:
+    """Outcomes by step, with a line at the chosen one; a click goes to a step."""
+    steps, selection = focus.source.steps, focus.selection
+    choices = {CURVES: f"the colours: {found.label}"}
+    choices |= {f"model:{name}": f"the model's {name}" for name in scene.collected}
+    key = selection.option("curve", CURVES, choices)
+    # As text: else every drawing of the page would walk through all the numbers.
+    option = solara.use_memo(
+        lambda: json.dumps(_option(steps, scene, found, key)),
+        [id(scene), id(found), key],
+    )
+    with Section("Outcome", hint="by step; click a point to go there"):
+        Choose("Curves show", key, choices, selection.setter("curve"))
+        curves.StepChart(
+            selection,
+            option,
+            steps,
+            focus.step,
+            label=f"Curves of {choices[key]}, by step",
+            height=240,
+            file="story-outcome",
+        )
+
+
+def _option(
+    steps: list[float], scene: Scene, found: Colouring, key: str
+) -> dict[str, Any]:
+    if key == CURVES:
+        unit, named = "agents" if found.classes else "mean", found.curves()
+    else:
+        name = key.removeprefix("model:")
+        unit, named = "", [(name, scene.collected[name])]
+    lines = [
+        curves.line(n, name, plain(values[: len(steps)], 6))
+        for n, (name, values) in enumerate(named)
+    ]
+    return curves.over_steps(steps, unit, lines)
