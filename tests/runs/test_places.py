@@ -18,6 +18,7 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.cli import main
+from mesa_memory.errors import StoreUnavailable
 from mesa_memory.experiments import Study
 from mesa_memory.stores.copying import copy_file
 from mesa_memory.stores.open import split_run
@@ -150,3 +151,29 @@ def test_a_name_after_a_file_is_a_run(tmp_path):
 def test_a_replay_of_something_else_is_a_type_error(odd):
     with pytest.raises(TypeError, match=r"replay='run\.sqlite'"):
         Town(replay=odd)
+
+
+@pytest.mark.parametrize(
+    "uses",
+    [
+        lambda file: resume(Town, file),
+        lambda file: fork(Town, file, 3),
+        lambda file: open_run(file),
+        lambda file: carry_over(file, Town().ann),
+        lambda file: Town(replay=file),
+        lambda file: copy_file(file, f"{file}.copy"),
+        lambda file: Study(Town, steps=1, store=file).results(),
+        lambda file: Study(Town, steps=1, store=file).archive(f"{file}.sealed"),
+    ],
+)
+def test_a_misspelt_path_is_told_and_nothing_is_made(uses, tmp_path):
+    with pytest.raises(StoreUnavailable, match=r"misspelt.*the file does not exist"):
+        uses(str(tmp_path / "misspelt.sqlite"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["inspect", "dashboard", "cost"])
+def test_a_misspelt_path_in_a_command_is_told_and_nothing_is_made(command, tmp_path):
+    found = CliRunner().invoke(main, [command, str(tmp_path / "misspelt.sqlite")])
+    assert found.exit_code == 2 and "the file does not exist" in found.output
+    assert list(tmp_path.iterdir()) == []
