@@ -1,7 +1,7 @@
 """Shared by all commands: a plain console, errors in one line, the run to read."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -57,11 +57,6 @@ class Commands(click.Group):
         """See ``click.Group``."""
         with one_line_errors():
             return super().invoke(ctx)
-
-
-def run_argument(name: str = "run", metavar: str = "RUN") -> Callable:
-    """The argument for a run: a path or address, and ``#`` with its number."""
-    return click.argument(name, metavar=metavar)
 
 
 def opened(given: str) -> "Run":

@@ -48,7 +48,7 @@ INTRODUCTION = (
 @click.option(
     "--headless",
     is_flag=True,
-    help="Print a report instead: holders of the news, recalls, one memory, the cost.",
+    help="Print a report instead: how many know the news, one memory, the cost.",
 )
 @options.served
 def demo(

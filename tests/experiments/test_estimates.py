@@ -42,30 +42,25 @@ def test_a_run_as_short_as_a_pilot_is_counted_whole():
     assert used.calls in (told.calls.low, told.calls.high)
 
 
-def test_prices_are_by_model_tier_cache_and_number_of_runs():
-    cheap = Price(1e-6, 2e-6, cached=5e-7, tiers={"flex": Price(5e-7, 1e-6)})
+def test_prices_are_by_model_cache_and_number_of_runs():
+    cheap = Price(1e-6, 2e-6, cached=5e-7)
     told = estimate(
         RumorModel,
         TOWN,
         steps=6,
         runs=3,
         llm=["own/cheap", "own/unknown"],
-        tiers=["", "flex"],
         cached=0.5,
         prices={"own/cheap": cheap},
     )
     rows = told.costs(as_records=True)
-    assert [(r["model"], r["tier"]) for r in rows] == [
-        ("own/cheap", ""), ("own/cheap", "flex"), ("own/unknown", ""),
-        ("own/unknown", "flex"),
-    ]  # fmt: skip
-    plain, flex, *unknown = rows
+    assert [row["model"] for row in rows] == ["own/cheap", "own/unknown"]
+    plain, unknown = rows
     prompt, said = plain["prompt_tokens"], plain["completion_tokens"]
     assert plain["cached_tokens"] == pytest.approx(prompt / 2, abs=2)
     assert plain["cost"] == pytest.approx(prompt * 0.75e-6 + said * 2e-6, rel=0.01)
-    assert flex["cost"] == pytest.approx(prompt * 5e-7 + said * 1e-6, rel=0.01)
     assert plain["cost_low"] < plain["cost"] < plain["cost_high"]
-    assert [row["cost"] for row in unknown] == [None, None]
+    assert unknown["cost"] is None
     once = estimate(RumorModel, TOWN, steps=6)
     assert told.calls.value == 3 * once.calls.value
 

@@ -227,7 +227,7 @@ def test_recording_refuses_a_wrong_argument():
 def test_fast_steps_share_a_checkpoint_and_the_last_one_has_its_own(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("mesa_memory.runs.recording.recorder.FLUSH_INTERVAL_S", 60)
+    monkeypatch.setattr("mesa_memory.runs.recording.recorder.CHECKPOINT_INTERVAL_S", 60)
     file = tmp_path / "run.sqlite"
     town = RecordedTown(str(file), record=str(file))
     for _ in range(5):

@@ -2,7 +2,6 @@
 
 import itertools
 import threading
-import time
 
 import pytest
 
@@ -142,11 +141,9 @@ def test_an_error_that_is_no_store_error_is_not_swallowed(troubled):
         writer.flush()
 
 
-def test_a_step_after_a_rest_is_written_at_once(troubled, monkeypatch):
-    monkeypatch.setattr("mesa_memory.stores.writer.FLUSH_INTERVAL_S", 0.1)
+def test_a_step_is_written_at_once(troubled):
     writer = Writer(troubled, 1)
     for step in (1, 2, 3):
         writer.put(Batch(step))
         until(lambda step=step: troubled.written[-1:] == [step])
-        time.sleep(0.2)
     writer.close()

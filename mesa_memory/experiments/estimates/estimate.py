@@ -1,4 +1,4 @@
-"""An estimate of the requests of runs: by purpose, by model and tier, beside the count."""
+"""An estimate of the requests of runs: by purpose, by model, beside the count."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -46,8 +46,8 @@ class Estimate:
         runs: number of runs.
         counts: of all runs by purpose, shape (pilots, 5), as in ``QUANTITIES``; tokens
             at four characters each, and no cost (NaN).
-        priced: the same by model and service tier; tokens as the model's own tokenizer
-            counts them where it is known, and the cost in US dollars.
+        priced: the same by model; tokens as the model's own tokenizer counts them where
+            it is known, and the cost in US dollars.
         pilots: agents and steps of each pilot.
         labels: what varies in a study, by factor.
     """
@@ -56,7 +56,7 @@ class Estimate:
     steps: int
     runs: int
     counts: Mapping[str, np.ndarray]
-    priced: Mapping[tuple[str, str], np.ndarray]
+    priced: Mapping[str, np.ndarray]
     pilots: tuple[tuple[int, int], ...]
     labels: Mapping[str, Any] = field(default_factory=dict)
 
@@ -87,7 +87,7 @@ class Estimate:
     ) -> "Estimate":
         """The forecast of an arm's runs and of some models, from that of one run."""
         counts = {name: values * runs for name, values in self.counts.items()}
-        priced = {k: v * runs for k, v in self.priced.items() if k[0] in models}
+        priced = {k: v * runs for k, v in self.priced.items() if k in models}
         return replace(self, runs=runs, counts=counts, priced=priced, labels=labels)
 
     def purposes(self, *, as_records: bool = False) -> Any:
@@ -103,12 +103,12 @@ class Estimate:
         return Table.of(rows).given(as_records)
 
     def costs(self, *, as_records: bool = False) -> Any:
-        """The cost of each model in each tier, with the range over the pilots."""
+        """The cost with each model, with the range over the pilots."""
         rows = [
-            {"model": model, "tier": tier, "calls": round(self.calls.value)}
+            {"model": model, "calls": round(self.calls.value)}
             | _tokens(values)
             | Range.of(values[:, 4]).named("cost")
-            for (model, tier), values in self.priced.items()
+            for model, values in self.priced.items()
         ]
         return Table.of(rows).given(as_records)
 
