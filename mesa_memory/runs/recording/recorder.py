@@ -1,9 +1,9 @@
 """Writes a run into a store: lifetimes, recalls, prompts, calls, one step at a time.
 
-The simulation's thread notes changes; at the end of each step of the model the
-unfinished work of all memories is joined and the step is handed to the writer whole.
-An unfinished step leaves nothing behind but the answers that were paid for. A step in
-which a model was asked is written before the next one begins.
+The simulation's thread notes changes; at the end of each step the unfinished work of
+all memories is joined, and the step is handed to the writer whole. An unfinished step
+leaves only the answers that were paid for. A step in which a model was asked is written
+before the next one begins.
 """
 
 import threading
@@ -154,7 +154,6 @@ class Recorder(Collector):
         outcomes = Services.of(model).outcomes
         self.changes.rows.scenes = self._scenes.rows(model, outcomes, now)
         self.observe(model)
-        assert self._writer is not None
         every = self._recording.checkpoint_every
         # A step with a change by hand cannot be repeated from an earlier one.
         kept = bool(self.changes.rows.interventions) or bool(every and not now % every)
@@ -182,11 +181,7 @@ class Recorder(Collector):
             self.muted = muted
 
     def begin(self, answers: PaidAnswers | None = None) -> None:
-        """Begins the run.
-
-        Args:
-            answers: paid answers of an unfinished step.
-        """
+        """Begins the run, with the paid answers of an unfinished step if there are any."""
         self.muted, self._watch.active = False, True
         self._answers = answers or self._answers
 
