@@ -3,10 +3,9 @@
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import plain_console
+from mesa_memory.cli.console import plain_console, say_loading
 from mesa_memory.cli.estimate import model_named
 from mesa_memory.cli.output import Output, printed
-from mesa_memory.cli.progress import say_loading
 from mesa_memory.cli.study import rows_of
 
 

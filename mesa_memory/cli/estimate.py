@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 import mesa_memory.cli.options as options
+from mesa_memory.cli.console import counted_to, say, say_loading
 from mesa_memory.cli.output import Output, dollars, printed
-from mesa_memory.cli.progress import counted_to, say, say_loading
 
 #: models of the examples by name
 MODELS = {"rumor": "mesa_memory.examples.rumor.model:RumorModel"}

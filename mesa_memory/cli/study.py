@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import plain_console
+from mesa_memory.cli.console import counted_to, plain_console, say, say_loading
 from mesa_memory.cli.estimate import columns_of, shown
 from mesa_memory.cli.output import Output, printed
-from mesa_memory.cli.progress import counted_to, say, say_loading
 from mesa_memory.runs.spreadsheet import write_csv
 
 if TYPE_CHECKING:

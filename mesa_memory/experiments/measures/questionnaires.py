@@ -102,6 +102,10 @@ class Questionnaire:
         """True if the questions are to be put after this step."""
         return step in self.at or bool(self.every and step and step % self.every == 0)
 
+    def put(self, model: Any) -> list[Answer]:
+        """The answers of this step, if the questions are due; see ``ask``."""
+        return self.ask(model) if self.due(clock(model)) else []
+
     def ask(self, model: Any) -> list[Answer]:
         """Puts all questions now, between two steps or at the end of one.
 
