@@ -145,7 +145,8 @@ def estimate(file: str, models: tuple[str, ...], output: Output) -> None:
     if not output.as_json:
         rows, total = list(map(shown, rows)), shown(total)
     title = f"Arms of {found.name} (range of two pilots)"
-    output.table("arms", title, columns_of(rows[0] if rows else (), rows), rows)
+    if rows or output.as_json:
+        output.table("arms", title, columns_of(rows[0] if rows else (), rows), rows)
     output.fields("total", total)
 
 

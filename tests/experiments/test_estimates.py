@@ -5,7 +5,7 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import LongTermMemory, Services, STLTMemory, configure, open_run
+from mesa_memory import LongTermMemory, Services, STLTMemory, configure
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study, estimate
 from mesa_memory.llm.cost.price import Price
@@ -100,12 +100,10 @@ def test_nothing_is_sent_or_recorded_for_an_estimate(tmp_path, monkeypatch):
     assert told.costs(as_records=True)[0]["cost"] > 0
 
 
-def test_a_forecast_stands_beside_a_recorded_run(tmp_path):
-    file = tmp_path / "run.sqlite"
-    used = played(6, **TOWN, record=file)
+def test_a_forecast_stands_beside_the_count():
+    used = played(6, **TOWN)
     told = estimate(RumorModel, TOWN, steps=6, seed=4)
-    with open_run(file) as run:
-        rows = {r["quantity"]: r for r in told.beside(run, as_records=True)}
+    rows = {r["quantity"]: r for r in told.beside(used, as_records=True)}
     calls = rows["calls"]
     assert calls["counted"] == used.calls
     assert used.calls in (calls["forecast_low"], calls["forecast_high"])

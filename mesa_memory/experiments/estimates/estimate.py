@@ -6,16 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mesa_memory.llm.cost.usage import Usage
 from mesa_memory.runs.table import Table
 
-#: quantities of a forecast: the name in a ledger, and in a recorded run
-QUANTITIES = {
-    "calls": "calls",
-    "prompt_tokens": "tokens_in",
-    "cached_tokens": "tokens_cached",
-    "completion_tokens": "tokens_out",
-    "cost": "cost",
-}
+#: quantities of a forecast, by their names in a ledger
+QUANTITIES = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost")
 
 
 class Range(NamedTuple):
@@ -112,19 +107,16 @@ class Estimate:
         ]
         return Table.of(rows).given(as_records)
 
-    def beside(self, counted: Any, *, as_records: bool = False) -> Any:
+    def beside(self, counted: Usage, *, as_records: bool = False) -> Any:
         """The forecast for the model that is priced first beside the count, in a table.
 
         Args:
-            counted: a ``Usage`` (``ledger.total``) or a ``Run``.
+            counted: the usage of a run, such as ``ledger.total``.
             as_records: a list of dicts instead of a DataFrame.
         """
-        rows, of_run = [], {}
-        if callable(counted.cost):  # a recorded run
-            (of_run,) = counted.cost((), as_records=True)
-        for (name, column), values in zip(QUANTITIES.items(), self._total().T):
-            count = of_run[column] if of_run else getattr(counted, name)
-            told = Range.of(values)
+        rows = []
+        for name, values in zip(QUANTITIES, self._total().T):
+            told, count = Range.of(values), getattr(counted, name)
             known = told.value is not None and count
             rows.append(
                 {"quantity": name, **told.named("forecast"), "counted": count}
@@ -135,4 +127,4 @@ class Estimate:
 
 def _tokens(values: np.ndarray) -> dict[str, int]:
     means = values.mean(axis=0)[1:4]
-    return {name: round(float(n)) for name, n in zip(list(QUANTITIES)[1:4], means)}
+    return {name: round(float(n)) for name, n in zip(QUANTITIES[1:4], means)}
