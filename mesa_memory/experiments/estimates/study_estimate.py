@@ -121,10 +121,8 @@ def _missing_runs(study: Any) -> tuple[list[Case], dict[str, float]]:
         pass  # nothing of it has been run
     done = {row.key for row in rows if not row.due and row.steps >= study.steps}
     wanted = study.design.first(asked_seeds(study, kept)).cases
-    known, last = (
-        {row.key for row in rows},
-        max((row.number for row in rows), default=0),
-    )
+    known = {row.key for row in rows}
+    last = max((row.number for row in rows), default=0)
     rows = [replace(row, steps=max(row.steps, study.steps)) for row in rows]
     rows += [
         CaseRow(0, last + number, case.key, "", {}, None, 0, float(study.steps))

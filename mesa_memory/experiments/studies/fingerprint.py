@@ -84,7 +84,7 @@ def changed_code(before: Mapping[str, Any], objects: Iterable[Any]) -> list[str]
         objects: those of one run.
     """
     texts, installed = _code(objects, _loaded)
-    now = {"code": _hashes(texts), "prompts": _prompts()}
+    now: Fingerprint = {"code": _hashes(texts), "prompts": _prompts()}
     now["versions"] = installed | versions()
     now = {part: values for part, values in now.items() if part in before}
     known = {
