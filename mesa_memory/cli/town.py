@@ -25,8 +25,9 @@ def show(model: "RumorModel", output: Output) -> None:
 
     title = f"How many people, of {len(model.agents)}"
     output.table("counts", title, ("step", *_PEOPLE.values()), _counts(model))
+    people: list[Any] = list(model.agents)
     # Someone who believes a story, if there is anyone.
-    someone = max(model.agents, key=lambda agent: agent.belief is not None)
+    someone = max(people, key=lambda agent: agent.belief is not None)
     heading = f"All that agent {someone.unique_id} remembers at step {model.steps}:"
     output.text("memory", heading, someone.memory.get_prompt_ready())
     ledger = Services.of(model).ledger
