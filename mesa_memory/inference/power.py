@@ -1,6 +1,5 @@
 """Numbers of seeds: for a test, for an interval, and at each look."""
 
-from bisect import bisect_left
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
@@ -70,12 +69,19 @@ def seeds_of_stein(sd: float, pilot: int, half_width: float) -> int:
 
 
 def _least(enough: Callable[[int], bool], wanted: str) -> int:
-    """The least number of seeds from 6 that is enough."""
-    numbers = range(MIN_SEEDS, MAX_SEEDS + 1)
-    place = bisect_left(numbers, True, key=enough)
-    if place == len(numbers):
-        raise ValueError(f"{wanted} needs more than {MAX_SEEDS:,} seeds at this spread")
-    return numbers[place]
+    """The least number of seeds from 6 that is enough, by doubling and halving."""
+    high = MIN_SEEDS
+    while not enough(high):
+        high *= 2
+        if high > MAX_SEEDS:
+            raise ValueError(
+                f"{wanted} needs more than {MAX_SEEDS:,} seeds at this spread"
+            )
+    low = max(MIN_SEEDS, high // 2)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return low
 
 
 @cache
