@@ -6,7 +6,7 @@
 
 Each example is run whole, once with every memory, against a stand-in for a provider that
 counts as a provider does: tokens by the model's own tokenizer, what lies in a prefix that
-it has read before (as OpenAI documents its cache), and dollars by model, tier and cache.
+it has read before (as OpenAI documents its cache), and dollars by model and cache.
 It shares no code with the forecast, which is made first, from pilots alone. ``rumor`` is
 the example; ``planning`` is the same town with rules, tools and Mesa-LLM's CoT, whose
 prompts are long enough to be cached; ``street`` is README's model, ``village`` the
@@ -38,12 +38,8 @@ from mesa_memory.memories.registry import OUR_MEMORIES
 from tests.support import examples
 from tests.support.prefix_cache import PrefixCache
 
-#: a model whose price list has no cache, one that has, and its flex tier
-PRICED = (
-    ("openai/gpt-4-turbo", ""),
-    ("openai/gpt-5-mini", ""),
-    ("openai/gpt-5-mini", "flex"),
-)
+#: a model whose price list has no cache, and one that has
+PRICED = ("openai/gpt-4-turbo", "openai/gpt-5-mini")
 #: seed of the first run; pilots have others
 FIRST_SEED = 7
 #: most that a forecast may be off
@@ -54,18 +50,15 @@ class Provider:
     """Answers offline, and counts and prices as several models would."""
 
     def __init__(self) -> None:
-        self._offline, self._caches = (
-            OfflineLLM(),
-            {m: PrefixCache() for m, _ in PRICED},
-        )
-        self.sums: dict[tuple[str, str], dict[str, float]] = {
+        self._offline, self._caches = (OfflineLLM(), {m: PrefixCache() for m in PRICED})
+        self.sums: dict[str, dict[str, float]] = {
             which: dict.fromkeys(("prompt", "cached", "reply", "cost"), 0.0)
             for which in PRICED
         }
 
     def price(self, model: str | None) -> Any:
         """Of the first model, for the ledger."""
-        return pricing.price(PRICED[0][0])
+        return pricing.price(PRICED[0])
 
     def complete(self, request: LLMRequest) -> Reply:
         """The offline answer, with what a provider says of it."""
@@ -78,16 +71,16 @@ class Provider:
             seen = self._caches[model].read(body | {"response_format": None})
             prompt = sum(tokens(text, model) for text in words)
             used[model] = (prompt, tokens(said, model), min(seen, prompt))
-        for model, tier in PRICED:
+        for model in PRICED:
             price, counts = pricing.price(model), used[model]
             assert price is not None
             if price.cached is None:
                 counts = (*counts[:2], 0)
-            sums = self.sums[model, tier]
+            sums = self.sums[model]
             for name, count in zip(("prompt", "reply", "cached"), counts, strict=True):
                 sums[name] += count
-            sums["cost"] += price.cost(*counts, tier)
-        first = used[PRICED[0][0]]
+            sums["cost"] += price.cost(*counts)
+        first = used[PRICED[0]]
         told = {"prompt_tokens": first[0], "completion_tokens": first[1]}
         return Reply(**{**vars(reply), **told, "cost": None})
 
@@ -156,8 +149,7 @@ def compared(
         WORLDS[world],
         {"n_agents": agents, "memory": memory},
         steps=steps,
-        llm=list(dict.fromkeys(m for m, _ in PRICED)),
-        tiers=("", "flex"),
+        llm=PRICED,
         effort=effort,
         seed=seed,
     )
@@ -166,12 +158,10 @@ def compared(
     whole = time.perf_counter() - began - pilot
     row: dict[str, Any] = {"example": world, "memory": memory, "calls": calls}
     row["calls_%"] = off(told.calls.value, calls)
-    for (model, tier), sums in provider.sums.items():
-        own = told.priced[model, tier]
-        name = f"{model.partition('-')[2]}{tier and '_' + tier}"
-        if not tier:
-            tokens = float(own[:, [1, 3]].sum(axis=1).mean())
-            row[f"{name}_tokens_%"] = off(tokens, sums["prompt"] + sums["reply"])
+    for model, sums in provider.sums.items():
+        own, name = told.priced[model], model.partition("-")[2]
+        tokens = float(own[:, [1, 3]].sum(axis=1).mean())
+        row[f"{name}_tokens_%"] = off(tokens, sums["prompt"] + sums["reply"])
         row[f"{name}_$_%"] = off(float(own[:, 4].mean()), sums["cost"])
     own, sums = told.priced[PRICED[1]], provider.sums[PRICED[1]]
     row["cached"] = sums["cached"] / max(sums["prompt"], 1)

@@ -3,15 +3,14 @@
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import plain_console, run_argument
+from mesa_memory.cli.console import plain_console, say_loading
 from mesa_memory.cli.estimate import model_named
 from mesa_memory.cli.output import Output, printed
-from mesa_memory.cli.progress import say_loading
 from mesa_memory.cli.study import rows_of
 
 
 @click.command()
-@run_argument()
+@click.argument("run", metavar="RUN")
 @click.option("--model", required=True, metavar="MODULE:CLASS", help="The run's model.")
 @click.option("--step", type=float, required=True, help="Erase after this step.")
 @options.steps(30, "Step at which a copy of the run ends.")

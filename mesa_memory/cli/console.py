@@ -1,4 +1,4 @@
-"""Shared by all commands: a plain console, errors in one line, the run to read."""
+"""Shared by all commands: a console, errors in one line, progress, the run to read."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -59,11 +59,6 @@ class Commands(click.Group):
             return super().invoke(ctx)
 
 
-def run_argument(name: str = "run", metavar: str = "RUN") -> Callable:
-    """The argument for a run: a path or address, and ``#`` with its number."""
-    return click.argument(name, metavar=metavar)
-
-
 def opened(given: str) -> "Run":
     """The run at ``path``, ``path#3`` or ``path#name``."""
     from mesa_memory.runs import open_run
@@ -83,3 +78,28 @@ def cell(value: Any, width: int = CELL_CHARS) -> str:
 def named(values: Mapping[str, Any]) -> str:
     """Parameters and their values on one line."""
     return ", ".join(f"{name}={cell(value)}" for name, value in values.items())
+
+
+def say(text: str) -> None:
+    """One line on stderr, at once."""
+    click.echo(text, err=True)
+
+
+def say_loading() -> None:
+    """Says that packages are loaded, unless they are loaded already."""
+    if "mesa_llm" not in sys.modules:
+        say("Loading Mesa and Mesa-LLM ...")
+
+
+@contextmanager
+def counted_to(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Gives a function of (done, of how many) that draws a bar on a terminal."""
+    from tqdm.auto import tqdm
+
+    with tqdm(desc=what, file=sys.stderr, leave=False, disable=None) as bar:
+
+        def show(done: int, of: int) -> None:
+            bar.total = of
+            bar.update(done - bar.n)
+
+        yield show

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mesa_memory.cli.console import opened, run_argument
+from mesa_memory.cli.console import opened
 from mesa_memory.cli.output import Output, printed
 
 _SUMS = (
@@ -21,7 +21,7 @@ _WHERE_KNOWN = ("tokens_cached", "cached_calls")
 
 
 @click.command()
-@run_argument()
+@click.argument("run", metavar="RUN")
 @click.option(
     "--by",
     multiple=True,

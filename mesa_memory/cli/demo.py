@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 import mesa_memory.cli.options as options
+from mesa_memory.cli.console import counted_to, say, say_loading
 from mesa_memory.cli.output import Output
-from mesa_memory.cli.progress import counted_to, say, say_loading
 from mesa_memory.cli.town import show
 from mesa_memory.examples.rumor import MEMORIES, MORE_MEMORIES
 
@@ -48,7 +48,7 @@ INTRODUCTION = (
 @click.option(
     "--headless",
     is_flag=True,
-    help="Print a report instead: holders of the news, recalls, one memory, the cost.",
+    help="Print a report instead: how many know the news, one memory, the cost.",
 )
 @options.served
 def demo(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mesa_memory.cli.console import cell, named, opened, plain_console, run_argument
+from mesa_memory.cli.console import cell, named, opened, plain_console
 
 if TYPE_CHECKING:
     from mesa_memory.runs.compare import Difference
@@ -15,8 +15,8 @@ SIDE_CHARS = 2_000
 
 
 @click.command()
-@run_argument("left", "RUN_A")
-@run_argument("right", "RUN_B")
+@click.argument("left", metavar="RUN_A")
+@click.argument("right", metavar="RUN_B")
 @click.option(
     "--by",
     type=click.Choice(("record", "event")),

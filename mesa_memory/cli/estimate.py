@@ -9,16 +9,16 @@ from typing import Any
 import click
 
 import mesa_memory.cli.options as options
+from mesa_memory.cli.console import counted_to, say, say_loading
 from mesa_memory.cli.output import Output, dollars, printed
-from mesa_memory.cli.progress import counted_to, say, say_loading
 
 #: models of the examples by name
 MODELS = {"rumor": "mesa_memory.examples.rumor.model:RumorModel"}
 COSTS = (
-    "memory", "model", "tier", "calls", "prompt_tokens", "cached_tokens",
+    "memory", "model", "calls", "prompt_tokens", "cached_tokens",
     "completion_tokens", "cost", "cost_low", "cost_high",
 )  # fmt: skip
-PURPOSES = ("memory", "purpose", *COSTS[3:7])
+PURPOSES = ("memory", "purpose", *COSTS[2:6])
 
 
 @click.command()
@@ -55,7 +55,6 @@ def estimate(
     seeds: int,
     given: tuple[str, ...],
     models: tuple[str, ...],
-    tiers: tuple[str, ...],
     output: Output,
 ) -> None:
     """Estimates calls, tokens and money of runs of a model, without any of them.
@@ -77,7 +76,6 @@ def estimate(
                 model_class,
                 own,
                 llm=list(models) or ["openai/gpt-5-mini"],
-                tiers=["", *tiers],
                 steps=steps,
                 runs=seeds,
                 agents=agents,
@@ -103,7 +101,8 @@ def columns_of(names: Iterable[str], rows: Sequence[Mapping[str, Any]]) -> list[
 
 def shown(row: dict[str, Any]) -> dict[str, Any]:
     """A row of costs for people."""
-    return row | {n: dollars(row[n]) for n in ("cost", "cost_low", "cost_high")}
+    costs = ("cost", "cost_low", "cost_high")
+    return row | {n: dollars(row[n]) for n in costs if n in row}
 
 
 def model_named(name: str) -> Callable[..., Any]:

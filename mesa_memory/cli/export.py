@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from mesa_memory.cli.console import opened, plain_console, run_argument
+from mesa_memory.cli.console import opened, plain_console
 
 
 @click.command()
-@run_argument()
+@click.argument("run", metavar="RUN")
 @click.option(
     "--format",
     "format",

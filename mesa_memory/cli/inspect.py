@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mesa_memory.cli.console import cell, named, opened, run_argument
+from mesa_memory.cli.console import cell, named, opened
 from mesa_memory.cli.output import Output, printed
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _HISTORY = ("step", "operation", "text", "because", "id")
 
 
 @click.command()
-@run_argument()
+@click.argument("run", metavar="RUN")
 @click.option("--agent", metavar="ID|NAME", help="What this agent remembered.")
 @click.option("--step", type=float, help="At the end of this step.  [default: last]")
 @click.option("--record", metavar="ID", help="The history and evidence of a record.")

@@ -61,14 +61,6 @@ overwrite = click.option(
     "--overwrite", is_flag=True, help="Replace a file that exists."
 )
 
-_tiers = click.option(
-    "--tier",
-    "tiers",
-    multiple=True,
-    metavar="NAME",
-    help="A service tier to be priced besides the usual one, such as flex.",
-)
-
 
 def steps(default: int, what: str = "Steps of each run.") -> Callable[..., Any]:
     """The number of steps."""
@@ -87,16 +79,15 @@ def served(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def priced(usual: str) -> Callable[..., Any]:
-    """The options of a price: ``models`` and ``tiers``.
+    """The models to be priced, as ``models``.
 
     Args:
         usual: says which models are priced if none is given.
     """
-    models = click.option(
+    return click.option(
         "--llm",
         "models",
         multiple=True,
         metavar="PROVIDER/MODEL",
         help=f"A model to be priced; may be given several times.  [default: {usual}]",
     )
-    return lambda command: models(_tiers(command))

@@ -5,11 +5,11 @@ from pathlib import Path
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import opened, plain_console, run_argument
+from mesa_memory.cli.console import opened, plain_console
 
 
 @click.command()
-@run_argument()
+@click.argument("run", metavar="RUN")
 @options.page_out
 @click.option(
     "--agents",

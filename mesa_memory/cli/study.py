@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import plain_console
+from mesa_memory.cli.console import counted_to, plain_console, say, say_loading
 from mesa_memory.cli.estimate import columns_of, shown
 from mesa_memory.cli.output import Output, printed
-from mesa_memory.cli.progress import counted_to, say, say_loading
 from mesa_memory.runs.spreadsheet import write_csv
 
 if TYPE_CHECKING:
@@ -129,31 +128,26 @@ def results(file: str, table: str, out: Path | None, output: Output) -> None:
 @file_argument
 @options.priced("the models of the study")
 @printed
-def estimate(
-    file: str, models: tuple[str, ...], tiers: tuple[str, ...], output: Output
-) -> None:
+def estimate(file: str, models: tuple[str, ...], output: Output) -> None:
     """Estimates the cost of the missing runs, before anything is paid."""
     found = read_study(file)
     with counted_to("Pilots") as progress:
-        told = found.estimate(list(models), tiers=["", *tiers], progress=progress)
+        told = found.estimate(list(models), progress=progress)
     if not told.arms:
         say("Nothing is missing: all runs of the study are finished.")
-    arms, totals = (
-        of(as_records=True) if output.as_json else list(map(shown, of(as_records=True)))
-        for of in (told.costs, told.totals)
-    )
-    if not output.as_json and told.arms and not totals:
+    rows, total = told.costs(as_records=True), told.total
+    if told.arms and not rows:
         say("No model is priced: name one with --llm, such as openai/gpt-5-mini.")
-        arms = [
+        rows = [
             dict(arm.labels) | {"runs": arm.runs, "calls": round(arm.calls.value)}
             for arm in told.arms
         ]
-    for key, title, rows in (
-        ("arms", f"Arms of {found.name} (range of two pilots)", arms),
-        ("totals", "All missing runs", totals),
-    ):
-        if rows or output.as_json:
-            output.table(key, title, columns_of(rows[0] if rows else (), rows), rows)
+    if not output.as_json:
+        rows, total = list(map(shown, rows)), shown(total)
+    title = f"Arms of {found.name} (range of two pilots)"
+    if rows or output.as_json:
+        output.table("arms", title, columns_of(rows[0] if rows else (), rows), rows)
+    output.fields("total", total)
 
 
 def compared(command: Any) -> Any:

@@ -148,7 +148,8 @@ def _readable(value: Any) -> Any:
         except (TypeError, ValueError):  # a damaged file is shown as it is
             return value[mark]
     if mark is not None:
-        return _readable(value[mark])
+        inner = _readable(value[mark])
+        return tuple(inner) if mark == TUPLE and isinstance(inner, list) else inner
     if isinstance(value, dict):
         return {key: _readable(item) for key, item in value.items()}
     if isinstance(value, list):

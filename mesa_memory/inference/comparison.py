@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: seeds that are listed one by one
 MAX_LISTED = 6
+#: size of an arm's panel in the plot
+PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 2.6, 3.4
 
 
 @dataclass(frozen=True)
@@ -96,10 +98,25 @@ class Comparison:
         return row | (vars(each.parts) if each.parts else {})
 
     def figure(self) -> "Figure":
-        """A line for each seed from the base to each arm, as matplotlib draws it."""
-        from mesa_memory.inference.pairs_plot import pairs_figure
+        """A panel for each arm: a line for each seed from the base, and their mean."""
+        from matplotlib.figure import Figure
 
-        return pairs_figure(self.outcome, self.base, self.base_values, self.contrasts)
+        count = len(self.contrasts)
+        size = (PANEL_WIDTH_IN * count + 1, PANEL_HEIGHT_IN)
+        figure = Figure(figsize=size, layout="constrained")
+        panels = figure.subplots(1, count, sharey=True, squeeze=False)[0]
+        for panel, each in zip(panels, self.contrasts):
+            for low, change in zip(self.base_values, each.difference.values):
+                panel.plot(
+                    [0, 1], [low, low + change], "o-", color="#0072b2", alpha=0.45
+                )
+            panel.plot([0, 1], [self.base_mean, each.mean], "s-", color="black", lw=2.5)
+            panel.set_xticks([0, 1], [str(self.base), str(each.arm)])
+            panel.set_xlim(-0.3, 1.3)
+            told = f"{signed(each.difference.mean)} {each.interval}"
+            panel.set_title(told, fontsize=9)
+        panels[0].set_ylabel(self.outcome)
+        return figure
 
     def plot(self, path: str | Path) -> Path:
         """Draws ``figure`` into a picture file."""

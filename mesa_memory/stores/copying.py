@@ -1,4 +1,4 @@
-"""Copies of a recorded run in the same store, and of a whole file."""
+"""Copies of a recorded run, in the same store or into another one, and of a file."""
 
 import sqlite3
 from collections.abc import Container, Mapping
@@ -17,12 +17,18 @@ from mesa_memory.stores.open import is_path, open_store
 from mesa_memory.stores.schema import (
     UNOWNED_TABLES,
     calls,
+    cases,
     checkpoints,
     metadata,
     runs,
+    spending,
     unfinished_calls,
 )
 from mesa_memory.stores.sql import Store
+from mesa_memory.stores.studies import CaseRow
+
+#: rows that are read at once from another store
+ROWS_AT_ONCE = 1_000
 
 
 def copy_run(
@@ -89,6 +95,59 @@ def _copy_rows(
         rows = sa.select(sa.literal(run), *(table.c[n] for n in names))
         rows = rows.where(table.c.run == source)
         on.execute(sa.insert(table).from_select(["run", *names], rows))
+
+
+def copy_case(source: Store, case: CaseRow, target: Store, mine: CaseRow) -> None:
+    """Copies the run of a case into another store, in one transaction.
+
+    A run that the case had there, and that did not finish, is replaced. The run's parent
+    is forgotten, as it has another number there or is not there.
+
+    Args:
+        source: has the case and its run; it is read.
+        target: has the same case, by key, as ``mine``.
+
+    Raises:
+        StoreError: if a store fails; nothing is copied then.
+    """
+    owned = [
+        table for table in metadata.sorted_tables
+        if "run" in table.c and table.name not in UNOWNED_TABLES
+    ]  # fmt: skip
+    ended = {
+        name: getattr(case, name)
+        for name in ("state", "done", "ended", "usage", "error", "fingerprint")
+    }
+    here = {"study": mine.study, "number": mine.number}
+    with source.reading() as there, target.writing() as on:
+        old = there.execute(sa.select(runs).filter_by(id=case.run)).mappings().one()
+        values = {**old, "parent": None, "parent_step": None}
+        del values["id"]
+        run = on.scalar(sa.insert(runs).values(values).returning(runs.c.id))
+        for table in owned:
+            if mine.run is not None:
+                on.execute(sa.delete(table).filter_by(run=mine.run))
+            _copy(there, on, table, {"run": case.run}, {"run": run})
+        if mine.run is not None:
+            on.execute(sa.delete(runs).filter_by(id=mine.run))
+        on.execute(sa.delete(spending).filter_by(**here))
+        _copy(there, on, spending, {"study": case.study, "number": case.number}, here)
+        on.execute(sa.update(cases).filter_by(**here).values(run=run, **ended))
+
+
+def _copy(
+    there: sa.Connection,
+    on: sa.Connection,
+    table: sa.Table,
+    where: dict[str, Any],
+    changed: dict[str, Any],
+) -> None:
+    """Copies rows of a table with some values changed."""
+    found = there.execute(
+        sa.select(table).filter_by(**where).execution_options(yield_per=ROWS_AT_ONCE)
+    )
+    for rows in found.mappings().partitions():
+        on.execute(sa.insert(table), [{**row, **changed} for row in rows])
 
 
 def copy_file(source: str | Path, target: str | Path) -> Path:

@@ -1,7 +1,6 @@
 """Writes a run's batches in a thread of its own, so that the simulation goes on."""
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 
@@ -9,13 +8,8 @@ from mesa_memory.errors import StoreError
 from mesa_memory.stores.base import Batch
 from mesa_memory.stores.sql import Store
 
-#: number of waiting batches at which they are written, all in one transaction
-GROUP_BATCHES = 32
 #: ``put`` waits while this number of batches is unwritten
 MAX_BEHIND = 64
-#: seconds between two transactions, as long as there is little to write
-FLUSH_INTERVAL_S = 0.25
-
 
 #: a batch, or what makes it in the writer's thread at the time of its writing
 type Waiting = Batch | Callable[[], Batch]
@@ -24,9 +18,10 @@ type Waiting = Batch | Callable[[], Batch]
 class Writer:
     """A queue of batches of one run, and the thread that writes them in order.
 
-    A batch that cannot be written stays at the head of the queue with those behind it.
-    Its error is raised by the next ``put`` or ``flush``; from then on the thread waits
-    until ``flush`` is called again, which tries once more.
+    What waits is written in one transaction. A batch that cannot be written stays at the
+    head of the queue with those behind it. Its error is raised by the next ``put`` or
+    ``flush``; from then on the thread waits until ``flush`` is called again, which tries
+    once more.
 
     Args:
         store: open for writing; it stays open.
@@ -39,8 +34,6 @@ class Writer:
         self._changed = threading.Condition()
         self._error: BaseException | None = None
         self._closing = False
-        self._urgent = False  # True if something waits that is to be written at once
-        self._written = -FLUSH_INTERVAL_S
         self._thread = threading.Thread(
             target=self._work, name="mesa-memory-store", daemon=True
         )
@@ -52,21 +45,17 @@ class Writer:
         return len(self._batches)
 
     def note(self, batch: Batch) -> None:
-        """Queues a batch that is to be written at once; neither waits nor raises.
+        """Queues a batch; neither waits nor raises.
 
         What stopped the writing is raised by the next ``put`` or ``flush``.
         """
         with self._changed:
             if not self._closing:
                 self._batches.append(batch)
-                self._urgent = True
                 self._changed.notify_all()
 
-    def put(self, batch: Waiting, at_once: bool = False) -> None:
+    def put(self, batch: Waiting) -> None:
         """Queues a batch; waits only if ``MAX_BEHIND`` are unwritten.
-
-        Args:
-            at_once: it is written without a rest, and with it all that waits.
 
         Raises:
             StoreError: the one that stopped the writing; the batch was not taken.
@@ -79,7 +68,6 @@ class Writer:
                 self._changed.wait()
             self._raise()
             self._batches.append(batch)
-            self._urgent = self._urgent or at_once
             self._changed.notify_all()
 
     def flush(self) -> None:
@@ -90,7 +78,7 @@ class Writer:
         """
         with self._changed:
             if not self._closing:
-                self._error, self._urgent = None, True
+                self._error = None
                 self._changed.notify_all()
             while self._batches and self._error is None:
                 self._changed.wait()
@@ -122,13 +110,11 @@ class Writer:
     def _work(self) -> None:
         while True:
             with self._changed:
-                while not self._is_due():
+                while not self._batches or self._error is not None:
                     if self._closing:
                         return
-                    waits = self._batches and self._error is None
-                    self._changed.wait(self._rest() if waits else None)
+                    self._changed.wait()
                 group = list(self._batches)
-                self._urgent = False
             error: BaseException | None = None
             written = 0
             try:
@@ -139,20 +125,7 @@ class Writer:
                 for _ in range(written):
                     self._batches.popleft()
                 self._error = error
-                self._urgent = self._urgent or written < len(group)
-                self._written = time.monotonic()
                 self._changed.notify_all()
-
-    def _is_due(self) -> bool:
-        """True if there is something to write now."""
-        if not self._batches or self._error is not None:
-            return False
-        many = len(self._batches) >= GROUP_BATCHES
-        return self._urgent or many or self._rest() <= 0
-
-    def _rest(self) -> float:
-        """Seconds until the next write: one costs much the same for several steps."""
-        return self._written + FLUSH_INTERVAL_S - time.monotonic()
 
     def _write(self, group: list[Waiting]) -> int:
         """Writes all of them, or the first alone; how many."""

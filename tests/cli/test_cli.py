@@ -36,7 +36,6 @@ def test_the_demo_shows_who_knows_what_and_why_and_what_it_cost():
         assert result.exit_code == 0, result.output
         for part in (
             "believed",
-            "What some of them believe at step 3, and why",
             "remembers at step 3",
             "What it cost",
             "reasoning",
@@ -95,7 +94,6 @@ def test_words_of_agents_are_shown_as_they_are(capsys):
     town.show(model, Output())
     shown = capsys.readouterr().out
     assert "- Agent 9 to you: poison [/red] [bold]:smile:" in shown
-    assert shown.count("[/red]") >= 2  # also in the table
     assert "\x1b[31m" not in shown
 
 

@@ -23,3 +23,4 @@ def test_a_damaged_value_is_still_shown():
     for junk in (5, None, "x", [1]):
         assert readable({"$generator": junk}) == "[recorded state of None]"
         assert readable({"$number": junk}) in (junk, 5)
+        assert readable({"$tuple": junk}) in (junk, (1,))

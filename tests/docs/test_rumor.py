@@ -92,21 +92,20 @@ def test_a_town_without_correction_never_learns_of_one():
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        (f"Step 3:\n- Agent 4 says: {POISON}", (RUMOUR, 3, 1, {"4"})),
-        (f"Step 2: fog • Step 9: Agent 5 says: {SAFE}", (CORRECTION, 9, 10, {"5"})),
-        (f"Step 3:\n- news: text: {POISON}", (RUMOUR, 3, 1, set())),
-        (f"- Agent 7: lately: Step 8: Agent 7 says: {POISON}", (RUMOUR, 8, 1, {"7"})),
-        ("Agent 2 and Agent 3 fear poison.", (RUMOUR, 0, None, {"2", "3"})),
-        ("Step 4:\n\nLong term memory:\nWe drank poison.", (RUMOUR, 0, None, set())),
-        ("The well is not poisoned.", (CORRECTION, 0, None, set())),
-        ("Our well isn’t contaminated!", (CORRECTION, 0, None, set())),
+        (f"Step 3:\n- Agent 4 says: {POISON}", (RUMOUR, 1, {"4"})),
+        (f"Step 2: fog • Step 9: Agent 5 says: {SAFE}", (CORRECTION, 10, {"5"})),
+        (f"Step 3:\n- news: text: {POISON}", (RUMOUR, 1, set())),
+        (f"- Agent 7: lately: Step 8: Agent 7 says: {POISON}", (RUMOUR, 1, {"7"})),
+        ("Agent 2 and Agent 3 fear poison.", (RUMOUR, None, {"2", "3"})),
+        ("Step 4:\n\nLong term memory:\nWe drank poison.", (RUMOUR, None, set())),
+        ("The well is not poisoned.", (CORRECTION, None, set())),
+        ("Our well isn’t contaminated!", (CORRECTION, None, set())),
     ],
 )
 def test_the_reader_finds_who_said_it_and_when(text, found):
     (mention,) = mentions(text)
-    what, step, day, tellers = found
-    assert mention == Mention(what, step, day, frozenset(tellers), mention.words)
-    assert mention.words in text
+    what, day, tellers = found
+    assert mention == Mention(what, day, frozenset(tellers))
 
 
 @pytest.mark.parametrize(
@@ -125,13 +124,6 @@ def test_belief_follows_the_number_of_others_who_told_it():
     assert Opinion.of("\n".join([*rumour, safe[0]]), 1).belief == RUMOUR
     assert Opinion.of("\n".join([*rumour, *safe]), 1).belief == CORRECTION
     assert Opinion.of("\n".join([*rumour, *safe]), 4).belief == RUMOUR
-
-
-def test_grounds_are_the_newest_words_of_somebody_else():
-    text = f"Step 2:\n- Agent 3 says: {POISON}\nStep 5:\n- Agent 1 says: {POISON}"
-    assert Opinion.of(text, 1).grounds.step == 2
-    assert Opinion.of(text, 3).grounds.step == 5
-    assert Opinion.of("", 1).grounds is None
 
 
 # -- what people say ------------------------------------------------------------------

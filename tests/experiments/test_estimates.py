@@ -5,7 +5,7 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import LongTermMemory, Services, STLTMemory, configure, open_run
+from mesa_memory import LongTermMemory, Services, STLTMemory, configure
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study, estimate
 from mesa_memory.llm.cost.price import Price
@@ -56,45 +56,36 @@ def test_calls_and_tokens_of_an_example_are_within_25_percent(model, memory):
             assert abs(row["difference"]) < 0.25, row
 
 
-def test_a_run_as_short_as_a_pilot_is_counted_whole_and_stands_beside_its_record(
-    tmp_path,
-):
-    file = tmp_path / "run.sqlite"
-    used = played(6, **TOWN, record=file)
+def test_a_run_as_short_as_a_pilot_is_counted_whole_and_stands_beside_its_count():
+    used = played(6, **TOWN)
     told = estimate(RumorModel, TOWN, steps=6, seed=4)
     assert told.pilots == ((12, 6), (12, 6))
     assert used.calls in (told.calls.low, told.calls.high)
-    with open_run(file) as run:
-        rows = {r["quantity"]: r for r in told.beside(run, as_records=True)}
+    rows = {r["quantity"]: r for r in told.beside(used, as_records=True)}
     calls = rows["calls"]
     assert calls["counted"] == used.calls
     assert used.calls in (calls["forecast_low"], calls["forecast_high"])
 
 
-def test_prices_are_by_model_tier_cache_and_number_of_runs():
-    cheap = Price(1e-6, 2e-6, cached=5e-7, tiers={"flex": Price(5e-7, 1e-6)})
+def test_prices_are_by_model_cache_and_number_of_runs():
+    cheap = Price(1e-6, 2e-6, cached=5e-7)
     told = estimate(
         RumorModel,
         TOWN,
         steps=6,
         runs=3,
         llm=["own/cheap", "own/unknown"],
-        tiers=["", "flex"],
         cached=0.5,
         prices={"own/cheap": cheap},
     )
     rows = told.costs(as_records=True)
-    assert [(r["model"], r["tier"]) for r in rows] == [
-        ("own/cheap", ""), ("own/cheap", "flex"), ("own/unknown", ""),
-        ("own/unknown", "flex"),
-    ]  # fmt: skip
-    plain, flex, *unknown = rows
+    assert [row["model"] for row in rows] == ["own/cheap", "own/unknown"]
+    plain, unknown = rows
     prompt, said = plain["prompt_tokens"], plain["completion_tokens"]
     assert plain["cached_tokens"] == pytest.approx(prompt / 2, abs=2)
     assert plain["cost"] == pytest.approx(prompt * 0.75e-6 + said * 2e-6, rel=0.01)
-    assert flex["cost"] == pytest.approx(prompt * 5e-7 + said * 1e-6, rel=0.01)
     assert plain["cost_low"] < plain["cost"] < plain["cost_high"]
-    assert [row["cost"] for row in unknown] == [None, None]
+    assert unknown["cost"] is None
     once = estimate(RumorModel, TOWN, steps=6)
     assert told.calls.value == 3 * once.calls.value
 

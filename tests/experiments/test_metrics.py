@@ -11,7 +11,6 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
-    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     ScriptedLLM,
@@ -19,7 +18,6 @@ from mesa_memory import (
     STLTMemory,
     configure,
     metrics,
-    open_run,
     resume,
 )
 from tests.support.playing import lived, play
@@ -139,36 +137,6 @@ def test_impressions_are_a_matrix():
     assert metrics.impressions(place, "familiarity").loc[1, 2] == 0.5
 
 
-def test_the_forgetting_curve_is_kaplan_and_meiers():
-    place = Place(lambda agent: ShortTermMemory(agent, n=2), n=1, record=True)
-    for day in range(6):
-        place.day((0, f"Day {day}"))
-    curve = metrics.forgetting(place)
-    # A window of two steps: four were let go of, and the last two are still there.
-    assert list(curve["age"]) == sorted(curve["age"])
-    assert curve["at_risk"].iloc[0] == 6
-    assert curve["forgotten"].sum() == 4
-    assert curve["ended"].sum() == 2
-    share, by_hand = 1.0, []
-    for row in curve.itertuples():
-        share *= 1 - row.forgotten / row.at_risk
-        by_hand.append(share)
-    assert list(curve["held"]) == pytest.approx(by_hand)
-    with pytest.raises(ValueError, match="not recorded"):
-        metrics.forgetting(Place(ShortTermMemory))
-
-
-def test_what_a_summary_keeps_is_not_forgotten():
-    place = Place(lambda agent: STLTMemory(agent, 2, 1), n=1, record=True)
-    for day in range(8):
-        place.day((0, f"Day {day}"))
-    curve = metrics.forgetting(place)
-    assert curve["forgotten"].sum() == 0
-    gone = metrics.forgetting(place, forgotten=("evicted", "consolidated"))
-    assert gone["forgotten"].sum() > 0
-    assert metrics.forgetting(place, kinds=["news"]).empty
-
-
 def test_false_memories_are_counted_against_the_models_truth():
     place = Place(ShortTermMemory)
     place.day((0, WELL), (1, "The well is safe"), (2, "Bread is dear"), (1, WELL))
@@ -178,18 +146,6 @@ def test_false_memories_are_counted_against_the_models_truth():
 
     assert metrics.false_memories(truth)(place) == pytest.approx(2 / 3)
     assert math.isnan(metrics.false_memories(lambda *_: None)(place))
-
-
-def test_false_facts_are_those_with_another_value():
-    facts = [
-        {"subject": "mill", "attribute": "state", "value": "burnt", "sources": 1},
-        {"subject": "The Well", "attribute": "state", "value": "dry", "sources": 1},
-        {"subject": "bread", "attribute": "price", "value": "4", "sources": 1},
-    ]
-    place = Place(FactMemory, 1, ScriptedLLM(rules={"extract": {"facts": facts}}))
-    place.day((0, "The mill burnt, the well is dry, bread costs 4."))
-    true = {("the mill", "state"): "burnt", ("well", "state"): "full"}
-    assert metrics.false_memories(true)(place) == pytest.approx(1 / 2)
 
 
 def test_calls_tokens_and_cost_leave_out_what_a_researcher_asks():
@@ -210,12 +166,16 @@ def test_calls_tokens_and_cost_leave_out_what_a_researcher_asks():
     assert metrics.calls(mesa.Model()) == 0
 
 
+def mill_burnt(model, record, text):
+    return "burnt" in text if "mill" in text else None
+
+
 REPORTERS = {
     "size": metrics.size,
     "window": partial(metrics.size, layer="window"),
     "holders": metrics.holders("sold fish"),
     "same": metrics.agreement_on(str),
-    "false": metrics.false_memories({("mill", "state"): "burnt"}),
+    "false": metrics.false_memories(mill_burnt),
     "calls": metrics.calls,
     "graded": partial(metrics.calls, purposes=("grade",)),
     "tokens": metrics.tokens,
@@ -260,8 +220,6 @@ def test_a_data_collector_takes_them_and_they_leave_no_trace(tmp_path):
     assert found["calls"].is_monotonic_increasing
     matrix = town.datacollector.model_vars["impressions"][-1]
     assert matrix.notna().to_numpy().any()
-    with open_run(str(files[1])) as run:
-        assert not metrics.forgetting(run).empty
 
 
 def test_a_resumed_run_goes_on_with_the_same_values(tmp_path):
@@ -281,7 +239,6 @@ def test_wrong_arguments_are_refused():
         (lambda: metrics.holders("?!"), "must have words"),
         (lambda: metrics.false_memories("no"), "truth must be a function"),
         (lambda: metrics.impressions(Place(ShortTermMemory), "mood"), "'sentiment' or"),
-        (lambda: metrics.forgetting(mesa.Model(), kinds="message"), "list of texts"),
     ]
     for make, said in cases:
         with pytest.raises((TypeError, ValueError), match=said):

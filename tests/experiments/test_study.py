@@ -34,6 +34,24 @@ def test_each_arm_is_run_with_each_seed_and_all_of_it_is_in_tables(file):
     assert (totals[0]["short_term"] == totals[0]["stlt"]).all()
 
 
+def place_and_size(model):
+    return (model.steps, ("mill", [1.5]))
+
+
+def test_a_tuple_stays_a_tuple_as_a_factor_a_measure_and_an_outcome(file):
+    measured = {"where": place_and_size}
+    study = street(file, {"n": [2], "stop": [(1, 2)]}, steps=1, seeds=[0],
+                   measures=measured, outcomes={"ended": place_and_size})  # fmt: skip
+    run(study)
+    found = study.results()
+    assert list(found.runs["ended"]) == [(1, ("mill", [1.5]))]
+    assert list(found.runs["stop"]) == [(1, 2)]
+    assert list(found.steps["where"]) == [(0, ("mill", [1.5])), (1, ("mill", [1.5]))]
+    assert study.design.levels("stop") == [(1, 2)]
+    with open_run(file) as recorded:
+        assert recorded.parameters["stop"] == (1, 2)
+
+
 def test_every_run_is_recorded_under_its_levels_and_seed(file):
     study = street(file, {"memory": ["short_term", "stlt"], "n": 2})
     run(study)

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from mesa_memory import carry_over, fork, open_run, resume
 from mesa_memory.cli import main
+from mesa_memory.errors import StoreUnavailable
 from mesa_memory.experiments import Study
 from mesa_memory.stores.copying import copy_file
 from mesa_memory.stores.open import split_run
@@ -117,3 +118,29 @@ def test_a_name_after_a_file_is_a_run(tmp_path):
 def test_a_replay_of_something_else_is_a_type_error(odd):
     with pytest.raises(TypeError, match=r"replay='run\.sqlite'"):
         Hamlet(replay=odd)
+
+
+@pytest.mark.parametrize(
+    "uses",
+    [
+        lambda file: resume(Hamlet, file),
+        lambda file: fork(Hamlet, file, 3),
+        lambda file: open_run(file),
+        lambda file: carry_over(file, Hamlet().agents[0]),
+        lambda file: Hamlet(replay=file),
+        lambda file: copy_file(file, f"{file}.copy"),
+        lambda file: Study(Hamlet, steps=1, store=file).results(),
+        lambda file: Study(Hamlet, steps=1, store=file).archive(f"{file}.sealed"),
+    ],
+)
+def test_a_misspelt_path_is_told_and_nothing_is_made(uses, tmp_path):
+    with pytest.raises(StoreUnavailable, match=r"misspelt.*the file does not exist"):
+        uses(str(tmp_path / "misspelt.sqlite"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["inspect", "dashboard", "cost"])
+def test_a_misspelt_path_in_a_command_is_told_and_nothing_is_made(command, tmp_path):
+    found = CliRunner().invoke(main, [command, str(tmp_path / "misspelt.sqlite")])
+    assert found.exit_code == 2 and "the file does not exist" in found.output
+    assert list(tmp_path.iterdir()) == []

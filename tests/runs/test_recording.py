@@ -154,7 +154,7 @@ def test_a_changed_prompt_is_found_at_its_first_use(whole, tmp_path):
 def test_fast_steps_share_a_checkpoint_and_the_last_one_has_its_own(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("mesa_memory.runs.recording.recorder.FLUSH_INTERVAL_S", 60)
+    monkeypatch.setattr("mesa_memory.runs.recording.recorder.CHECKPOINT_INTERVAL_S", 60)
     file = tmp_path / "run.sqlite"
     town = RecordedTown(str(file), record=str(file))
     lived(town, 5)

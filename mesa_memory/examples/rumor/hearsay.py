@@ -4,6 +4,7 @@ The reader knows the text and nothing else, not even the class of the memory. It
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 RUMOUR, CORRECTION = "rumour", "correction"
@@ -14,7 +15,7 @@ SAYINGS = {
     "false",
 }
 
-_STEP = re.compile(r"Step (\d+(?:\.\d+)?):")
+_STEP = re.compile(r"Step \d+(?:\.\d+)?:")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _TELLER = re.compile(r"(?:Agent )?(\w+) (?:says|to [^:]+):")
 _NAMED = re.compile(r"Agent (\w+)")
@@ -34,46 +35,29 @@ class Mention:
 
     Attributes:
         what: ``RUMOUR`` or ``CORRECTION``.
-        step: the step it is remembered for; 0 if the text does not say.
         day: the day of the news, if the sentence names one.
         tellers: who said it, as far as the text says; ``You`` is the reader.
-        words: the sentence.
     """
 
     what: str
-    step: float
     day: int | None
     tellers: frozenset[str]
-    words: str
 
 
 def mentions(text: str) -> list[Mention]:
     """All mentions in a memory's text, in the order of the text."""
-    found: list[Mention] = []
-    step = 0.0
-    for line in text.splitlines():
-        first, *rest = _STEP.split(line)
-        if first and not first.startswith("- "):
-            step = 0.0  # a heading or prose: the step above does not hold for it
-        found += _in_piece(first, step)
-        for number, piece in zip(rest[::2], rest[1::2], strict=True):
-            step = float(number)
-            found += _in_piece(piece, step)
-    return found
+    pieces = [piece for line in text.splitlines() for piece in _STEP.split(line)]
+    return [found for piece in pieces for found in _in_piece(piece)]
 
 
-def _in_piece(piece: str, step: float) -> list[Mention]:
+def _in_piece(piece: str) -> Iterator[Mention]:
+    """The mentions in what one person said, or in another part of a line."""
     said = _TELLER.search(piece)
-    found = []
     for sentence in _SENTENCE_END.split(piece):
-        what = _what(sentence)
-        if what:
+        if what := _what(sentence):
             day = _DAY.search(sentence)
             names = [said[1]] if said else _NAMED.findall(sentence)
-            words = sentence.strip(" -•")
-            number = int(day[1]) if day else None
-            found.append(Mention(what, step, number, frozenset(names), words))
-    return found
+            yield Mention(what, int(day[1]) if day else None, frozenset(names))
 
 
 def _what(sentence: str) -> str | None:

@@ -22,10 +22,6 @@ class Opinion:
         """The opinion of the agent ``me`` whose memory reads so."""
         return cls(str(me), tuple(mentions(memory)))
 
-    @property
-    def _own(self) -> frozenset[str]:
-        return frozenset([self.me, "You"])
-
     def knows(self, what: str) -> bool:
         """True if the memory mentions it at all."""
         return any(mention.what == what for mention in self.mentions)
@@ -33,21 +29,13 @@ class Opinion:
     def tellers(self, what: str) -> int:
         """The number of others who told it, as far as remembered."""
         told = [m.tellers for m in self.mentions if m.what == what]
-        return len(frozenset().union(*told) - self._own)
+        return len(frozenset().union(*told) - {self.me, "You"})
 
     @property
     def belief(self) -> str | None:
         """The story that more people have told; the correction if as many told both."""
         known = [what for what in (CORRECTION, RUMOUR) if self.knows(what)]
         return max(known, key=self.tellers, default=None)
-
-    @property
-    def grounds(self) -> Mention | None:
-        """The newest mention of the belief, by another person if possible."""
-        # Backwards: of several in one step, the last is the newest.
-        fitting = [m for m in self.mentions[::-1] if m.what == self.belief]
-        others = [m for m in fitting if not m.tellers or m.tellers - self._own]
-        return max(others or fitting, key=lambda m: m.step, default=None)
 
     def news(self, today: int) -> Mention | None:
         """The newest news by its own day, believed or not."""

@@ -1,4 +1,4 @@
-"""An estimate of the requests of runs: by purpose, by model and tier, beside the count."""
+"""An estimate of the requests of runs: by purpose, by model, beside the count."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -6,16 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mesa_memory.llm.cost.usage import Usage
 from mesa_memory.runs.table import Table
 
-#: quantities of a forecast: the name in a ledger, and in a recorded run
-QUANTITIES = {
-    "calls": "calls",
-    "prompt_tokens": "tokens_in",
-    "cached_tokens": "tokens_cached",
-    "completion_tokens": "tokens_out",
-    "cost": "cost",
-}
+#: quantities of a forecast, by their names in a ledger
+QUANTITIES = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost")
 
 
 class Range(NamedTuple):
@@ -46,8 +41,8 @@ class Estimate:
         runs: number of runs.
         counts: of all runs by purpose, shape (pilots, 5), as in ``QUANTITIES``; tokens
             at four characters each, and no cost (NaN).
-        priced: the same by model and service tier; tokens as the model's own tokenizer
-            counts them where it is known, and the cost in US dollars.
+        priced: the same by model; tokens as the model's own tokenizer counts them where
+            it is known, and the cost in US dollars.
         pilots: agents and steps of each pilot.
         labels: what varies in a study, by factor.
     """
@@ -56,7 +51,7 @@ class Estimate:
     steps: int
     runs: int
     counts: Mapping[str, np.ndarray]
-    priced: Mapping[tuple[str, str], np.ndarray]
+    priced: Mapping[str, np.ndarray]
     pilots: tuple[tuple[int, int], ...]
     labels: Mapping[str, Any] = field(default_factory=dict)
 
@@ -87,7 +82,7 @@ class Estimate:
     ) -> "Estimate":
         """The forecast of an arm's runs and of some models, from that of one run."""
         counts = {name: values * runs for name, values in self.counts.items()}
-        priced = {k: v * runs for k, v in self.priced.items() if k[0] in models}
+        priced = {k: v * runs for k, v in self.priced.items() if k in models}
         return replace(self, runs=runs, counts=counts, priced=priced, labels=labels)
 
     def purposes(self, *, as_records: bool = False) -> Any:
@@ -103,28 +98,25 @@ class Estimate:
         return Table.of(rows).given(as_records)
 
     def costs(self, *, as_records: bool = False) -> Any:
-        """The cost of each model in each tier, with the range over the pilots."""
+        """The cost with each model, with the range over the pilots."""
         rows = [
-            {"model": model, "tier": tier, "calls": round(self.calls.value)}
+            {"model": model, "calls": round(self.calls.value)}
             | _tokens(values)
             | Range.of(values[:, 4]).named("cost")
-            for (model, tier), values in self.priced.items()
+            for model, values in self.priced.items()
         ]
         return Table.of(rows).given(as_records)
 
-    def beside(self, counted: Any, *, as_records: bool = False) -> Any:
+    def beside(self, counted: Usage, *, as_records: bool = False) -> Any:
         """The forecast for the model that is priced first beside the count, in a table.
 
         Args:
-            counted: a ``Usage`` (``ledger.total``) or a ``Run``.
+            counted: the usage of a run, such as ``ledger.total``.
             as_records: a list of dicts instead of a DataFrame.
         """
-        rows, of_run = [], {}
-        if callable(counted.cost):  # a recorded run
-            (of_run,) = counted.cost((), as_records=True)
-        for (name, column), values in zip(QUANTITIES.items(), self._total().T):
-            count = of_run[column] if of_run else getattr(counted, name)
-            told = Range.of(values)
+        rows = []
+        for name, values in zip(QUANTITIES, self._total().T):
+            told, count = Range.of(values), getattr(counted, name)
             known = told.value is not None and count
             rows.append(
                 {"quantity": name, **told.named("forecast"), "counted": count}
@@ -135,4 +127,4 @@ class Estimate:
 
 def _tokens(values: np.ndarray) -> dict[str, int]:
     means = values.mean(axis=0)[1:4]
-    return {name: round(float(n)) for name, n in zip(list(QUANTITIES)[1:4], means)}
+    return {name: round(float(n)) for name, n in zip(QUANTITIES[1:4], means)}

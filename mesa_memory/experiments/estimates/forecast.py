@@ -33,7 +33,6 @@ def estimate(
     *,
     steps: int,
     llm: str | Sequence[str] = (),
-    tiers: str | Sequence[str] = ("",),
     cached: float | None = None,
     replies: Mapping[str, float] | None = None,
     agents: int | None = None,
@@ -53,7 +52,6 @@ def estimate(
         parameters: of the model.
         steps: of a run.
         llm: names of the models to be priced, such as ``"openai/gpt-5-mini"``.
-        tiers: service tiers to be priced, such as ``"flex"``; empty for none.
         cached: share of the prompt tokens that the provider reads from its cache, 0 to
             1; None works it out from the prompts, as OpenAI documents its cache.
         replies: tokens of a reply by purpose, where you know better than the pilot: a
@@ -96,9 +94,8 @@ def estimate(
     count = round(pilots[0].agents) if count is None else count
     counts = _counts(pilots, steps, since, count * runs, replies or {})
     priced = {
-        (model, tier): _priced(counts, pilots[0], model, tier, cached, prices or {})
+        model: _priced(counts, pilots[0], model, cached, prices or {})
         for model in ([llm] if isinstance(llm, str) else llm)
-        for tier in ([tiers] if isinstance(tiers, str) else tiers)
     }
     sizes = tuple((round(pilot.agents), pilot.steps) for pilot in pilots)
     return Estimate(count, steps, runs, counts, priced, sizes)
@@ -152,13 +149,12 @@ def _priced(
     by_purpose: Mapping[str, np.ndarray],
     pilot: Pilot,
     model: str,
-    tier: str,
     share: float | None,
     prices: Mapping[str, Any],
 ) -> np.ndarray:
-    """All purposes at the price of one model in one tier; see ``Estimate.priced``."""
+    """All purposes at the price of one model; see ``Estimate.priced``."""
     price, total = _price_of(model, prices), np.zeros((PILOTS, 5))
-    reads = price is not None and price.in_tier(tier).cached is not None
+    reads = price is not None and price.cached is not None
     for purpose, counts in by_purpose.items():
         prompt, reply = pilot.token_ratios(purpose, model)
         own = counts * np.array([1, prompt, prompt if reads else 0, reply, np.nan])
@@ -166,7 +162,7 @@ def _priced(
             own[:, 2] = own[:, 1] * share
         total += own
     total[:, 4] = [
-        np.nan if price is None else price.cost(sent, said, read, tier)
+        np.nan if price is None else price.cost(sent, said, read)
         for _, sent, read, said, _ in total
     ]
     return total

@@ -3,7 +3,9 @@
 Nothing is sent, recorded or paid. ``OfflineLLM`` answers for every model.
 """
 
+import hashlib
 import inspect
+import json
 import warnings
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
@@ -16,7 +18,6 @@ from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import ChatRequest, LLMRequest
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.experiments.estimates.estimate import QUANTITIES
-from mesa_memory.experiments.estimates.prompt_prefixes import PromptPrefixes
 from mesa_memory.llm.cost.usage import Budget, usage_of
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import (
@@ -33,9 +34,16 @@ from mesa_memory.runtime.services import Services
 CONTINUED_SHARE = 1 / 3
 #: requests of a purpose whose texts are counted again for named models
 SAMPLE_SIZE = 64
+#: tokens by which a provider's cache grows, and of the shortest prompt that it keeps
+#: (OpenAI's numbers)
+CACHE_BLOCK_TOKENS, MIN_CACHED_TOKENS = 128, 1024
+#: characters to a token, where nobody has counted
+CHARS_PER_TOKEN = 4
 #: policy of agents that reason with a provider's model, and its reply
 _POLICY_NAME = "estimate"
 _SENTENCE = "I look around, remember what I was told and go on with my work for today."
+
+_written = json.JSONEncoder(default=str, ensure_ascii=False).encode
 
 
 class Pilot:
@@ -103,6 +111,33 @@ class Pilot:
         response = answer(self._policy.partition("/")[2], turn)
         text = response.choices[0].message.content
         return Reply(text, request.model or "", cost=0.0, raw=response)
+
+
+class PromptPrefixes:
+    """Remembers how prompts began, in blocks of ``CACHE_BLOCK_TOKENS``.
+
+    Providers read the part of a prompt that an earlier one began with from their caches.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[bytes] = set()
+
+    def read(self, request: LLMRequest) -> int:
+        """Tokens at the beginning of a prompt that began an earlier one.
+
+        Fewer than ``MIN_CACHED_TOKENS`` count as 0. The prompt is remembered, too.
+        """
+        sent = _written([request.arguments, request.messages()])
+        text = sent.encode("utf-8", "surrogatepass")
+        step, known = CACHE_BLOCK_TOKENS * CHARS_PER_TOKEN, 0
+        digest = hashlib.blake2b((request.model or "").encode())
+        for end in range(step, len(text) + 1, step):
+            digest.update(text[end - step : end])
+            begun = digest.digest()[:16]
+            if begun in self._seen:
+                known = end // CHARS_PER_TOKEN
+            self._seen.add(begun)
+        return known if known >= MIN_CACHED_TOKENS else 0
 
 
 def run_pilot(

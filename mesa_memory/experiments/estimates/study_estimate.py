@@ -3,17 +3,20 @@
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mesa_memory.core.arguments import encode, readable
+from mesa_memory.errors import StoreUnavailable, StudyError
 from mesa_memory.experiments.estimates.estimate import Estimate
 from mesa_memory.experiments.estimates.forecast import estimate
-from mesa_memory.experiments.estimates.missing import missing_runs
 from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.design import Case
+from mesa_memory.experiments.studies.forks import forks_of
+from mesa_memory.experiments.studies.planned import asked_seeds
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.runs.table import Table
+from mesa_memory.stores.studies import CaseRow
 
 #: the factor that says which language model is asked
 LLM = "llm"
@@ -51,7 +54,7 @@ class StudyEstimate:
         }
 
     def __str__(self) -> str:
-        """A row for each arm, model and tier, and the total."""
+        """A row for each arm and model, and the total."""
         total = self.total
         cost = "unknown" if total["cost"] is None else f"${total['cost']:,.2f}"
         last = f"{total['runs']} runs: {total['calls']:,} calls, {total['tokens']:,} tokens"
@@ -60,27 +63,11 @@ class StudyEstimate:
         return f"{table}total of {last}, cost {cost}"
 
     def costs(self, *, as_records: bool = False) -> Any:
-        """Calls, tokens and dollars of each arm, by model and tier."""
+        """Calls, tokens and dollars of each arm, by model."""
         rows = [
             {**arm.labels, "runs": arm.runs, **row}
             for arm in self.arms
             for row in arm.costs(as_records=True)
-        ]
-        return Table.of(rows).given(as_records)
-
-    def totals(self, *, as_records: bool = False) -> Any:
-        """All arms together, by model and tier; the lows and the highs are added, too.
-
-        An arm whose own model is priced counts for that model alone.
-        """
-        found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for arm in self.arms:
-            for row in arm.costs(as_records=True):
-                found.setdefault((row.pop("model"), row.pop("tier")), []).append(row)
-        rows = [
-            {"model": model, "tier": tier}
-            | {name: _sum([row[name] for row in same]) for name in same[0]}
-            for (model, tier), same in found.items()
         ]
         return Table.of(rows).given(as_records)
 
@@ -94,7 +81,7 @@ def estimate_study(
 ) -> StudyEstimate:
     """See ``Study.estimate``. Arms that differ in ``llm`` alone share their pilots."""
     arms: dict[str, list[Case]] = {}
-    cases_left, beginnings = missing_runs(study)
+    cases_left, beginnings = _missing_runs(study)
     for case in cases_left:
         arms.setdefault(_key(case.labels), []).append(case)
     models = {key: _models(cases[0], llm) for key, cases in arms.items()}
@@ -116,6 +103,34 @@ def estimate_study(
             labels = {n: readable(v) for n, v in arms[key][0].labels.items()}
             found[key] = told.of(models[key], len(arms[key]), labels)
     return StudyEstimate(tuple(found[key] for key in arms))
+
+
+def _missing_runs(study: Any) -> tuple[list[Case], dict[str, float]]:
+    """The cases that are wanted and not finished, in the order of the design.
+
+    Returns:
+        The cases; and by the key of a case the step up to which it begins as another
+        one, which makes these steps.
+    """
+    rows, checkpoints, kept = [], {}, {}
+    try:
+        with study.stored() as (studies, row):
+            rows, kept = studies.cases(row.id), row.design
+            checkpoints = studies.checkpoints(row.id)
+    except (StoreUnavailable, StudyError):
+        pass  # nothing of it has been run
+    done = {row.key for row in rows if not row.due and row.steps >= study.steps}
+    wanted = study.design.first(asked_seeds(study, kept)).cases
+    known = {row.key for row in rows}
+    last = max((row.number for row in rows), default=0)
+    rows = [replace(row, steps=max(row.steps, study.steps)) for row in rows]
+    rows += [
+        CaseRow(0, last + number, case.key, "", {}, None, 0, float(study.steps))
+        for number, case in enumerate(study.design.cases, start=1)
+        if case.key not in known
+    ]
+    begun = {k: fork.step for k, fork in forks_of(study, rows, checkpoints).items()}
+    return [case for case in wanted if case.key not in done], begun
 
 
 def _of_one_run(study: Any, case: Case, **given: Any) -> Estimate:

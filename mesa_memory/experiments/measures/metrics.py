@@ -9,31 +9,26 @@ the mean age of nothing, is NaN. Agents without a memory of this package do not 
 
 import math
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from functools import partial
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.render import record_text
 from mesa_memory.core.text.clauses import sentences
-from mesa_memory.experiments.measures.holdings import HeldRecord, holdings, minds, texts
-from mesa_memory.experiments.measures.survival import forgetting
+from mesa_memory.experiments.measures.holdings import holdings, minds, texts
 from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.layers.facts.statement import KIND as FACT
-from mesa_memory.layers.facts.statement import FactStatement, bare, is_fact
 from mesa_memory.layers.impressions import KIND as IMPRESSION
 from mesa_memory.llm.cost.usage import Usage
 from mesa_memory.runs.claims import claim
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import BY_RESEARCHER
-from mesa_memory.tasks.offline.attributes import canonical
 
 __all__ = [
-    "agreement_on", "calls", "cost", "false_memories", "forgetting", "holders", "impressions",
+    "agreement_on", "calls", "cost", "false_memories", "holders", "impressions",
     "layers", "size", "tokens", "who_holds",
 ]  # fmt: skip
 
@@ -55,21 +50,18 @@ def layers(model: Any) -> pd.DataFrame:
         has admitted yet), ``records`` (number), ``characters`` (number) and ``age`` (mean,
         in steps since the record was made), in the order of agents and layers.
     """
-    now, held = clock(model), holdings(model)
-    columns = ["agent", "layer", "records", "characters", "age"]
-    found: dict[tuple[Any, str], list[HeldRecord]] = {}
-    for each in held:
-        found.setdefault((each.agent, each.layer), []).append(each)
+    now = clock(model)
     rows = [
-        (
-            *whose,
-            len(group),
-            sum(len(each.text) for each in group),
-            float(np.mean([now - each.record.step for each in group])),
-        )
-        for whose, group in found.items()
+        (held.agent, held.layer, len(held.text), float(now - held.record.step))
+        for held in holdings(model)
     ]
-    return pd.DataFrame(rows, columns=columns)
+    whose = ["agent", "layer"]
+    frame = pd.DataFrame(rows, columns=[*whose, "characters", "age"])
+    return frame.groupby(whose, sort=False, as_index=False).agg(
+        records=("characters", "size"),
+        characters=("characters", "sum"),
+        age=("age", "mean"),
+    )
 
 
 def size(model: Any, layer: str | None = None) -> float:
@@ -196,26 +188,19 @@ def impressions(model: Any, value: str = "sentiment") -> pd.DataFrame:
     return matrix
 
 
-# -- forgetting, and what never was ----------------------------------------------------
+# -- what never was --------------------------------------------------------------------
 
 
-def false_memories(truth: Truth | Mapping[tuple[str, str], Any]) -> Measure:
+def false_memories(truth: Truth) -> Measure:
     """The share of checked records that are false, 0 to 1; NaN if none can be checked.
 
     Args:
         truth: the model's ground truth: a function that is given the model, a record and
-            its text, and says if it is true (None: it says nothing that can be checked).
-            Or, for facts (``FactMemory``), the true value by subject and attribute, such
-            as ``{("mill", "state"): "burnt"}``; a fact that is said not to hold is true if
-            that is not the value.
+            its text, and says if it is true; None if that cannot be said.
     """
-    if isinstance(truth, Mapping):
-        known = {(bare(s), canonical(a)): bare(str(v)) for (s, a), v in truth.items()}
-        return partial(_false, partial(_fact_holds, known))
     if not callable(truth):
         raise TypeError(
-            "truth must be a function of model, record and text, or the true values by "
-            f"(subject, attribute); got {truth!r}"
+            f"truth must be a function of model, record and text; got {truth!r}"
         )
     return partial(_false, truth)
 
@@ -225,16 +210,6 @@ def _false(truth: Truth, model: Any) -> float:
     said = [truth(model, held.record, held.text) for held in found.values()]
     checked = [bool(each) for each in said if each is not None]
     return checked.count(False) / len(checked) if checked else math.nan
-
-
-def _fact_holds(
-    known: Mapping[tuple[str, str], str], _: Any, record: MemoryRecord, __: str
-) -> bool | None:
-    if record.kind != FACT or not is_fact(record):
-        return None
-    claim = FactStatement.of(record)
-    true = known.get((bare(claim.subject), canonical(claim.attribute)))
-    return None if true is None else (bare(claim.value) == true) == claim.holds
 
 
 # -- what it costs ---------------------------------------------------------------------

@@ -31,8 +31,8 @@ _EMPTIED = ("checkpoints", "unfinished_calls", "answers", "vectors", "scenes")
 
 def archive_study(study: Any, folder: Path, texts: bool) -> Path:
     """See ``Study.archive``."""
-    folder.mkdir(parents=True)
     results = study.results()
+    folder.mkdir(parents=True)
     for name, said in TABLES.items():
         frame = getattr(results, name)
         hidden = [] if texts else [n for n in said if n in frame.columns]

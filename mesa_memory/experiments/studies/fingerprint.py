@@ -50,7 +50,7 @@ def fingerprint(
     chosen = hide(encode(dict(configuration)))
     return {
         "code": _hashes(texts),
-        "prompts": dict(_prompts()),
+        "prompts": _prompts(),
         "configuration": {
             name: json.dumps(value, sort_keys=True) for name, value in chosen.items()
         },
@@ -84,9 +84,8 @@ def changed_code(before: Mapping[str, Any], objects: Iterable[Any]) -> list[str]
         objects: those of one run.
     """
     texts, installed = _code(objects, _loaded)
-    prompts, packages = _own()
-    now: Fingerprint = {"code": _hashes(texts), "prompts": dict(prompts)}
-    now["versions"] = installed | packages
+    now: Fingerprint = {"code": _hashes(texts), "prompts": _prompts()}
+    now["versions"] = installed | versions()
     now = {part: values for part, values in now.items() if part in before}
     known = {
         part: {name: v for name, v in before[part].items() if name in values}
@@ -121,12 +120,15 @@ def _hashes(texts: Mapping[str, str]) -> dict[str, dict[str, str]]:
     }
 
 
-def _prompts() -> Iterator[tuple[str, str]]:
-    """Each task of the package with the hash of its file."""
-    folder = Path(tasks.__file__).parent
-    for file in sorted(folder.rglob("*.py")):
-        if file.name not in ("__init__.py", "registry.py"):
-            yield file.stem, _hash(file.read_text(encoding="utf-8"))
+@cache
+def _prompts() -> dict[str, str]:
+    """The hash of the file of each task of the package, as it was at first."""
+    files = sorted(Path(tasks.__file__).parent.rglob("*.py"))
+    return {
+        file.stem: _hash(file.read_text(encoding="utf-8"))
+        for file in files
+        if file.name not in ("__init__.py", "registry.py")
+    }
 
 
 def _code(
@@ -214,12 +216,6 @@ def _reachable(file: Path, base: Path) -> dict[Path, str]:
 
 
 _loaded = cache(_reachable)
-
-
-@cache
-def _own() -> tuple[dict[str, str], dict[str, str]]:
-    """Prompts and versions of this process."""
-    return dict(_prompts()), versions()
 
 
 def _imports(file: Path, text: str, base: Path) -> list[Path]:

@@ -103,24 +103,15 @@ def check_changes(arms: Iterable[Arm], steps: float, recorded: bool) -> None:
 def forks_of(
     study: Any, rows: Iterable[CaseRow], checkpoints: Checkpoints
 ) -> dict[str, Fork]:
-    """The cases of a study that begin as a copy of another one, by key."""
-    return forks(rows, study.cases, checkpoints) if study.design.changing else {}
-
-
-def forks(
-    rows: Iterable[CaseRow], cases: Mapping[str, Case], checkpoints: Checkpoints
-) -> dict[str, Fork]:
-    """The cases that copy their first steps from another one, by key.
+    """The cases of a study that copy their first steps from another one, by key.
 
     Args:
         rows: cases in the store.
-        cases: to be made, by key.
         checkpoints: of their runs.
     """
     alike: dict[str, list[_Branch]] = {}
-    for row in rows:
-        if row.key in cases:
-            case = cases[row.key]
+    for row in rows if study.design.changing else ():
+        if case := study.cases.get(row.key):
             branch = _Branch(row, case, checkpoints.get(row.number, {}))
             alike.setdefault(case.beginning, []).append(branch)
     found: dict[str, Fork] = {}

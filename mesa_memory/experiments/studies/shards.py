@@ -16,7 +16,7 @@ from mesa_memory.errors import StudyChanged
 from mesa_memory.experiments.studies.entry import add_cases, enter
 from mesa_memory.experiments.studies.fingerprint import differences
 from mesa_memory.stores.base import ROLLBACK
-from mesa_memory.stores.gathering import copy_case
+from mesa_memory.stores.copying import copy_case
 from mesa_memory.stores.open import is_postgres, open_store
 from mesa_memory.stores.studies import FAILED, FINISHED, Studies
 

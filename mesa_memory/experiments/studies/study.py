@@ -217,12 +217,12 @@ class Study:
     def estimate(self, llm: Any = (), **given: Any) -> "StudyEstimate":
         """The cost of the missing runs, before they are paid; nothing is sent.
 
-        Before the study's first run, ``run`` keeps the totals of the forecast, and
+        Before the study's first run, ``run`` keeps the total of the forecast, and
         ``status()`` and ``methods()`` show them beside what was counted.
 
         Args:
             llm: models to be priced; by default each arm's own, its ``llm``.
-            **given: ``tiers``, ``cached``, ``replies``, ``agents``, ``prices``,
+            **given: ``cached``, ``replies``, ``agents``, ``prices``,
                 ``policy``, ``effort`` and ``progress`` of ``mesa_memory.experiments.estimate``.
         """
         from mesa_memory.experiments.estimates.study_estimate import estimate_study

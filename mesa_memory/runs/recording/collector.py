@@ -17,42 +17,33 @@ from mesa_memory.core.requests import LLMRequest
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.runs.recording.vectors import key_of
+from mesa_memory.stores.base import Batch
 
 
 @dataclass(slots=True)
 class Changes:
-    """All changes, each list in order."""
+    """All changes, each list in order.
+
+    Attributes:
+        rows: what has the form of the store at once, such as interventions; its step is
+            set when the changes are written.
+    """
 
     opened: list[MemoryRecord] = field(default_factory=list)
     graded: list[tuple[str, float]] = field(default_factory=list)
     closed: list[MemoryRecord] = field(default_factory=list)
-    staled: list[tuple[str, float]] = field(default_factory=list)
     recalls: list["Recall"] = field(default_factory=list)
     prompts: list[tuple[tuple[int, ...], dict]] = field(default_factory=list)
     calls: list["Call"] = field(default_factory=list)
-    interventions: list[dict] = field(default_factory=list)
     answers: list[tuple[str, Any]] = field(default_factory=list)
     vectors: list[tuple[str, Any]] = field(default_factory=list)
-    agents: list[dict] = field(default_factory=list)
-    prompt_files: list[dict] = field(default_factory=list)
-    measures: list[dict] = field(default_factory=list)
-    responses: list[dict] = field(default_factory=list)
-    scenes: list[dict] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        """True if anything was noted."""
-        return any(getattr(self, name) for name in self.__slots__)
+    rows: Batch = field(default_factory=lambda: Batch(0))
 
     @property
     def lasting(self) -> bool:
         """True if a memory has changed."""
-        return bool(
-            self.opened
-            or self.graded
-            or self.closed
-            or self.staled
-            or self.interventions
-        )
+        by_hand = self.rows.staled or self.rows.interventions
+        return bool(self.opened or self.graded or self.closed or by_hand)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +140,7 @@ class Collector:
     def staled(self, record: MemoryRecord) -> None:
         """See ``Observer``."""
         self._know(record)
-        self.changes.staled.append((record.id, record.stale_since))  # type: ignore[arg-type]
+        self.changes.rows.staled.append((record.id, record.stale_since))  # type: ignore[arg-type]
 
     def closed(self, record: MemoryRecord) -> None:
         """See ``Observer``; a closed record does not change any more."""
@@ -229,15 +220,15 @@ class Collector:
     def intervened(self, agent: Any, step: float, kind: str, detail: dict) -> None:
         """A researcher changed a memory by hand."""
         row = {"step": step, "agent": str(agent), "kind": kind, "detail": detail}
-        self.changes.interventions.append(row)
+        self.changes.rows.interventions.append(row)
 
     def measured(self, rows: Iterable[dict[str, Any]]) -> None:
         """Measures of the model; rows of ``measures``."""
-        self.changes.measures.extend(rows)
+        self.changes.rows.measures.extend(rows)
 
     def responded(self, rows: Iterable[dict[str, Any]]) -> None:
         """Answers of agents to a questionnaire; rows of ``responses``."""
-        self.changes.responses.extend(rows)
+        self.changes.rows.responses.extend(rows)
 
     def published(self, values: Mapping[str, Any]) -> None:
         """Answers shared by many agents; None withdraws one."""

@@ -7,7 +7,7 @@ end in the run then, so the agent cannot get that memory back.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 from mesa_memory.core.records import REPLACED, MemoryRecord, RecordLog
 from mesa_memory.memories.host.layer_names import memories_of
@@ -30,8 +30,8 @@ class Holding:
         self._closed = closed
         # Journals do not keep a model alive, memories would.
         self._held: dict[Key, RecordLog] = {}
-        self._aside: WeakKeyDictionary[RecordLog, set[str]] = WeakKeyDictionary()
-        self._places: WeakValueDictionary[Key, RecordLog] = WeakValueDictionary()
+        self._aside = WeakKeyDictionary[RecordLog, None]()  # a set in order
+        self._ended = set[str]()  # ids of the records of these
 
     def meet(self, agent: Any) -> None:
         """Notes the memories of an agent that may be about to get another one."""
@@ -41,14 +41,12 @@ class Holding:
     def begin_at(self, memories: Mapping[str, Any]) -> None:
         """Restarts from these memories."""
         self._aside.clear()
+        self._ended.clear()
         self._held = {_key(memory): memory.journal for memory in memories.values()}
 
     def has_ended(self, record: MemoryRecord) -> bool:
         """True for a record of a memory put aside, which the run has ended already."""
-        if not self._aside:
-            return False
-        journal = self._places.get((str(record.agent), record.layer))
-        return journal is not None and record.id in self._aside.get(journal, ())
+        return record.id in self._ended
 
     def compare(self, model: Any, memories: Mapping[str, Any], step: float) -> None:
         """Ends the memories put aside since the last step.
@@ -64,13 +62,11 @@ class Holding:
         """
         held = {_key(memory): memory.journal for memory in memories.values()}
         before = self._held  # keeps journals of memories that are freed already
-        gone = before.keys() - held.keys()
-        if gone:
+        if gone := before.keys() - held.keys():
             here = {str(agent.unique_id) for agent in model.agents}
             for key in sorted(gone):
                 if key[0] in here:
-                    self._places[key] = before[key]
-                    self._aside.setdefault(before[key], set())
+                    self._aside[before[key]] = None
         self._held = held
         if self._aside:
             self._end(step, memories)
@@ -84,10 +80,10 @@ class Holding:
                     "records. To keep a memory meanwhile, let the agent hold it under "
                     "another name: agent.diary = agent.memory"
                 )
-        for journal, ended in list(self._aside.items()):
+        for journal in list(self._aside):
             for record in journal.current():
-                if record.id not in ended:
-                    ended.add(record.id)
+                if record.id not in self._ended:
+                    self._ended.add(record.id)
                     self._closed(
                         replace(record, valid_to=step, closed_because=REPLACED)
                     )

@@ -1,9 +1,9 @@
 """Writes a run into a store: lifetimes, recalls, prompts, calls, one step at a time.
 
-The simulation's thread notes changes; at the end of each step of the model the
-unfinished work of all memories is joined and the step is handed to the writer whole.
-An unfinished step leaves nothing behind but the answers that were paid for. A step in
-which a model was asked is written before the next one begins.
+The simulation's thread notes changes; at the end of each step the unfinished work of
+all memories is joined, and the step is handed to the writer whole. An unfinished step
+leaves only the answers that were paid for. A step in which a model was asked is written
+before the next one begins.
 """
 
 import threading
@@ -33,9 +33,12 @@ from mesa_memory.runtime.loop import at_exit
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import Batch
 from mesa_memory.stores.sql import Store, in_transaction
-from mesa_memory.stores.writer import FLUSH_INTERVAL_S, Writer
+from mesa_memory.stores.writer import Writer
 
 logger = logger_of(__name__)
+
+#: seconds between two checkpoints, while no model is asked
+CHECKPOINT_INTERVAL_S = 0.25
 
 
 class Recorder(Collector):
@@ -149,12 +152,11 @@ class Recorder(Collector):
             self.taken()
             return
         outcomes = Services.of(model).outcomes
-        self.changes.scenes = self._scenes.rows(model, outcomes, now)
+        self.changes.rows.scenes = self._scenes.rows(model, outcomes, now)
         self.observe(model)
-        assert self._writer is not None
         every = self._recording.checkpoint_every
         # A step with a change by hand cannot be repeated from an earlier one.
-        kept = bool(self.changes.interventions) or bool(every and not now % every)
+        kept = bool(self.changes.rows.interventions) or bool(every and not now % every)
         asked, self._asked = self._asked, False
         resumable = kept or asked or time.monotonic() >= self._checkpoint_at
         self._hand_over(kept, resumable, wait=asked)
@@ -179,11 +181,7 @@ class Recorder(Collector):
             self.muted = muted
 
     def begin(self, answers: PaidAnswers | None = None) -> None:
-        """Begins the run.
-
-        Args:
-            answers: paid answers of an unfinished step.
-        """
+        """Begins the run, with the paid answers of an unfinished step if there are any."""
         self.muted, self._watch.active = False, True
         self._answers = answers or self._answers
 
@@ -253,7 +251,7 @@ class Recorder(Collector):
         if not half:
             self.close_dropped()
             self.checkpoint(extends=True)
-            if self.changes:  # the model is gone, or has not finished a step
+            if self.active:  # what is left if the model is gone, or at its beginning
                 self._hand_over(finished=False)
         writer, self._writer = self._writer, None
         self._detach()
@@ -280,7 +278,7 @@ class Recorder(Collector):
         if self.step is None or not self.active or not self.stands:
             return
         if extends:
-            kept = bool(self.changes.interventions)  # see ``finish_step``
+            kept = bool(self.changes.rows.interventions)  # see ``finish_step``
             self._hand_over(kept, resumable=True, finished=False, extends=True)
         elif self._resumable != self.step and not self.changes.lasting:
             self._hand_over(resumable=True, finished=False)
@@ -307,13 +305,13 @@ class Recorder(Collector):
         wait: bool = False,
     ) -> None:
         changes, step = self.taken(), self.step or 0
-        changes.agents = self._new_agents(changes.opened)
-        changes.prompt_files = self._prompt_files.rows(self, step)
+        changes.rows.agents = self._new_agents(changes.opened)
+        changes.rows.prompt_files = self._prompt_files.rows(self, step)
         state = self._snapshot(step) if resumable else None
         assert self._writer is not None
         try:
             batch = partial(batch_of, changes, step, state, kept, finished, extends)
-            self._writer.put(batch, at_once=resumable)
+            self._writer.put(batch)
             if wait:
                 self._writer.flush()
         except StoreError as error:
@@ -345,7 +343,7 @@ class Recorder(Collector):
         warn_of_beside(self._model(), self._beside)
         state = snapshot(self._model())
         self._resumable = step
-        self._checkpoint_at = time.monotonic() + FLUSH_INTERVAL_S
+        self._checkpoint_at = time.monotonic() + CHECKPOINT_INTERVAL_S
         return state
 
     def _new_agents(self, opened: Iterable[MemoryRecord]) -> list[dict]:

@@ -264,6 +264,8 @@ def _opened(
             "the model's class comes first and then the file, as in resume(Town, "
             f"'run.sqlite'), got {model_class!r:.60} and {location!r:.60}"
         )
+    if not read_only:  # so that a misspelt path does not become a new file
+        open_store(location, read_only=True).close()
     store = open_store(location, read_only=read_only)
     name = made_by = getattr(model_class, "__name__", "")
     try:

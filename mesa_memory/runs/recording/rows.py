@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -222,12 +223,12 @@ def batch_of(
     ]
     calls = sorted(changes.calls, key=_call_order)
     then = followed(changes.opened, changes.calls)
-    return Batch(
+    return replace(
+        changes.rows,
         step=step,
         opened=opened,
         graded=[(record, grade, step) for record, grade in grades.items()],
         closed=[closing(record) for record in changes.closed],
-        staled=changes.staled,
         recalls=_recall_rows(changes),
         prompts=[row for _, row in sorted(changes.prompts, key=lambda c: c[0])],
         calls=[
@@ -236,16 +237,10 @@ def batch_of(
             if not _is_probe(call)
         ],
         probes=[call_row(call) for call in calls if _is_probe(call)],
-        interventions=changes.interventions,
         answers=[
             {"step": step, "key": key, "value": value}
             for key, value in sorted(changes.answers, key=lambda answer: answer[0])
         ],
-        scenes=changes.scenes,
-        agents=changes.agents,
-        prompt_files=changes.prompt_files,
-        measures=changes.measures,
-        responses=changes.responses,
         vectors=[row_of(key, vector) for key, vector in changes.vectors],
         checkpoint=None if snapshot is None else encode(snapshot),
         kept=kept,
