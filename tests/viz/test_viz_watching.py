@@ -9,7 +9,7 @@ import solara
 from mesa_memory import Services, open_run
 from mesa_memory.viz.live.page_runs import live_feed
 from mesa_memory.viz.selection import Choice
-from mesa_memory.viz.serving import throttle
+from mesa_memory.viz.serving import run_feed
 from mesa_memory.viz.serving.hooks import use_chosen, use_newest
 from mesa_memory.viz.serving.run_feed import LONGEST_PAUSE_S, Feed, Pace
 from tests.support.recorded_town import RecordedTown
@@ -27,7 +27,7 @@ def town():
 
 def test_work_is_followed_by_a_rest_that_bounds_its_share(monkeypatch):
     clock = iter((0.0, 0.2))
-    monkeypatch.setattr(throttle.time, "thread_time", lambda: next(clock))
+    monkeypatch.setattr(run_feed.time, "thread_time", lambda: next(clock))
     pace = Pace(0.1)
     assert pace.left == 0
     with pace.work():
@@ -37,7 +37,7 @@ def test_work_is_followed_by_a_rest_that_bounds_its_share(monkeypatch):
 
 def test_no_rest_is_longer_than_ten_seconds(monkeypatch):
     clock = iter((0.0, 5.0))
-    monkeypatch.setattr(throttle.time, "thread_time", lambda: next(clock))
+    monkeypatch.setattr(run_feed.time, "thread_time", lambda: next(clock))
     pace = Pace(0.01)
     with pace.work():
         pass
