@@ -86,6 +86,20 @@ def test_a_town_without_correction_never_learns_of_one():
     assert counts(model)["knows_correction"].max() == 0
 
 
+# -- the same again -------------------------------------------------------------------
+
+
+def test_town_and_meetings_are_the_same_for_every_memory():
+    def meetings(memory):
+        model = play(1, memory=memory)
+        sources = [agent.unique_id for agent in model.sources.values()]
+        heard = {a.unique_id: len(a.memory.messages()) for a in model.agents}
+        return sorted(model.grid.G.edges), sources, heard
+
+    first, *others = [meetings(memory) for memory in MEMORIES]
+    assert all(other == first for other in others)
+
+
 # -- the reader -----------------------------------------------------------------------
 
 

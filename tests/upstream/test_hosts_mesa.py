@@ -1,9 +1,10 @@
-"""Steps, events and seeds of Mesa's models, as the recorder takes them; also in Mesa 4."""
+"""Steps, events and seeds of Mesa's models, as the recorder takes them."""
 
 import copy
 
 import mesa
 import pytest
+from mesa.experimental.devs import DEVSimulator
 from mesa.experimental.scenarios import Scenario
 from mesa.time import Schedule
 
@@ -11,13 +12,6 @@ from mesa_memory import Services, ShortTermMemory, configure, open_run, resume
 from mesa_memory.errors import HostChanged
 from mesa_memory.experiments import ScenarioStore
 from mesa_memory.viz.live.page_runs import live_feed
-
-try:
-    from mesa.experimental.devs import DEVSimulator
-except ImportError:
-    DEVSimulator = None
-
-SIMULATED = pytest.mark.skipif(DEVSimulator is None, reason="Mesa 4 has no simulator")
 
 
 class Walker(mesa.Agent):
@@ -73,7 +67,6 @@ class Ringing(Yard):
             raise RuntimeError("the bell is broken")
 
 
-@SIMULATED
 def test_each_event_of_a_simulator_is_a_recorded_step(tmp_path):
     model = Ringing(tmp_path / "run.sqlite", rng=1)
     model.simulator.run_until(2)
@@ -84,7 +77,6 @@ def test_each_event_of_a_simulator_is_a_recorded_step(tmp_path):
     assert told(run, 1.5) == ["bell at 0.75", "bell at 1.5"]
 
 
-@SIMULATED
 def test_a_run_of_events_goes_on_where_it_ended_and_rings_no_bell_twice(tmp_path):
     file = tmp_path / "run.sqlite"
     model = Ringing(file, rng=1)
@@ -99,7 +91,6 @@ def test_a_run_of_events_goes_on_where_it_ended_and_rings_no_bell_twice(tmp_path
     assert told(open_run(file), 3.0) == [f"bell at {t}" for t in (0.75, 1.5, 2.25, 3.0)]
 
 
-@SIMULATED
 def test_an_event_that_fails_is_no_finished_step(tmp_path):
     model = Ringing(tmp_path / "run.sqlite", rng=1)
     model.broken = 1.5
@@ -161,8 +152,7 @@ def test_resuming_calls_neither_the_step_nor_a_planned_event(tmp_path):
     end(model)
     before = list(calls)
     again = resume(Planned, file)
-    assert (again.calls, again.time) == (3, 3.0)
-    assert getattr(again, "steps", 3) == 3  # Mesa 4 has none
+    assert (again.calls, again.steps, again.time) == (3, 3, 3.0)
     assert calls == before == [("once", 1.5), ("often", 2.0)]
     again.run_for(3)
     end(again)
@@ -196,7 +186,6 @@ def test_a_copy_of_a_recorded_model_is_not_recorded(tmp_path):
     assert open_run(tmp_path / "run.sqlite").steps == [1, 2]
 
 
-@SIMULATED
 def test_the_dashboard_sees_the_events_of_a_simulator():
     model = Ringing(rng=1)
     feed = live_feed(model)

@@ -3,11 +3,13 @@
 Mesa-LLM 0.3.2 cannot be imported there; its place takes ``tests/support/coming``.
 """
 
+import copy
 import pickle
 
 import mesa
 import pytest
 from mesa.experimental.scenarios import Scenario
+from mesa.time import Schedule
 
 from mesa_memory import Services, STLTMemory, configure, fork, open_run, resume
 from mesa_memory.errors import ParameterError
@@ -130,6 +132,33 @@ def test_resuming_runs_no_step_and_asks_nobody(tmp_path):
     assert prompts(again) == prompts(whole)
     assert open_run(file).differences(open_run(tmp_path / "whole.sqlite")) is None
     assert open_run(file).steps == list(range(1, 10))
+
+
+def test_resuming_plans_no_event_twice(tmp_path):
+    rings = []
+
+    class Belfry(Village):
+        def __init__(self, record=None, rng=None):
+            super().__init__(record, rng=rng, llm=CountingLLM())
+            self.schedule_event(self.once, at=1.5)
+            self.schedule_recurring(self.often, Schedule(interval=2.0))
+
+        def once(self):
+            rings.append(("once", self.time))
+
+        def often(self):
+            rings.append(("often", self.time))
+
+    model = Belfry(tmp_path / "run.sqlite", rng=1)
+    model.run_for(3)
+    end(model)
+    again = resume(Belfry, tmp_path / "run.sqlite")
+    assert rings == [("once", 1.5), ("often", 2.0)]
+    again.run_for(3)
+    end(again)
+    assert rings[2:] == [("often", 4.0), ("often", 6.0)]
+    steps = open_run(tmp_path / "run.sqlite").steps
+    assert steps == [1, 1.5, 2, 3, 4, 5, 6]
 
 
 def first(generator):
@@ -294,6 +323,16 @@ def test_after_a_failed_step_the_model_goes_on(tmp_path):
     assert open_run(tmp_path / "run.sqlite").steps == [1, 3, 4]
 
 
+def test_a_step_that_is_cut_short_is_no_finished_step(tmp_path):
+    model = Village(tmp_path / "run.sqlite", llm=CountingLLM(), rng=1, broken_at=2)
+    with pytest.raises(RuntimeError, match="a broken step"):
+        model.run_for(5)
+    end(model)
+    run = open_run(tmp_path / "run.sqlite")
+    assert run.steps == [1]
+    assert list(run.runs()["state"]) == ["failed"]
+
+
 def test_a_run_that_stops_between_two_steps_goes_on_there(tmp_path):
     file = tmp_path / "run.sqlite"
     model = Village(file, llm=CountingLLM(), rng=1)
@@ -305,6 +344,17 @@ def test_a_run_that_stops_between_two_steps_goes_on_there(tmp_path):
     again.run_until(4)
     end(again)
     assert open_run(file).steps == [1, 2, 3, 4]
+
+
+def test_a_copy_goes_on_by_itself(tmp_path):
+    model = Village(tmp_path / "run.sqlite", llm=CountingLLM(), rng=1)
+    model.step()
+    twin = copy.deepcopy(model)
+    twin.run_for(2)
+    model.step()
+    end(model)
+    assert (twin.calls, model.calls) == (3, 2)
+    assert open_run(tmp_path / "run.sqlite").steps == [1, 2]
 
 
 def test_a_model_can_be_pickled():
