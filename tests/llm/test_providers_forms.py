@@ -195,8 +195,3 @@ def test_each_model_and_address_has_a_form_of_its_own():
         llm = client()
         forms = [ask(llm, asked(server)).route.form for server in (one, other, one)]
     assert forms == ["json_object", "json_schema", "json_object"]
-
-
-def test_a_text_without_a_schema_is_asked_for_in_plain_words():
-    with Server("plain") as server:
-        assert ask(client(), question(server, schema=None)).route.form == "plain"

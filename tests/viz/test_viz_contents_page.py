@@ -134,9 +134,6 @@ def test_hostile_words_stay_inert(chromium, address):
             if page != "facts":
                 assert HOSTILE[:20] in window.text(".mm-page")
             assert not window.page.query_selector(HARM)
-        window.open(f"?run={second}&view=requests&agent=5&step=5", see=".mm-prompt")
-        assert HOSTILE in window.text(".mm-prompt >> nth=1")
-        assert not window.page.query_selector(HARM)
 
 
 def nth_run(window, place):
