@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from mesa_memory.core.content import plain
+from mesa_memory.core.content import cut, plain
 from mesa_memory.core.render import one_line, shorten
 
 #: longest text of an answer
@@ -84,7 +84,7 @@ class _Maker:
             return _number(node, whole=kind == "integer")
         if kind in ("boolean", "null"):
             return False if kind == "boolean" else None
-        text = shorten(self._text, min(TEXT_CHARS, node.get("maxLength", TEXT_CHARS)))
+        text = cut(self._text, node.get("maxLength", TEXT_CHARS))
         return text.ljust(node.get("minLength", 0), ".")
 
     def _list(self, node: Mapping[str, Any], depth: int) -> list[Any]:
