@@ -6,8 +6,6 @@ import pickle
 import weakref
 from dataclasses import asdict
 
-import numpy as np
-
 from tests.support.models import (
     Citizen,
     StubLLM,
@@ -43,16 +41,6 @@ def test_d41_a_model_that_has_only_a_time_will_do(make):
         memory.add_to_memory(*said(f"at {agent.model.time}"))
         memory.process_step()
     assert [message.step for message in memory.messages()] == [1.5, 2.5]
-
-
-@ours("ShortTermMemory")
-def test_d41_the_clock_may_be_a_numpy_number(make):
-    agent = citizen()
-    memory = make(agent)
-    del agent.model.steps
-    agent.model.time = np.float32(2.5)
-    memory.add_to_memory(*said("at half past two"))
-    assert [message.step for message in memory.messages()] == [2.5]
 
 
 @each("STLTMemory", "LongTermMemory", "EpisodicMemory", raises=ValueError)

@@ -136,7 +136,7 @@ def read(request):
 
 
 class Owners(Village):
-    llm = ScriptedLLM(rules={"extract": read})
+    llm = ScriptedLLM(rules={"*": read})
 
 
 def test_facts_taken_out_of_their_file_do_not_decide_on_later_ones(tmp_path):

@@ -297,6 +297,9 @@ def test_where_a_run_is_recorded_need_not_be_said_twice(kind, tmp_path):
 class Square(mesa.Model):
     """Another model, that takes other arguments."""
 
+    def __init__(self, houses=3, rng=None):
+        super().__init__(rng=rng)
+
 
 class Lane(mesa.Model):
     """Another model with the arguments of a street; nobody lives there."""

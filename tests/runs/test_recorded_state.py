@@ -8,7 +8,7 @@ from tests.support.playing import ended, lived, play
 from tests.support.recorded_town import RecordedTown
 from tests.support.town import Citizen
 
-AGENTS, STEPS = 16, 30
+AGENTS, STEPS = 20, 30
 FIELDS = ("id", "kind", "step", "content", "importance", "sources")
 
 

@@ -4,7 +4,7 @@ import linecache
 import sqlite3
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,10 @@ JUNK: dict[str, Any] = {
 
 
 def recorded(path: str) -> None:
-    """A town with every kind of memory."""
+    """A town with every kind of memory, in a file without a log."""
     play(RecordedTown(path, n=AGENTS), STEPS)
+    with closing(sqlite3.connect(path)) as on:
+        on.execute("PRAGMA journal_mode=DELETE")
 
 
 def fields(path: str) -> list[tuple[str, str]]:
