@@ -73,6 +73,17 @@ def test_each_guarantee_names_a_test_or_benchmark_that_exists():
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
+def test_each_defect_of_mesa_llm_names_tests_that_exist():
+    folder = ROOT / "tests"
+    told = (folder / "DEFECTS.md").read_text(encoding="utf-8")
+    code = "\n".join(file.read_text("utf-8") for file in folder.rglob("test_*.py"))
+    names = re.findall(r"[:`] ?(?:test|…)(_\w+)`", told)
+    assert len(names) > 40
+    assert [name for name in names if f"{name}(" not in code] == []
+    paths = re.findall(r"`(\w+/\w+\.py)`", told)
+    assert paths and [path for path in paths if not (folder / path).exists()] == []
+
+
 def test_no_page_takes_longer_than_ten_minutes():
     for page in PAGES:
         assert len(page.read_text(encoding="utf-8").split()) <= LONGEST
