@@ -212,6 +212,7 @@ class EmbedderError(MesaMemoryError):
         step: the model's clock when it asked.
         purpose: ``"embed"``.
         retry_after: seconds that the provider asked to wait; 0 if it named none.
+        sent: False if the texts were not even sent, since that time is not over.
     """
 
     agent: object = None
@@ -219,6 +220,7 @@ class EmbedderError(MesaMemoryError):
     purpose = "embed"
     passing = False
     retry_after = 0.0
+    sent = True
 
 
 class _AtLocation(MesaMemoryError):

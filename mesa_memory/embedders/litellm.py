@@ -86,6 +86,11 @@ class LiteLLMEmbedder:
         )
         self._dim = dim
         self._jitter = random.Random(model)
+        self._closed_until = 0.0  # the provider asked not to be asked before
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process has another clock."""
+        return vars(self) | {"_closed_until": 0.0}
 
     @property
     def dim(self) -> int:
@@ -113,6 +118,7 @@ class LiteLLMEmbedder:
         return normalised(check_vectors(rows, len(texts), self._dim, self.name))
 
     def _send(self, texts: list[str]) -> Any:
+        self._wait_until_open()
         attempt = 0
         while True:
             attempt += 1
@@ -125,6 +131,24 @@ class LiteLLMEmbedder:
                     raise self._failure(error, len(texts)) from redaction.cause(error)
             backoff = self.backoff * 2 ** (attempt - 1)
             time.sleep(max(backoff * (0.5 + self._jitter.random()), asked))
+
+    def _wait_until_open(self) -> None:
+        """Waits until a provider that named a time may be asked again.
+
+        Raises:
+            EmbedderError: if that is longer than an attempt may take.
+        """
+        left = self._closed_until - time.monotonic()
+        if left > self.timeout:
+            raise EmbedderError(
+                f"{self.name} is not asked again before its time to wait is over; it "
+                f"asks to wait {left:.4g} s.",
+                passing=True,
+                retry_after=left,
+                sent=False,
+            )
+        if left > 0:
+            time.sleep(left)
 
     def _attempt(self, texts: list[str]) -> Any:
         size = max(BODY_BYTES, TEXT_BYTES * len(texts))
@@ -156,6 +180,7 @@ class LiteLLMEmbedder:
         detail = detail.rstrip(". ") or type(error).__name__
         if passing(error):
             asked = wait_of(error)
+            self._closed_until = time.monotonic() + asked
             wait = f" It asks to wait {asked:.4g} s." if asked else ""
             return EmbedderError(
                 f"{self.name} gave no vectors for {n} text(s) in {self.attempts} "

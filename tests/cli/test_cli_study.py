@@ -87,23 +87,25 @@ def test_the_status_shows_what_memories_made_in_each_arm(file):
 def test_arms_are_compared_as_in_python_and_drawn(file, tmp_path):
     assert call("run", file, "--processes", 1).exit_code == 0
     drawn = tmp_path / "pairs.png"
-    told = call("compare", file, "--base", "stlt", "--plot", drawn)
+    given = (file, "--base", "stlt", "--outcome", "knowing")
+    told = call("compare", *given, "--plot", drawn)
     assert told.exit_code == 0, told.output
-    found = read_study(file).compare(base="stlt")
+    found = read_study(file).compare(base="stlt", outcome="knowing")
     assert told.stdout.split() == str(found).split() and drawn.exists()
     table = found.table()
-    arms = data("compare", file, "--base", "stlt")["arms"]
+    arms = data("compare", *given)["arms"]
     assert [row["mean"] for row in arms] == list(table["mean"])
-    needed = data("seeds", file, "--half-width", 1)["seeds"]
+    needed = data("seeds", *given, "--half-width", 1)["seeds"]
     assert needed == [
-        {"arm": "stlt", "seeds": found.seeds_for(half_width=1)["short_term"]}
+        {"arm": "short_term", "seeds": found.seeds_for(half_width=1)["short_term"]}
     ]
     audited = call(
-        "audit", file, "--memory", "stlt", "--base", "short_term", "--processes", 1
-    )
+        "audit", file, "--memory", "stlt", "--base", "short_term", "--outcome",
+        "knowing", "--processes", 1,
+    )  # fmt: skip
     assert audited.exit_code == 0, audited.output
     assert audited.stdout.splitlines()[-1].startswith("largest shift ")
-    wrong = call("compare", file, "--base", "mood")
+    wrong = call("compare", file, "--base", "mood", "--outcome", "knowing")
     assert wrong.exit_code == 2 and "base='mood' is no level" in wrong.stderr
 
 
