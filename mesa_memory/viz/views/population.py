@@ -72,7 +72,7 @@ def ActivityMap(focus: Focus, counted: Activity) -> Any:
 
 
 def _said(focus: Focus, counted: Activity, outcome: Colouring | None) -> str:
-    """What the agents got and did in the step, or their outcome at its end."""
+    """The sums of the step, or the outcome at its end."""
     source, step = focus.source, number(focus.step)
     if outcome is not None:
         return f"At step {step}, {outcome.summary(source.steps.index(focus.step))}."
