@@ -9,7 +9,7 @@ import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data.activity import MEASURES, Activity, activity
 from mesa_memory.viz.data.story.colouring import Colouring, of_measure, of_outcome
-from mesa_memory.viz.data.story.scene import scene
+from mesa_memory.viz.data.story.scene import Scene, scene
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import Answer, Choose, Section, number
 
@@ -39,31 +39,26 @@ def ActivityMap(focus: Focus, counted: Activity) -> Any:
     default = next(iter(outcomes), "events")
     key = selection.option("measure", default, [*MEASURES, *outcomes])
     found = solara.use_memo(
-        lambda: (
-            of_outcome(shown, key.removeprefix(OUTCOME))
-            if key in outcomes
-            else of_measure(counted, key)
-        ),
-        [id(counted), id(shown), key],
+        lambda: _coloured(counted, shown, key), [id(counted), id(shown), key]
     )
-    order = solara.use_memo(
-        lambda: (
-            _order(found, focus) if key in outcomes else [*range(len(found.agents))]
-        ),
-        [id(found), focus.step],
-    )
+    if key in outcomes:
+        meaning, steps = "as recorded in the step", shown.steps
+        order = _order(found, focus)
+        Answer(_outcome_of(focus, found))
+    else:
+        meaning, steps = MEASURES[key][1], counted.steps
+        order = [*range(len(found.agents))]
+        Answer(_sums_of(focus, counted))
     values = solara.use_memo(
         lambda: found.values[order] + bool(found.classes), [id(found), *order]
     )
-    Answer(_said(focus, counted, found if key in outcomes else None))
-    meaning = "as recorded in the step" if key in outcomes else MEASURES[key][1]
     title = f"{found.label[:1].upper()}{found.label[1:]} by agent and step"
     with Section(title, hint=meaning):
         curves.StepMap(
             focus,
             values,
             [found.agents[place] for place in order],
-            (shown if key in outcomes else counted).steps,
+            steps,
             meaning=meaning,
             file=f"population-{key.removeprefix(OUTCOME)}",
             names=found.classes,
@@ -71,16 +66,27 @@ def ActivityMap(focus: Focus, counted: Activity) -> Any:
         Choose("Colour shows", key, LABELS | outcomes, selection.setter("measure"))
 
 
-def _said(focus: Focus, counted: Activity, outcome: Colouring | None) -> str:
-    """The sums of the step, or the outcome at its end."""
-    source, step = focus.source, number(focus.step)
-    if outcome is not None:
-        return f"At step {step}, {outcome.summary(source.steps.index(focus.step))}."
+def _coloured(counted: Activity, shown: Scene, key: str) -> Colouring:
+    """The values of an outcome or a measure, for each agent and step."""
+    if key.startswith(OUTCOME):
+        return of_outcome(shown, key.removeprefix(OUTCOME))
+    return of_measure(counted, key)
+
+
+def _outcome_of(focus: Focus, outcome: Colouring) -> str:
+    """The outcome of the agents at the end of the step."""
+    place = focus.source.steps.index(focus.step)
+    return f"At step {number(focus.step)}, {outcome.summary(place)}."
+
+
+def _sums_of(focus: Focus, counted: Activity) -> str:
+    """The sums of the step over all agents."""
     sums = {name: _short(name, n) for name, n in counted.totals(focus.step).items()}
     return (
-        f"In step {step}, {len(source.agent_ids)} agents got {sums['events']} events, "
-        f"recalled {sums['recalls']} times, made {sums['made']} conclusions and "
-        f"{sums['calls']} calls with {sums['tokens']} tokens, cost {sums['cost']}."
+        f"In step {number(focus.step)}, {len(focus.source.agent_ids)} agents got "
+        f"{sums['events']} events, recalled {sums['recalls']} times, made {sums['made']} "
+        f"conclusions and {sums['calls']} calls with {sums['tokens']} tokens, cost "
+        f"{sums['cost']}."
     )
 
 
