@@ -1,6 +1,5 @@
 """What a model has answered is paid for once, also if the step does not end."""
 
-import os
 import signal
 import sqlite3
 import subprocess
@@ -11,9 +10,19 @@ import pytest
 
 from mesa_memory import open_run, resume
 from tests.support.openai_server import OpenAIServer
-from tests.support.paying import PayingStreet
 from tests.support.playing import play
-from tests.support.waiting import until
+from tests.support.studied import PaidStreet
+
+#: is killed in its second step, in which all agents have their answers
+KILLED = """
+import sys
+from mesa_memory import configure
+from tests.support.studied import PaidStreet
+
+street = PaidStreet(sys.argv[1], n=3, dies="always", rng=1)
+configure(street, record=sys.argv[2])
+street.run_for(2)
+"""
 
 
 @pytest.fixture
@@ -38,19 +47,15 @@ def test_a_killed_run_has_no_half_step_and_its_answers_are_used_when_it_is_playe
     tmp_path, server
 ):
     file = tmp_path / "run.sqlite"
-    command = [sys.executable, "-m", "tests.support.paying", str(file), server.base]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout.readline().strip() == "1"  # the first step has ended
-        assert child.stdout.readline().strip() == "asked"
-        # The answers are written by a thread of their own.
-        until(lambda: written(file) == len(server.log))
-        os.kill(child.pid, signal.SIGKILL)
+    killed = subprocess.run([sys.executable, "-c", KILLED, server.base, file])
+    assert killed.returncode == -signal.SIGKILL
+    assert written(file) == len(server.log)
     with closing(sqlite3.connect(file)) as found:
         (last,) = found.execute("SELECT max(step) FROM records").fetchone()
         assert last == 1, "nothing of the second step but its answers"
     before = asked(server)
     assert len(before) == len(set(before)) and before
-    street = resume(PayingStreet, file, base=server.base)
+    street = resume(PaidStreet, file, base=server.base, dies=None)
     assert street.steps == 1, "a step that asked a model had ended and is not there"
     play(street, 1)
     assert len(asked(server)) == len(set(asked(server)))
