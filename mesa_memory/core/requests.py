@@ -85,18 +85,13 @@ class LLMRequest:
     def messages(self) -> list[dict[str, str]]:
         """The chat messages, oldest first.
 
-        A second round shows the refused reply and what was wrong with it; but if that
-        only copied the prompt's example, the request as it was, with another example.
+        A second round shows the refused reply and what was wrong with it.
         """
-        prompt, again = self.prompt, list[tuple[str, str]]()
+        told = [("system", self.system), ("user", self.prompt)]
         if self.repair:
             reply, problem = self.repair
-            if replies.copies_example(reply, prompt):
-                prompt = replies.unlike_json(prompt)
-            else:
-                asked = replies.repair_prompt(problem, self.wording)
-                again = [("assistant", reply), ("user", asked)]
-        told = [("system", self.system), ("user", prompt), *again]
+            asked = replies.repair_prompt(problem, self.wording)
+            told += [("assistant", reply), ("user", asked)]
         return [{"role": role, "content": text} for role, text in told]
 
 

@@ -51,10 +51,6 @@ MAX_WRAPPED_VALUES = 8
 #: longest reason that the model is given
 REASON_CHARS = 300
 
-#: where the model's own words belong in an example; and there, when it is shown again
-_BLANK, _OWN_WORDS = '"…"', "<text>"
-#: a text of a reply that is the blank, or begins with it
-_COPIED = re.compile(r'[:\[,]\s*"\s*(?:…|\\u2026)')
 _OPENING = re.compile(r"[{\[]")
 #: what begins like JSON, though it may not end like it
 _JSON_LIKE = re.compile(r"""[{\[]\s*["'“”„‘’«{\[\]}]|\{\s*\w+\s*:|^\W*json\s*[{\[]""")
@@ -188,33 +184,6 @@ def _description(schema: type[BaseModel], name: str) -> str | None:
 def repair_prompt(problem: str, wording: Wording = ENGLISH) -> str:
     """The request to repair a refused reply."""
     return wording(REPAIR, "again", problem=problem)
-
-
-def copies_example(reply: str, prompt: str) -> bool:
-    """True if a reply gives a blank of the prompt's example back, as it stood there.
-
-    Very small models do. Shown their own copy, they copy it again.
-    """
-    return _COPIED.search(reply) is not None and unlike_json(prompt) != prompt
-
-
-def unlike_json(prompt: str) -> str:
-    """The prompt with an example whose blanks cannot be taken for the answer.
-
-    The example is on the last line, from its first brace on. A prompt without one is given
-    back as it is.
-    """
-    asked, brace, example = _parted(prompt)
-    return asked + brace + example.replace(_BLANK, _OWN_WORDS)
-
-
-def _parted(prompt: str) -> tuple[str, str, str]:
-    """A prompt up to the example on its last line, the example's brace and its rest."""
-    begins = prompt.rfind("\n") + 1
-    brace = prompt.find("{", begins)
-    if brace < 0:
-        return prompt, "", ""
-    return prompt[:brace], "{", prompt[brace + 1 :]
 
 
 def _clean(text: str) -> str:
@@ -362,9 +331,7 @@ def is_json(text: str) -> bool:
 
 def is_blank(text: str) -> bool:
     """True for a text that copies, or begins with, the blank of an example."""
-    # Without quotes, the blank of ``unlike_json`` loses its first sign when it is read.
-    text = text.strip()
-    return text.startswith("…") or text in (_OWN_WORDS, _OWN_WORDS[1:])
+    return text.strip().startswith("…")
 
 
 def check_text(name: str, text: str, max_chars: int) -> None:
