@@ -5,30 +5,31 @@
 
 By default SmolLM2-135M-Instruct behind llama.cpp's server (``benchmarks/real_models.txt``,
 which also has Gemma 3 270M); with an address any other server that speaks the OpenAI
-protocol. Each memory lives in a town of its own. What is asked about is an event for grades, else one thought:
+protocol. Each memory lives in a recorded town of its own. Of what it asks for:
 
 * at once: the first reply could be used;
-* repaired: the reply after the repair round;
-* split: graded in a part of its batch, after the whole got no usable reply;
-* given up: no usable reply; asked for again at the next step, so one thought may be
-  counted more than once. Of grades: what has none at the end.
+* repaired: the reply after the repair round could be used;
+* given up: no reply could be used; asked for again at the next step, so one thought may
+  be counted more than once.
 
-Seconds and tokens are those of the requests, one at a time.
+Doubtful is the share of all replies that were marked so. Seconds and tokens are those of
+the requests, one at a time.
 """
 
 import argparse
 import json
 import logging
 import sys
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.small_model import MODELS, NAME, MissingModel, SmallModel
+import pandas as pd
+
+from benchmarks.small_model import GEMMA, MODELS, NAME, MissingModel, SmallModel
 from mesa_memory import (
-    BadReply,
     ConversationMemory,
     EpisodicMemory,
     FactMemory,
@@ -37,14 +38,15 @@ from mesa_memory import (
     LongTermMemory,
     MesaMemoryError,
     NarrativeMemory,
+    Recording,
     Services,
     ShortTermMemory,
     STLTMemory,
+    close,
     configure,
+    open_run,
 )
 from mesa_memory.core.records import EVENT, EVICTED
-from mesa_memory.llm.cost.usage import Usage
-from mesa_memory.tasks import Task
 from tests.support.town import Citizen, Town
 
 
@@ -83,13 +85,13 @@ MEMORIES: dict[str, Callable[..., Any]] = {
 CITIZENS: dict[str, type[Citizen]] = {"Conversation": Pausing}
 #: longest replies, in tokens, where a good one is longer than SETTINGS allow
 LONGER = {"Fact": 700}
-OUTCOMES = AT_ONCE, REPAIRED, SPLIT, GIVEN_UP = (
-    "at once", "repaired", "split", "given up",
-)  # fmt: skip
+OUTCOMES = ("at once", "repaired", "given up")
 SETTINGS: dict[str, Any] = {
     "concurrency": 1, "temperature": 0.0, "seed": 1, "max_tokens": 300,
     "timeout": 300, "deadline": 900, "attempts": 2, "execution": "blocking",
 }  # fmt: skip
+#: of models that repeat themselves without an end
+LESS_REPETITION = {GEMMA: {"options": {"frequency_penalty": 0.6}}}
 
 
 class Diary:
@@ -103,57 +105,11 @@ class Diary:
         self.events += record.origin == EVENT
 
     def graded(self, record: Any) -> None:
-        """Grades are counted from the replies."""
+        """A grade loses nothing."""
 
     def closed(self, record: Any) -> None:
         """Counts an event that is in no summary and nowhere else."""
         self.lost += record.origin == EVENT and record.closed_because == EVICTED
-
-
-@contextmanager
-def counted() -> Iterator[Counter]:
-    """Counts meanwhile, by purpose and outcome, what was asked about."""
-    outcomes: Counter = Counter()
-    real, asked = Task.ask, set()
-
-    def ask(task: Task, request: Any, check: Any = None, repairs: bool = True) -> Any:
-        requests: list[Any] = []
-        grade = task.purpose == "grade"
-        # What the first request of the step left without a grade.
-        again = grade and (request.agent, request.step) in asked
-        asked.add((request.agent, request.step))
-        try:
-            found = yield from _noted(real(task, request, check, repairs), requests)
-        except BadReply:
-            outcomes[task.purpose, GIVEN_UP] += not grade
-            raise
-        how = REPAIRED if len(requests) > 1 else AT_ONCE
-        if again:
-            how = SPLIT
-        outcomes[task.purpose, how] += len(found) if grade else 1
-        return found
-
-    Task.ask = ask  # type: ignore[method-assign]
-    try:
-        yield outcomes
-    finally:
-        Task.ask = real  # type: ignore[method-assign]
-
-
-def _noted(steps: Any, requests: list[Any]) -> Any:
-    """The same flow; its requests are kept."""
-    try:
-        request = next(steps)
-        while True:
-            requests.append(request)
-            try:
-                answer = yield request
-            except Exception as error:
-                request = steps.throw(error)
-            else:
-                request = steps.send(answer)
-    except StopIteration as stop:
-        return stop.value
 
 
 def lived(
@@ -162,15 +118,17 @@ def lived(
     """One row for each purpose of a memory's requests; at least one."""
     diary, ended = Diary(), "yes"
 
-    def setup(model: Any) -> None:
-        configure(model, **settings).observers.append(diary)
-
     def memory(agent: Any) -> Any:
         return MEMORIES[name](agent, **whom)
 
-    town = Town(agents, memory, None, setup, CITIZENS.get(name, Citizen))
-    started = time.perf_counter()
-    with counted() as outcomes:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "run.sqlite")
+        record = Recording(file, parameters={"memory": name})
+
+        def setup(model: Any) -> None:
+            configure(model, record=record, **settings).observers.append(diary)
+
+        town = Town(agents, memory, None, setup, CITIZENS.get(name, Citizen))
         try:
             for _ in range(steps):
                 town.step()
@@ -178,33 +136,34 @@ def lived(
         except MesaMemoryError as error:
             ended = f"step {town.steps:g}: {type(error).__name__}"
             print(error, file=sys.stderr)
-    took = time.perf_counter() - started
-    if name == "Episodic":
-        entries = [e for c in town.citizens for e in c.memory.layers[0].held]
-        left = sum(e.events[0].importance is None for e in entries)
-        outcomes["grade", GIVEN_UP] = left
-    common = {"memory": name, "ended": ended, "lost": f"{diary.lost}/{diary.events}"}
-    ledger = Services.of(town).ledger.by("purpose")
-    if not ledger:
-        return [common | row("-", outcomes, Usage(latency=took))]
-    return [common | row(p, outcomes, used) for (p,), used in ledger.items()]
+        close(town)
+        with open_run(file) as run:
+            calls = run.calls()
+    lost = f"{diary.lost}/{diary.events}"
+    common = {"memory": name, "ended": ended, "lost": lost}
+    if calls.empty:
+        return [common | row("-", calls)]
+    parts = calls.groupby("purpose", sort=False)
+    return [common | row(purpose, part) for purpose, part in parts]
 
 
-def row(purpose: str, outcomes: Counter, used: Usage) -> dict[str, Any]:
-    """The figures of one purpose."""
-    counts = {how: outcomes[purpose, how] for how in OUTCOMES}
-    about = sum(counts.values())
-    shares = {how: f"{n / about:.0%}" if about else "-" for how, n in counts.items()}
-    reply = used.completion_tokens
+def row(purpose: str, calls: pd.DataFrame) -> dict[str, Any]:
+    """The figures of the requests of one purpose."""
+    again, given_up = calls.repairs.astype(bool), calls.given_up.notna()
+    asked, repaired = sum(~again), sum(again & ~given_up)
+    counts = (asked - repaired - sum(given_up), repaired, sum(given_up))
+    shares = [f"{n / asked:.0%}" if asked else "-" for n in counts]
+    seconds, tokens = float(calls.latency.sum()), int(calls.tokens_out.sum())
     return {
         "purpose": purpose,
-        "asked about": about,
-        **shares,
-        "requests": used.calls,
-        "prompt tokens": used.prompt_tokens,
-        "reply tokens": reply,
-        "tokens/s": reply / used.latency if used.latency else 0.0,
-        "seconds": used.latency,
+        "asked for": asked,
+        **dict(zip(OUTCOMES, shares, strict=True)),
+        "doubtful": f"{calls.doubtful.notna().mean():.0%}" if asked else "-",
+        "requests": len(calls),
+        "prompt tokens": int(calls.tokens_in.sum()),
+        "reply tokens": tokens,
+        "tokens/s": tokens / seconds if seconds else 0.0,
+        "seconds": seconds,
     }
 
 
@@ -246,7 +205,8 @@ def main() -> None:
             whom = {"llm_model": f"openai/{given.model}", "api_base": base}
             for name in given.memory or MEMORIES:
                 most = LONGER.get(name, SETTINGS["max_tokens"])
-                settings = SETTINGS | {"max_tokens": most}
+                less = LESS_REPETITION.get(given.model, {})
+                settings = SETTINGS | less | {"max_tokens": most}
                 rows += lived(name, given.agents, given.steps, whom, settings)
     except MissingModel as error:
         raise SystemExit(str(error)) from None

@@ -1,6 +1,5 @@
 """The benchmark of a real model counts right, here with servers that answer as told."""
 
-import json
 import logging
 
 import jinja2
@@ -8,7 +7,7 @@ import pytest
 
 from benchmarks import real_model
 from benchmarks.small_model import GEMMA, TEMPLATES
-from tests.support.openai_server import Behaviour, OpenAIServer, default_answer
+from tests.support.openai_server import Behaviour, OpenAIServer
 
 QUICK = {"backoff": 0.01}
 REFUSAL = "I am sorry, but I cannot help with that request."
@@ -49,7 +48,7 @@ def test_a_model_that_answers_well_answers_at_once(name):
     with OpenAIServer() as server:
         found = rows(name, server)
     for row in found:
-        assert shares(row) == ["100%", "0%", "0%", "0%"]
+        assert shares(row) == ["100%", "0%", "0%"]
         assert row["ended"] == "yes" and row["lost"].startswith("0/")
         assert row["requests"] and row["prompt tokens"] and row["seconds"] > 0
     assert {row["purpose"] for row in found} == PURPOSES[name]
@@ -60,27 +59,18 @@ def test_a_model_that_refuses_everything_ends_no_run(name):
     with OpenAIServer(behave=lambda _: Behaviour.text(REFUSAL)) as server:
         found = rows(name, server)
     for row in found:
-        assert shares(row) == ["0%", "0%", "0%", "100%"]
+        assert shares(row) == ["0%", "0%", "100%"]
         assert row["ended"] == "yes" and row["lost"].startswith("0/")
 
 
-def test_what_is_repaired_and_what_is_split_is_told_apart():
+def test_what_is_repaired_is_told_apart():
     def second(received):
         repair = len(received.body["messages"]) > 2
         return None if repair else Behaviour.text(REFUSAL)
 
-    def alone(received):
-        answer = default_answer(received)
-        by_schema = answer.startswith("{")
-        grades = json.loads(answer)["grades"] if by_schema else answer.splitlines()
-        return None if len(grades) < 2 else Behaviour.text(REFUSAL)
-
     with OpenAIServer(behave=second) as server:
         (row,) = rows("LongTerm", server)
-    assert row["at once"] == row["split"] == "0%" and row["repaired"] != "0%"
-    with OpenAIServer(behave=alone) as server:
-        (row,) = rows("Episodic", server)
-    assert row["split"] not in ("0%", "-") and row["given up"] == "0%"
+    assert shares(row) == ["0%", "100%", "0%"]
 
 
 def test_a_run_that_ends_early_says_where_and_why():

@@ -43,4 +43,6 @@ def test_every_event_stands_in_a_section_or_is_counted_as_left_out(make, reply):
     thoughts = [request for request in llm.history if request.repair is None]
     again = len(llm.history) - len(thoughts)
     assert again <= len(thoughts), "at most one more request for a thought"
-    assert Services.of(memory.agent.model).ledger.total.calls == len(llm.history)
+    used = Services.of(memory.agent.model).ledger.total
+    assert used.calls == len(llm.history)
+    assert used.given_up == again or not again, "each thought once, after its repair"

@@ -12,6 +12,7 @@ from mesa_memory import (
     LongTermMemory,
     NarrativeMemory,
     ScriptedLLM,
+    Services,
     STLTMemory,
     configure,
     open_run,
@@ -193,6 +194,8 @@ def test_a_model_whose_summaries_are_permanently_doubtful_costs_one_request_a_st
         said = f"Item {day} costs {day + 10} coins at the market. " + "It is fine. " * 9
         hear(memory, (3, said))
     assert len(llm.history) == 120
+    used = Services.of(memory.agent.model).ledger.total
+    assert (used.calls, used.doubtful, used.given_up) == (120, 120, 0)
     assert max(len(request.prompt) for request in llm.history[60:]) < 4000
     window = memory.layers[0]
     assert sum(map(window.chars, window.covered)) <= 2000

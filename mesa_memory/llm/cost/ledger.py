@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from mesa_memory.core.reply import Reply, Route
 from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.text.replies import Refusal
 from mesa_memory.core.validate import crossed
 from mesa_memory.errors import BudgetExceeded
 from mesa_memory.llm.cost.usage import NOTHING, Budget, Reservation, Usage, largest
@@ -45,6 +46,8 @@ class Ledger:
         self._routes: dict[str, Route] = {}
         self._usage = _sums()  # by purpose, model and agent
         self._total = NOTHING
+        # A task reads a reply, and fills in its verdict, after the call was counted.
+        self._verdicts: dict[tuple, list[Refusal]] = defaultdict(list)
         self._excess = NOTHING  # the most that a call has used beyond its forecast
         self._before: dict[str, Usage] = {}  # by purpose, until the run was resumed
         self._lock = threading.Lock()
@@ -64,7 +67,7 @@ class Ledger:
     @property
     def total(self) -> Usage:
         """The sum over all calls."""
-        return self._total
+        return sum(self.by().values(), NOTHING)
 
     def of_run(self) -> dict[str, Usage]:
         """Usage by purpose since the run began, also before it was resumed, in order.
@@ -94,7 +97,12 @@ class Ledger:
         grouped = _sums()
         with self._lock:
             for full, used in self._usage.items():
-                grouped[tuple(full[position] for position in positions)] += used
+                key = tuple(full[position] for position in positions)
+                grouped[key] += used
+                for verdict in self._verdicts.get(full, ()):
+                    grouped[key] += Usage(
+                        doubtful=bool(verdict.doubt), given_up=bool(verdict.reason)
+                    )
         return dict(grouped)
 
     def reserve(
@@ -156,8 +164,11 @@ class Ledger:
             self._count(request, model, used)
 
     def _count(self, request: LLMRequest, model: str, used: Usage) -> None:
-        self._usage[request.purpose, model, request.agent] += used
+        key = request.purpose, model, request.agent
+        self._usage[key] += used
         self._total += used
+        if request.refusal is not None:
+            self._verdicts[key].append(request.refusal)
 
 
 def soon() -> Future[None]:

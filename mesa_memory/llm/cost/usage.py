@@ -33,6 +33,8 @@ class Usage:
         cached: calls that were answered from the cache of responses: they use no tokens
             and cost nothing.
         failed_attempts: HTTP requests among ``attempts`` that got no usable answer.
+        doubtful: replies that were used, or asked for again, in doubt.
+        given_up: replies that could not be used and were not asked for again.
     """
 
     calls: int = 0
@@ -45,6 +47,8 @@ class Usage:
     cached_tokens: int = 0
     cached: int = 0
     failed_attempts: int = 0
+    doubtful: int = 0
+    given_up: int = 0
 
     @property
     def tokens(self) -> int:
