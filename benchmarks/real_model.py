@@ -1,11 +1,13 @@
 """What memories get out of a real, very small language model.
 
     python -m benchmarks.real_model [--model gemma-3-270m] [--agents 4] [--steps 10]
+        [--memory NAME …] [--python INTERPRETER] [--verbose] [--json]
     python -m benchmarks.real_model --api-base http://localhost:11434/v1 --model llama3.1:8b
 
 By default SmolLM2-135M-Instruct behind llama.cpp's server (``benchmarks/real_models.txt``,
 which also has Gemma 3 270M); with an address any other server that speaks the OpenAI
-protocol. Each memory lives in a town of its own. What is asked about is an event for grades, else one thought:
+protocol. Each memory lives in a town of its own. What is asked about is an event for
+grades, else one thought:
 
 * at once: the first reply could be used;
 * repaired: the reply after the repair round;
@@ -16,17 +18,17 @@ protocol. Each memory lives in a town of its own. What is asked about is an even
 Seconds and tokens are those of the requests, one at a time.
 """
 
-import argparse
-import json
 import logging
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 from benchmarks.small_model import MODELS, NAME, MissingModel, SmallModel
+from benchmarks.tables import options, show
 from mesa_memory import (
     BadReply,
     ConversationMemory,
@@ -45,6 +47,7 @@ from mesa_memory import (
 from mesa_memory.core.records import EVENT, EVICTED
 from mesa_memory.llm.cost.usage import Usage
 from mesa_memory.tasks import Task
+from tests.support.diary import Diary
 from tests.support.town import Citizen, Town
 
 
@@ -90,24 +93,6 @@ SETTINGS: dict[str, Any] = {
     "concurrency": 1, "temperature": 0.0, "seed": 1, "max_tokens": 300,
     "timeout": 300, "deadline": 900, "attempts": 2, "execution": "blocking",
 }  # fmt: skip
-
-
-class Diary:
-    """Observes what becomes of the events."""
-
-    def __init__(self) -> None:
-        self.events = self.lost = 0
-
-    def opened(self, record: Any) -> None:
-        """Counts an event."""
-        self.events += record.origin == EVENT
-
-    def graded(self, record: Any) -> None:
-        """Grades are counted from the replies."""
-
-    def closed(self, record: Any) -> None:
-        """Counts an event that is in no summary and nowhere else."""
-        self.lost += record.origin == EVENT and record.closed_because == EVICTED
 
 
 @contextmanager
@@ -160,15 +145,9 @@ def lived(
     name: str, agents: int, steps: int, whom: dict[str, Any], settings: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """One row for each purpose of a memory's requests; at least one."""
-    diary, ended = Diary(), "yes"
-
-    def setup(model: Any) -> None:
-        configure(model, **settings).observers.append(diary)
-
-    def memory(agent: Any) -> Any:
-        return MEMORIES[name](agent, **whom)
-
+    memory, setup = partial(MEMORIES[name], **whom), partial(configure, **settings)
     town = Town(agents, memory, None, setup, CITIZENS.get(name, Citizen))
+    diary, ended = Diary(town), "yes"
     started = time.perf_counter()
     with counted() as outcomes:
         try:
@@ -183,7 +162,10 @@ def lived(
         entries = [e for c in town.citizens for e in c.memory.layers[0].held]
         left = sum(e.events[0].importance is None for e in entries)
         outcomes["grade", GIVEN_UP] = left
-    common = {"memory": name, "ended": ended, "lost": f"{diary.lost}/{diary.events}"}
+    # An event is lost that is in no summary and nowhere else.
+    events = [record for record in diary.records if record.origin == EVENT]
+    lost = sum(record.closed_because == EVICTED for record in events)
+    common = {"memory": name, "ended": ended, "lost": f"{lost}/{len(events)}"}
     ledger = Services.of(town).ledger.by("purpose")
     if not ledger:
         return [common | row("-", outcomes, Usage(latency=took))]
@@ -208,53 +190,37 @@ def row(purpose: str, outcomes: Counter, used: Usage) -> dict[str, Any]:
     }
 
 
-def as_markdown(rows: list[dict[str, Any]]) -> str:
-    """Rows with the same keys as a table of Markdown."""
-    told = [
-        [f"{v:,.1f}" if isinstance(v, float) else str(v) for v in r.values()]
-        for r in rows
-    ]
-    lines = [list(rows[0]), ["---"] * len(rows[0]), *told]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def main() -> None:
     """Runs the benchmark from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--agents", type=int, default=4)
-    parser.add_argument("--steps", type=int, default=10)
-    parser.add_argument("--memory", choices=MEMORIES, action="append")
-    parser.add_argument(
-        "--python", default=sys.executable, help="has what real_models.txt lists"
+    given = options(
+        __doc__,
+        agents=4,
+        steps=10,
+        memory=MEMORIES,
+        model=NAME,
+        api_base="",
+        python=sys.executable,
+        verbose=False,
     )
-    parser.add_argument("--api-base", help="a server that runs already")
-    parser.add_argument("--model", default=NAME, help="the model's name")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--verbose", action="store_true", help="also all warnings")
-    given = parser.parse_args()
     if not given.verbose:
         logging.getLogger("mesa_memory").setLevel(logging.ERROR)
     if not given.api_base and given.model not in MODELS:
-        parser.error(f"--model {given.model} needs --api-base; without: {[*MODELS]}")
-    server: Any = nullcontext()
-    if not given.api_base:
-        server = SmallModel(given.python, given.model)
+        sys.exit(f"--model {given.model} needs --api-base; without: {[*MODELS]}")
     rows = []
     try:
-        with server as running:
-            base = given.api_base or running.base
+        with (
+            nullcontext() if given.api_base else SmallModel(given.python, given.model)
+        ) as server:
+            base = server.base if server else given.api_base
             whom = {"llm_model": f"openai/{given.model}", "api_base": base}
-            for name in given.memory or MEMORIES:
+            for name in given.memory:
                 most = LONGER.get(name, SETTINGS["max_tokens"])
                 settings = SETTINGS | {"max_tokens": most}
                 rows += lived(name, given.agents, given.steps, whom, settings)
     except MissingModel as error:
         raise SystemExit(str(error)) from None
-    if given.json:
-        print(json.dumps(rows))
-        return
-    print(f"{given.model}: {given.agents} agents x {given.steps} steps\n")
-    print(as_markdown(rows))
+    title = f"{given.model}: {given.agents} agents x {given.steps} steps"
+    show(title, rows, 1, given.json)
 
 
 if __name__ == "__main__":

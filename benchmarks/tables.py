@@ -26,7 +26,7 @@ def options(doc: str | None, **defaults: Any) -> argparse.Namespace:
             given = {"action": "store_true"}
         elif not isinstance(default, str | int | float):
             given = {"nargs": "+", "choices": list(default), "default": list(default)}
-        parser.add_argument(f"--{name}", **given)
+        parser.add_argument(f"--{name.replace('_', '-')}", **given)
     return parser.parse_args()
 
 
