@@ -377,8 +377,12 @@ def measure(worlds: int, steps: int, offline: bool) -> dict[str, Any]:
             stated += getattr(system, "stated", 0)
             answers += [(name, *found) for found in asked(system, world, seed)]
     frame = pd.DataFrame(answers, columns=["memory", "kind", "right"])
-    shares = frame.pivot_table("right", "memory", "kind")[list(KINDS)]
-    counts = frame[frame["memory"] == "facts"]["kind"].value_counts()
+    shares = frame.pivot_table("right", "memory", "kind").reindex(columns=KINDS)
+    counts = (
+        frame[frame["memory"] == "facts"]["kind"]
+        .value_counts()
+        .reindex(KINDS, fill_value=0)
+    )
     return {
         "shares": shares.to_dict("index"),
         "questions": counts.to_dict(),
