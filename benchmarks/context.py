@@ -1,14 +1,11 @@
-"""How long a prompt gets as a story goes on, and whether it ever crosses its budget.
+"""How long a prompt gets as a story goes on, in 50 steps.
 
-    python -m benchmarks.context                     # the curve: 50 steps
-    python -m benchmarks.context --plot FILE.png
-    python -m benchmarks.context --runs 1000         # random layers, budgets and news
+    python -m benchmarks.context [--plot FILE.png] [--json]
 
 Tokens are those of gpt-4o's tokenizer. Each step has three messages of about 100 words.
 What a model would write is written by rule, for Mesa-LLM's memories too.
 """
 
-import argparse
 import os
 import random
 import sys
@@ -26,21 +23,8 @@ from mesa_llm.memory.st_lt_memory import STLTMemory
 from mesa_llm.memory.st_memory import ShortTermMemory
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from benchmarks.tables import show as show_table
-from mesa_memory import (
-    Conversations,
-    EventStream,
-    Facts,
-    Impressions,
-    Layer,
-    LayeredMemory,
-    RunningSummary,
-    Window,
-    configure,
-)
-from mesa_memory.layers import Consolidation, Grader
-from mesa_memory.layers.chapters import Chapters
-from mesa_memory.layers.summary import Story
+from benchmarks.tables import options, show
+from mesa_memory import LayeredMemory, configure
 from mesa_memory.llm.tokens import count_tokens
 
 MODEL = "openai/gpt-4o"
@@ -92,84 +76,36 @@ MEMORIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def news(dice: random.Random, words: int = 100) -> str:
-    """Something that happened, told in so many words."""
+def news(dice: random.Random) -> str:
+    """Something that happened, told in about 100 words."""
     said: list[str] = []
-    while len(said) < words:
+    while len(said) < 100:
         deed, place = dice.choice(DEEDS), dice.choice(PLACES)
         count, left = dice.randrange(2, 90), dice.randrange(2, 90)
         said += f"Near the {place} I {deed} {count} things and kept {left}.".split()
     return " ".join(said)
 
 
-def character(make: Callable[[Any], Any]) -> Any:
-    """An agent alone in a model."""
-    model = mesa.Model(rng=1)
+def curve(make: Callable[[Any], Any], steps: int = STEPS) -> list[int]:
+    """Tokens of the prompt after each step."""
+    model, dice, sizes = mesa.Model(rng=1), random.Random(3), []
     configure(model, llm="offline")
     agent = LLMAgent(model, CoTReasoning, MODEL)
     agent.memory = make(agent)
-    return agent
-
-
-def shown(memory: Any) -> str:
-    """All that a memory puts into a prompt of Mesa-LLM's ReAct."""
-    return f"{memory.get_prompt_ready()}\n{memory.get_communication_history()}"
-
-
-def curve(make: Callable[[Any], Any], steps: int = STEPS) -> list[int]:
-    """Tokens of the prompt after each step."""
-    agent, dice = character(make), random.Random(3)
-    sizes = []
     for _ in range(steps):
-        agent.model.step()
+        model.step()
         agent.memory.process_step(pre_step=True)
         for sender in (7, 8, 9):
             said = {"message": news(dice), "sender": sender}
             agent.memory.add_to_memory("message", said)
         agent.memory.process_step()
-        sizes.append(count_tokens(shown(agent.memory), MODEL))
+        # All that a memory puts into a prompt of Mesa-LLM's ReAct.
+        parts = (
+            agent.memory.get_prompt_ready(),
+            agent.memory.get_communication_history(),
+        )
+        sizes.append(count_tokens("\n".join(parts), MODEL))
     return sizes
-
-
-def any_memory(agent: Any, dice: random.Random) -> LayeredMemory:
-    """Any layers with any shares of any budget."""
-    window = Window(None)
-    size, keep = dice.randrange(1, 6), dice.randrange(1, 9)
-    layers: list[Layer] = [window]
-    if dice.random() < 0.5:
-        layers.append(RunningSummary(window, Consolidation(keep, size, None)))
-    else:
-        story = Story(window, dice.randrange(50, 1500), keep)
-        layers += [story, Chapters(dice.randrange(1, 4), story)]
-    more: list[Layer] = [
-        Impressions(window, dice.randrange(1, 4)),
-        EventStream(Grader("offline")),
-        Facts(most=dice.randrange(1, 12)),
-        Conversations(dice.randrange(1, 9), idle_steps=dice.randrange(3)),
-    ]
-    layers += dice.sample(more, dice.randrange(5))
-    names = ["recent", *(layer.name for layer in layers[1:])]
-    shares = {n: dice.choice([0.1, 1.0, 9.0]) for n in names if dice.random() < 0.5}
-    return LayeredMemory(agent, layers, dice.randrange(100, 3000), shares)
-
-
-def random_run(seed: int) -> tuple[int, float]:
-    """Reads, and the largest share of the budget that one of them had."""
-    dice = random.Random(seed)
-    agent = character(lambda agent: any_memory(agent, dice))
-    worst, reads = 0.0, 0
-    for _ in range(dice.randrange(1, 12)):
-        agent.model.step()
-        agent.memory.process_step(pre_step=True)
-        for _ in range(dice.randrange(5)):
-            text = news(dice, dice.choice([1, 30, 300]))
-            said = {"message": text, "sender": dice.randrange(7, 10)}
-            agent.memory.add_to_memory("message", said)
-        shown = agent.memory.get_prompt_ready()
-        tokens = count_tokens(shown, MODEL)
-        worst, reads = max(worst, tokens / agent.memory.budget), reads + 1
-        agent.memory.process_step()
-    return reads, worst
 
 
 def plot(curves: dict[str, list[int]], file: str) -> None:
@@ -195,17 +131,8 @@ def plot(curves: dict[str, list[int]], file: str) -> None:
 
 
 def main() -> None:
-    """Prints the table, or how near to the budget random runs came."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=0)
-    parser.add_argument("--plot", default="")
-    given = parser.parse_args()
-    if given.runs:
-        found = [random_run(seed) for seed in range(given.runs)]
-        worst = max(share for _, share in found)
-        print(f"{given.runs} runs, {sum(reads for reads, _ in found)} prompts:")
-        print(f"the fullest had {worst:.1%} of its budget")
-        sys.exit(worst > 1)
+    """Prints the table; ends with 1 where a story's prompt grows too long."""
+    given = options(__doc__, plot="")
     curves = {name: curve(make) for name, make in MEMORIES.items()}
     rows = [
         {"memory": name}
@@ -213,7 +140,7 @@ def main() -> None:
         | {"times": sizes[-1] / sizes[SHORT - 1]}
         for name, sizes in curves.items()
     ]
-    show_table("Tokens of the prompt", rows)
+    show("Tokens of the prompt", rows, as_json=given.json)
     if given.plot:
         plot(curves, given.plot)
     story = curves["story_engine"]

@@ -1,8 +1,7 @@
 """How far the forecast of a run, made from short pilots, is from what the run uses.
 
-    python -m benchmarks.estimates [--agents 30] [--steps 100] [--memory NAME,NAME]
-        [--world rumor,planning,street,village] [--effort 3000] [--seeds 1]
-        [--processes 2] [--json]
+    python -m benchmarks.estimates [--agents 24] [--steps 100] [--memory NAME …]
+        [--world NAME …] [--effort 3000] [--seeds 1] [--processes 2] [--json]
 
 Each example is run whole, once with every memory, against a stand-in for a provider that
 counts as a provider does: tokens by the model's own tokenizer, what lies in a prefix that
@@ -13,10 +12,8 @@ prompts are long enough to be cached; ``street`` is README's model, ``village`` 
 tutorial's.
 """
 
-import argparse
 import json
 import sys
-import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from itertools import product
@@ -26,7 +23,7 @@ from typing import Any
 import litellm
 
 from benchmarks.planning_town import PlanningTown, planned
-from benchmarks.tables import show
+from benchmarks.tables import options, show
 from mesa_memory import Services, configure, register_policy
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
@@ -50,7 +47,7 @@ class Provider:
     """Answers offline, and counts and prices as several models would."""
 
     def __init__(self) -> None:
-        self._offline, self._caches = (OfflineLLM(), {m: PrefixCache() for m in PRICED})
+        self._offline, self._caches = OfflineLLM(), {m: PrefixCache() for m in PRICED}
         self.sums: dict[str, dict[str, float]] = {
             which: dict.fromkeys(("prompt", "cached", "reply", "cost"), 0.0)
             for which in PRICED
@@ -98,14 +95,9 @@ def tokens(text: str, model: str) -> int:
     return litellm.token_counter(model=model, text=text) if text else 0
 
 
-def street(n_agents: int, memory: str, rng: Any = None) -> Any:
-    """README's model."""
-    return examples.street(n_agents, memory, rng)
-
-
-def village(n_agents: int, memory: str, rng: Any = None) -> Any:
-    """The tutorial's model."""
-    return examples.village(n_agents, memory, rng)
+def made(name: str, n_agents: int, memory: str, rng: Any = None) -> Any:
+    """A model of a page."""
+    return getattr(examples, name)(n_agents, memory, rng)
 
 
 def planning(n_agents: int, memory: str, rng: Any = None, llm: str = "offline") -> Any:
@@ -120,8 +112,8 @@ def planning(n_agents: int, memory: str, rng: Any = None, llm: str = "offline") 
 WORLDS: dict[str, Any] = {
     "rumor": RumorModel,
     "planning": planning,
-    "street": street,
-    "village": village,
+    "street": partial(made, "street"),
+    "village": partial(made, "village"),
 }
 
 
@@ -144,18 +136,10 @@ def compared(
 ) -> dict[str, Any]:
     """One row: how far the forecast is from the count, in percent."""
     world, memory, seed = case
-    began = time.perf_counter()
-    told = estimate(
-        WORLDS[world],
-        {"n_agents": agents, "memory": memory},
-        steps=steps,
-        llm=PRICED,
-        effort=effort,
-        seed=seed,
-    )
-    pilot = time.perf_counter() - began
+    given = {"n_agents": agents, "memory": memory}
+    how: dict[str, Any] = {"llm": PRICED, "effort": effort, "seed": seed}
+    told = estimate(WORLDS[world], given, steps=steps, **how)
     calls, provider = counted(world, memory, agents, steps, FIRST_SEED + seed)
-    whole = time.perf_counter() - began - pilot
     row: dict[str, Any] = {"example": world, "memory": memory, "calls": calls}
     row["calls_%"] = off(told.calls.value, calls)
     for model, sums in provider.sums.items():
@@ -167,7 +151,6 @@ def compared(
     row["cached"] = sums["cached"] / max(sums["prompt"], 1)
     row["cached_forecast"] = own[:, 2].mean() / max(own[:, 1].mean(), 1)
     row["pilot"] = sum(n * t for n, t in told.pilots) / (agents * steps)
-    row["seconds"], row["pilot_seconds"] = whole, pilot
     return row
 
 
@@ -176,45 +159,31 @@ def off(forecast: float, count: float) -> float:
     return 100 * (forecast / count - 1) if count else 0.0 if not forecast else 999.0
 
 
-def summed(rows: list[dict[str, Any]]) -> int:
-    """Prints the largest error; 1 if it is larger than allowed."""
+def main() -> int:
+    """Prints the table and the largest error; 1 if it is larger than allowed."""
+    given = options(
+        __doc__,
+        agents=24,
+        steps=100,
+        memory=OUR_MEMORIES,
+        world=WORLDS,
+        effort=EFFORT_AGENT_STEPS,
+        seeds=1,
+        processes=2,
+    )
+    cases = list(product(given.world, given.memory, range(given.seeds)))
+    size = {"agents": given.agents, "steps": given.steps, "effort": given.effort}
+    rows = []
+    with ProcessPoolExecutor(given.processes, get_context("spawn")) as pool:
+        for row in pool.map(partial(compared, **size), cases):
+            rows.append(row)
+            done = f"{row['example']} {row['memory']}: done"
+            print(done, file=sys.stderr, flush=True)
+    title = f"Forecast against count, {given.agents} agents, {given.steps} steps"
+    show(title, rows, 1, given.json)
     worst = max(abs(v) for row in rows for key, v in row.items() if key.endswith("_%"))
     print(f"the farthest forecast is off by {worst:.1f}% (allowed: {ALLOWED:.0%})")
     return int(worst > 100 * ALLOWED)
-
-
-def main() -> int:
-    """Prints the table, and says whether all is within what is allowed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--agents", type=int, default=24)
-    parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--memory", default=",".join(OUR_MEMORIES))
-    parser.add_argument("--world", default=",".join(WORLDS))
-    parser.add_argument("--effort", type=int, default=EFFORT_AGENT_STEPS)
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    memories, worlds = options.memory.split(","), options.world.split(",")
-    cases = list(product(worlds, memories, range(options.seeds)))
-    one = partial(
-        compared, agents=options.agents, steps=options.steps, effort=options.effort
-    )
-    with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
-        rows = []
-        for row in pool.map(one, cases):
-            rows.append(row)
-            print(
-                f"{row['example']} {row['memory']}: done", file=sys.stderr, flush=True
-            )
-    if options.json:
-        print(json.dumps(rows))
-    else:
-        title = (
-            f"Forecast against count, {options.agents} agents, {options.steps} steps"
-        )
-        show(title, rows, 1)
-    return summed(rows)
 
 
 if __name__ == "__main__":

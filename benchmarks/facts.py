@@ -21,27 +21,22 @@ the five nearest facts by embedding, and one that it is about is overwritten; it
 steps, speakers or evidence.
 """
 
-import argparse
-import json
-import os
 import random
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-os.environ.setdefault("OPENAI_API_KEY", "test")  # Mesa-LLM wants one for each agent
-
-import mesa
 import numpy as np
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
+import pandas as pd
 
-from mesa_memory import EpisodicMemory, FactMemory, OfflineLLM, ScriptedLLM, configure
+from benchmarks.tables import options, show
+from mesa_memory import EpisodicMemory, FactMemory, OfflineLLM, ScriptedLLM
 from mesa_memory.embedders.static import StaticEmbedder
 from mesa_memory.layers.facts.statement import bare
 from mesa_memory.tasks import JUDGE
 from mesa_memory.tasks.offline.attributes import canonical
+from tests.support.single import memory_of
 
 PEOPLE = ("Ada", "Bela", "Carl", "Dana", "Emil", "Fay")
 PLACES = ("the mill", "the inn", "the tower", "Oak Street", "the harbour", "the abbey")
@@ -217,13 +212,6 @@ def lives(memory: Any, world: World) -> Any:
     return memory
 
 
-def agent(llm: Any) -> LLMAgent:
-    """An agent of a model of its own."""
-    model = mesa.Model(rng=1)
-    configure(model, llm=llm, execution="blocking")
-    return LLMAgent(model, CoTReasoning, "openai/test")
-
-
 class Facts:
     """``FactMemory``, asked by its methods."""
 
@@ -232,7 +220,7 @@ class Facts:
         offline_judge = OfflineLLM()
         rules = {"extract": extractor.extract, "judge": offline_judge.complete}
         llm = OfflineLLM() if offline else ScriptedLLM(rules=rules)
-        self.memory = lives(FactMemory(agent(llm)), world)
+        self.memory = lives(memory_of(FactMemory, llm), world)
         reader = self.memory.layers[1].reader
         self.judged, self.stated = reader.judged, reader.stated
 
@@ -269,8 +257,8 @@ class Episodic:
 
     def __init__(self, world: World, seed: int, offline: bool) -> None:
         self.world = world
-        memory = EpisodicMemory(agent("offline"), importance=lambda record: 3)
-        self.memory = lives(memory, world)
+        alike = partial(EpisodicMemory, importance=lambda record: 3)
+        self.memory = lives(memory_of(alike), world)
         self._told = {(t.step, t.speaker, t.text): t for t in world.told}
 
     def _recalled(self, question: str, step: int | None = None) -> list[Told]:
@@ -380,42 +368,38 @@ def _same(one: str | None, other: str | None) -> bool:
 
 def measure(worlds: int, steps: int, offline: bool) -> dict[str, Any]:
     """Shares of right answers by system and kind, and how often a judge was asked."""
-    right: dict[str, Counter] = {name: Counter() for name in SYSTEMS}
-    total: dict[str, Counter] = {name: Counter() for name in SYSTEMS}
-    judged = stated = 0
+    answers, judged, stated = [], 0, 0
     for seed in range(worlds):
         world = World.made(seed, steps)
         for name, kind in SYSTEMS.items():
             system = kind(world, seed, offline)
             judged += getattr(system, "judged", 0)
             stated += getattr(system, "stated", 0)
-            for question, good in asked(system, world, seed):
-                right[name][question] += good
-                total[name][question] += 1
-    shares = {
-        name: {kind: right[name][kind] / max(total[name][kind], 1) for kind in KINDS}
-        for name in SYSTEMS
+            answers += [(name, *found) for found in asked(system, world, seed)]
+    frame = pd.DataFrame(answers, columns=["memory", "kind", "right"])
+    shares = frame.pivot_table("right", "memory", "kind").reindex(columns=KINDS)
+    counts = (
+        frame[frame["memory"] == "facts"]["kind"]
+        .value_counts()
+        .reindex(KINDS, fill_value=0)
+    )
+    return {
+        "shares": shares.to_dict("index"),
+        "questions": counts.to_dict(),
+        "judged": judged / max(stated, 1),
     }
-    counts = {kind: total["facts"][kind] for kind in KINDS}
-    return {"shares": shares, "questions": counts, "judged": judged / max(stated, 1)}
 
 
 def main() -> None:
-    """Prints the shares."""
-    parser = argparse.ArgumentParser(description="Facts in generated worlds.")
-    parser.add_argument("--worlds", type=int, default=20)
-    parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--offline", action="store_true")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    """Prints the shares, in percent."""
+    given = options(__doc__, worlds=20, steps=40, offline=False)
     found = measure(given.worlds, given.steps, given.offline)
-    if given.json:
-        print(json.dumps(found))
-        return
-    print("right answers".ljust(16), *(kind.rjust(13) for kind in KINDS))
-    print("questions".ljust(16), *(f"{found['questions'][k]:13d}" for k in KINDS))
-    for name, shares in found["shares"].items():
-        print(name.ljust(16), *(f"{shares[kind]:13.1%}" for kind in KINDS))
+    rows = [
+        {"memory": name} | {kind: 100 * shares[kind] for kind in KINDS}
+        for name, shares in found["shares"].items()
+    ]
+    rows.append({"memory": "(questions)"} | {k: found["questions"][k] for k in KINDS})
+    show("Right answers, in percent", rows, 1, given.json)
     print(f"a judge was asked about {found['judged']:.1%} of the statements")
 
 

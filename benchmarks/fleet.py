@@ -1,6 +1,7 @@
 """A fleet of agents beside Mesa-LLM's own classes, with good models and with faults.
 
-    python -m benchmarks.fleet [--agents 10] [--steps 14] [--only Episodic] [--json]
+    python -m benchmarks.fleet [--agents 10] [--steps 14] [--latency 0.05]
+        [--only Episodic …] [--mode asyncio …] [--json]
 
 Each agent has four events in a step: it sees, says, hears and does something. A local
 server answers after ``--latency`` seconds as one of three summarisers, and makes the
@@ -9,37 +10,35 @@ classes do the same in the same run, without faults.
 
 An event is out of sight if it stands in no section of the prompt and no summary in use
 covers it; for an episodic memory, if the memory does not hold it. Requests are given as
-a ratio to Mesa-LLM's, seconds as a ratio to the run without a fault.
+a ratio to Mesa-LLM's, seconds as a ratio to the run without a fault. *Refused later* is
+the share of the requests that were refused from two seconds after the first refusal on,
+as too many were under way; *told* are the seconds from a refused key to its error.
 """
 
-import argparse
 import asyncio
 import json
 import logging
-import os
 import re
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
 from typing import Any
 
-os.environ.setdefault("OPENAI_API_KEY", "test")
-
-import mesa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.memory.episodic_memory import EpisodicMemory as TheirEpisodic
 from mesa_llm.memory.lt_memory import LongTermMemory as TheirLongTerm
 from mesa_llm.memory.st_lt_memory import STLTMemory as TheirSTLT
 from mesa_llm.parallel_stepping import step_agents_multithreaded, step_agents_parallel
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from benchmarks.tables import show
+from benchmarks.tables import options, show
 from mesa_memory import EpisodicMemory, LongTermMemory, Services, STLTMemory
 from mesa_memory.errors import LLMError
+from tests.support.diary import Diary
 from tests.support.openai_server import Behaviour, OpenAIServer, Received
+from tests.support.town import Town
 
-MODEL, LOCKED = "openai/local", "openai/locked"
+MODEL = "openai/local"
+#: with the fault "a wrong key of one": number of an agent, and its model
+LOCKED_AGENT, LOCKED = 4, "openai/locked"
 #: ours, and Mesa-LLM's
 PAIRS: dict[str, tuple[type, type]] = {
     "STLT": (STLTMemory, TheirSTLT),
@@ -70,7 +69,7 @@ class Citizen(LLMAgent):
         now, number = self.model.steps, self.unique_id
         name, thing = NAMES[number % len(NAMES)], THINGS[now % len(THINGS)]
         code = f"E{number}x{now}"
-        near = self.model.citizens[number % len(self.model.citizens)]
+        near = self.model.neighbours(self)[0]
         seen = {"view": f"{name} sees {thing} at the market ({code}a)."}
         await self.memory.aadd_to_memory("observation", seen)
         said = f"{name} wants {now + 2} crowns for {thing} ({code}b)."
@@ -81,74 +80,33 @@ class Citizen(LLMAgent):
         self.model.events[near.unique_id].append(f"{code}b")
 
 
-class Fleet(mesa.Model):
-    """Citizens that step together.
-
-    Args:
-        count: number of citizens.
-        make: makes a citizen's memory.
-        base: address of the local server.
-        mode: key of ``MODES``.
-        locked: number of a citizen whose model refuses its key; 0 names no citizen.
-
-    Attributes:
-        events: by citizen, the codes of its events.
-    """
+class Fleet(Town):
+    """Citizens that step together; ``events`` has the codes of those of each."""
 
     def __init__(
-        self,
-        count: int,
-        make: Callable[[Any], Any],
-        base: str,
-        mode: str,
-        locked: int = 0,
+        self, count: int, make: Callable[[Any], Any], base: str, mode: str
     ) -> None:
-        super().__init__(rng=42)
+        super().__init__(count, make, base, citizen=Citizen)
         self.mode = mode
-        self.events: dict[int, list[str]] = {n: [] for n in range(1, count + 1)}
-        models = {locked: LOCKED}
-        self.citizens = [
-            Citizen(self, CoTReasoning, models.get(n, MODEL), api_base=base)
-            for n in self.events
-        ]
-        for citizen in self.citizens:
-            citizen.memory = make(citizen)
+        self.events: dict[int, list[str]] = {c.unique_id: [] for c in self.citizens}
 
     def step(self) -> None:
         """All citizens together."""
         MODES[self.mode](list(self.agents))
 
 
-class Diary:
-    """Observes the records of a run, and which summaries are current."""
-
-    def __init__(self) -> None:
-        self.records: dict[str, Any] = {}
-
-    def opened(self, record: Any) -> None:
-        """Keeps the record."""
-        self.records[record.id] = record
-
-    def graded(self, record: Any) -> None:
-        """The record is kept already."""
-
-    def closed(self, record: Any) -> None:
-        """The record is kept already."""
-
-    def covered(self) -> Iterator[tuple[int, str]]:
-        """Agents, and codes of events that a summary in use covers."""
-        waiting = [
-            r for r in self.records.values() if r.kind == "summary" and r.current
-        ]
-        met = set()
-        while waiting:
-            record = waiting.pop()
-            yield from (
-                (record.agent, code) for code in _CODE.findall(str(record.content))
-            )
-            new = set(record.sources) - met
-            met |= new
-            waiting += [self.records[name] for name in new]
+def covered(diary: Diary) -> set[tuple[int, str]]:
+    """Agents, and codes of events that a summary in use covers."""
+    waiting = [r for r in diary.records if r.kind == "summary" and r.current]
+    met: set[str] = set()
+    codes = set()
+    while waiting:
+        record = waiting.pop()
+        codes |= {(record.agent, code) for code in _CODE.findall(str(record.content))}
+        new = set(record.sources) - met
+        met |= new
+        waiting += [diary.by_id[name] for name in new]
+    return codes
 
 
 def out_of_sight(fleet: Fleet, diary: Diary | None, answered: list[str]) -> int:
@@ -158,7 +116,7 @@ def out_of_sight(fleet: Fleet, diary: Diary | None, answered: list[str]) -> int:
         diary: of our memories; None for Mesa-LLM's.
         answered: prompts that were answered; of Mesa-LLM's every reply is used.
     """
-    covered = Counter(diary.covered() if diary else ())
+    summed_up = covered(diary) if diary else set()
     theirs = set(_CODE.findall(" ".join(answered))) if diary is None else set()
     missing = 0
     for citizen in fleet.citizens:
@@ -168,7 +126,7 @@ def out_of_sight(fleet: Fleet, diary: Diary | None, answered: list[str]) -> int:
             text += " ".join(str(entry.content) for entry in memory.memory_entries)
         seen = theirs | set(_CODE.findall(text))
         missing += sum(
-            code not in seen and not covered[number, code]
+            code not in seen and (number, code) not in summed_up
             for code in fleet.events[number]
         )
     return missing
@@ -198,27 +156,33 @@ SUMMARISERS: dict[str, Callable[[list[str]], str]] = {
     "abstract": abstract,
     "codes": codes_and_filler,
 }
+#: by memory, or all, the faults that are measured
+FAULTS: dict[str, tuple[str, ...]] = {
+    "three at once": tuple(PAIRS),
+    "a wrong key of one": tuple(PAIRS),
+    "too few grades": ("Episodic",),
+    "too many grades": ("Episodic",),
+    "numbers too high": ("Episodic",),
+}
 
 
 class Model:
     """A language model behind the local server, and its faults.
 
     Args:
-        summarise: one of ``SUMMARISERS``.
+        summaries: key of ``SUMMARISERS``.
         fault: one of ``FAULTS``, or empty.
         latency: seconds until an answer.
 
     Attributes:
-        refusals: the times of refusals.
-        sent: the times of all requests.
+        refusals, sent: the times of refusals, and of all requests.
         answered: the prompts that had an answer.
         first_key: the time of the first request with a wrong key.
     """
 
-    def __init__(
-        self, summarise: Callable[[list[str]], str], fault: str, latency: float
-    ) -> None:
-        self.summarise, self.fault, self.latency = summarise, fault, latency
+    def __init__(self, summaries: str, fault: str, latency: float) -> None:
+        self.summarise = SUMMARISERS[summaries]
+        self.fault, self.latency = fault, latency
         self.refusals: list[float] = []
         self.sent: list[float] = []
         self.answered: list[str] = []
@@ -257,72 +221,32 @@ class Model:
         count = len(re.findall(r"^\d+\. ", received.prompt, re.MULTILINE))
         if not received.body.get("response_format"):
             return "\n".join(f"{number}: 3" for number in range(1, count + 1))
-        if self.fault == "too few grades":
-            return json.dumps({"grades": [3] * max(0, count - 1)})
-        if self.fault == "too many grades":
-            return json.dumps({"grades": [3] * (count + 1)})
-        numbered = [{"event": n, "grade": 3} for n in range(1, count + 1)]
-        if self.fault == "numbers too high":  # one more than there are events
-            numbered.append({"event": count + 1, "grade": 3})
+        wrong = {"too few grades": max(0, count - 1), "too many grades": count + 1}
+        if self.fault in wrong:
+            return json.dumps({"grades": [3] * wrong[self.fault]})
+        last = count + (self.fault == "numbers too high")
+        numbered = [{"event": n, "grade": 3} for n in range(1, last + 1)]
         return json.dumps({"grades": numbered})
-
-
-#: by memory, or all, the faults that are measured
-FAULTS: dict[str, tuple[str, ...]] = {
-    "three at once": tuple(PAIRS),
-    "a wrong key of one": tuple(PAIRS),
-    "too few grades": ("Episodic",),
-    "too many grades": ("Episodic",),
-    "numbers too high": ("Episodic",),
-}
 
 
 # -- measuring ---------------------------------------------------------------------------
 
 
-@dataclass
-class Row:
-    """One run.
-
-    Attributes:
-        out_of_sight: see ``out_of_sight``, of ``events``.
-        refusals: by the server, as too many requests were under way.
-        refused_later: share of the requests that were refused from two seconds after
-            the first refusal on.
-        told: seconds from the first refused key to the error; 0 without one.
-        to_theirs: requests / Mesa-LLM's.
-        to_sound: seconds / those without a fault.
-    """
-
-    memory: str
-    mode: str
-    summaries: str
-    fault: str
-    out_of_sight: int = 0
-    events: int = 0
-    requests: int = 0
-    to_theirs: float = 1.0
-    seconds: float = 0.0
-    to_sound: float = 1.0
-    refusals: int = 0
-    refused_later: float = 0.0
-    told: float = 0.0
-
-
-def run(agents: int, steps: int, row: Row, model: Model, ours: bool) -> Row:
-    """Runs one fleet and fills in its row; the error of one agent does not end it."""
-    cls = PAIRS[row.memory][not ours]
+def run(
+    memory: str, mode: str, agents: int, steps: int, model: Model, ours: bool = True
+) -> dict[str, Any]:
+    """The figures of one fleet; the error of one agent does not end it."""
+    cls, told = PAIRS[memory][not ours], 0.0
     with OpenAIServer(model.answer, behave=model.behave, keep_log=False) as server:
 
         def make(agent: Any) -> Any:
+            if model.fault == "a wrong key of one" and agent.unique_id == LOCKED_AGENT:
+                agent.llm.llm_model = LOCKED
             named = {"llm_model": MODEL, "api_base": server.base, "display": False}
             return cls(agent) if ours else cls(agent, **named)
 
-        locked = 4 if model.fault == "a wrong key of one" else 0
-        fleet = Fleet(agents, make, server.base, row.mode, locked)
-        diary = Diary() if ours else None
-        if diary is not None:
-            Services.of(fleet).observers.append(diary)
+        fleet = Fleet(agents, make, server.base, mode)
+        diary = Diary(fleet) if ours else None
         began, tasks = time.monotonic(), [fleet.step] * steps
         if ours:
             tasks.append(Services.of(fleet).flush)
@@ -330,65 +254,56 @@ def run(agents: int, steps: int, row: Row, model: Model, ours: bool) -> Row:
             try:
                 task()
             except LLMError:
-                row.told = row.told or time.monotonic() - model.first_key
-        row.seconds, row.requests = time.monotonic() - began, len(model.sent)
-        row.out_of_sight = out_of_sight(fleet, diary, model.answered)
-    row.events, row.refusals = sum(map(len, fleet.events.values())), len(model.refusals)
-    if model.refusals:
-        found = model.refusals[0] + FOUND_S
-        later = sum(at > found for at in model.sent)
-        row.refused_later = sum(at > found for at in model.refusals) / max(1, later)
-    return row
+                told = told or time.monotonic() - model.first_key
+        seconds = time.monotonic() - began
+        missing = out_of_sight(fleet, diary, model.answered)
+    found = model.refusals[0] + FOUND_S if model.refusals else began + seconds
+    later = sum(at > found for at in model.sent)
+    return {
+        "out_of_sight": missing,
+        "events": sum(map(len, fleet.events.values())),
+        "requests": len(model.sent),
+        "seconds": seconds,
+        "refusals": len(model.refusals),
+        "refused_later": sum(at > found for at in model.refusals) / max(1, later),
+        "told": told,
+    }
 
 
 def compare(
     agents: int, steps: int, latency: float, memory: str, mode: str
-) -> list[Row]:
+) -> list[dict[str, Any]]:
     """Measures one memory in one mode: Mesa-LLM's, all summarisers, all faults."""
-    rows = []
-
-    def measure(summaries: str, fault: str, ours: bool = True) -> Row:
-        model = Model(SUMMARISERS[summaries], fault, latency)
-        row = Row(memory, mode, summaries, fault)
-        rows.append(run(agents, steps, row, model, ours))
-        return row
-
-    theirs = measure("names", "", ours=False)
-    theirs.fault = "Mesa-LLM's own"
-    sound = [measure(name, "") for name in SUMMARISERS]
-    for fault, memories in FAULTS.items():
-        if memory in memories:
-            measure("names", fault)
-    for row in rows[1:]:
-        row.to_theirs = row.requests / theirs.requests
-        row.to_sound = row.seconds / sound[0].seconds
-    return rows
+    given = (memory, mode, agents, steps)
+    ways = [(summaries, "") for summaries in SUMMARISERS]
+    ways += [("names", fault) for fault, whose in FAULTS.items() if memory in whose]
+    theirs = run(*given, Model("names", "", latency), ours=False)
+    ours = {way: run(*given, Model(*way, latency)) for way in ways}
+    sound = ours["names", ""]["seconds"]
+    rows = {("names", "Mesa-LLM's own"): theirs} | ours
+    return [
+        {"memory": memory, "mode": mode, "summaries": summaries, "fault": fault}
+        | row
+        | {"to_theirs": row["requests"] / theirs["requests"]}
+        | {"to_sound": row["seconds"] / sound}
+        for (summaries, fault), row in rows.items()
+    ]
 
 
 def main() -> None:
     """Runs the benchmark from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--agents", type=int, default=10)
-    parser.add_argument("--steps", type=int, default=14)
-    parser.add_argument("--latency", type=float, default=0.05)
-    parser.add_argument("--only", choices=PAIRS, action="append")
-    parser.add_argument("--mode", choices=MODES, action="append")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    given = options(__doc__, agents=10, steps=14, latency=0.05, only=PAIRS, mode=MODES)
     logging.disable(logging.WARNING)
     # litellm leaves the connections of Mesa-LLM's own classes open when a loop ends.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     compare(given.agents, 2, given.latency, "Episodic", "asyncio")  # loads what is used
     rows = [
-        asdict(row)
-        for memory in given.only or PAIRS
-        for mode in given.mode or MODES
+        row
+        for memory in given.only
+        for mode in given.mode
         for row in compare(given.agents, given.steps, given.latency, memory, mode)
     ]
-    if given.json:
-        print(json.dumps(rows))
-    else:
-        show("A fleet beside Mesa-LLM's own classes", rows)
+    show("A fleet beside Mesa-LLM's own classes", rows, as_json=given.json)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Growth of a run: time, prompts and memory of a step at step 2,000 beside step 300.
 
-    python -m benchmarks.growth [--memory NAME …] [--plain | --recorded] [--json]
+    python -m benchmarks.growth [--memory NAME …] [--way plain recorded] [--json]
 
 A village of six, without a language model: pairs talk and part, facts change, travellers
 come and go. Of each memory, recorded and not recorded, the processor time of an
@@ -9,16 +9,16 @@ agent-step and the characters of a prompt, both in the 200 steps around 300 and 
 the machine does slows both; the ratio is the median of all turns. The time of the
 garbage collector is taken out and shown beside it, as a share of all. Megabytes are
 those by which the process grows in the first 1,800 steps.
-Then the time of a step with 100,000 events.
 """
 
-import argparse
 import gc
 import json
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,8 @@ import psutil
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from benchmarks.tables import show
-from mesa_memory import Services, configure, register_policy
+from benchmarks.tables import options, show
+from mesa_memory import Services, close, configure, register_policy
 from mesa_memory.layers import Reflection
 from mesa_memory.memories.registry import OUR_MEMORIES
 
@@ -37,10 +37,7 @@ STEPS, WINDOW, BLOCK = 2_000, 200, 25
 EARLY, LATE = range(201, 201 + WINDOW), range(STEPS - WINDOW + 1, STEPS + 1)
 #: most times the time, and the prompt, of the early window
 MOST_TIMES = 1.2
-#: events of one step, and seconds that it may take
-EVENTS, MAX_SECONDS = 100_000, 15
-#: memories whose single step of ``EVENTS`` events is measured
-SINGLE_STEP = ("episodic", "short_term", "stlt", "long_term", "impression")
+WAYS = ("plain", "recorded")
 MEMORIES: dict[str, Callable[[Any], Any]] = OUR_MEMORIES | {
     "episodic, reflecting": lambda agent: OUR_MEMORIES["episodic"](
         agent, reflection=Reflection()
@@ -168,7 +165,7 @@ def measure(name: str, folder: Path | None) -> dict[str, Any]:
     blocks = [[block(model, collected) for model in models] for _ in turns]
     gc.callbacks.remove(collected)
     for model in models if folder else ():
-        Services.of(model).recorder.close()
+        close(model)
     late, early = (statistics.mean(model.prompts) for model in models)
     return {
         "memory": name + (", recorded" if folder else ""),
@@ -183,58 +180,15 @@ def measure(name: str, folder: Path | None) -> dict[str, Any]:
     }
 
 
-def one_step(name: str) -> dict[str, Any]:
-    """Seconds for one step with many events, until the memory has been read."""
-    model = mesa.Model(rng=1)
-    configure(model, llm="offline")
-    agent = LLMAgent(model, CoTReasoning, register_policy("quiet", lambda turn: ""))
-    memory = agent.memory = MEMORIES[name](agent)
-    model.step()
-    began, cpu = time.perf_counter(), time.process_time()
-    for number in range(EVENTS):
-        text = f"Bridge number {number} is broken"
-        memory.add_to_memory("message", {"message": text, "sender": 5})
-    memory.process_step()
-    Services.of(model).flush()
-    assert memory.get_prompt_ready()
-    return {
-        "memory": name,
-        "seconds": time.perf_counter() - began,
-        "processor_seconds": time.process_time() - cpu,
-    }
-
-
-def runs(names: list[str], plain: bool, recorded: bool) -> list[dict[str, Any]]:
-    """The rows of all memories, each in a run of its own."""
-    rows = []
-    for name in names:
-        if plain:
-            rows.append(measure(name, None))
-        if recorded:
-            with tempfile.TemporaryDirectory() as folder:
-                rows.append(measure(name, Path(folder)))
-        for row in rows[-(plain + recorded) :]:
-            print(json.dumps(row), flush=True)
-    return rows
-
-
 def main() -> None:
-    """Prints the tables, and fails where a limit is crossed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--memory", nargs="*", choices=MEMORIES, default=[*MEMORIES])
-    parser.add_argument("--plain", action="store_true", help="unrecorded runs only")
-    parser.add_argument("--recorded", action="store_true", help="recorded runs only")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    rows = runs(given.memory, not given.recorded, not given.plain)
-    steps = [one_step(name) for name in given.memory if name in SINGLE_STEP]
-    if given.json:
-        print(json.dumps({"growth": rows, "steps": steps}))
-    else:
-        show(f"Step {STEPS:,} beside step 300", rows)
-        if steps:
-            show(f"A step with {EVENTS:,} events ({MAX_SECONDS} s)", steps)
-    assert all(row["seconds"] <= MAX_SECONDS for row in steps)
+    """Prints the table, and fails where a limit is crossed."""
+    given = options(__doc__, memory=MEMORIES, way=WAYS)
+    rows = []
+    for name, way in product(given.memory, given.way):
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(measure(name, Path(folder) if way == "recorded" else None))
+        print(json.dumps(rows[-1]), file=sys.stderr, flush=True)  # the next take long
+    show(f"Step {STEPS:,} beside step 300", rows, as_json=given.json)
     times = [max(row["ms_times"], row["prompt_times"]) for row in rows]
     assert max(times) <= MOST_TIMES, f"{max(times):.2f} times ({MOST_TIMES})"
 

@@ -6,13 +6,12 @@ cases, and writes down each answer that it was to be paid for.
 
 import asyncio
 import hashlib
-import os
-import signal
+import multiprocessing
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import mesa
 import numpy as np
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
@@ -28,12 +27,12 @@ from mesa_memory import (
     ShortTermMemory,
     STLTMemory,
     configure,
-    register_policy,
 )
 from mesa_memory.layers import Reflection
 from mesa_memory.llm import LLMRequest, Reply
 from mesa_memory.runs.recording.rows import prompt_hash
-from tests.support.town import Citizen
+from tests.support.street import Street
+from tests.support.town import Citizen, Town
 
 #: of a hundred prompts, so many get no answer, and as many one that says nothing
 DOWN, NONSENSE = 3, 2
@@ -80,32 +79,37 @@ class Provider:
 
     def __init__(self, folder: Path, latency: float) -> None:
         self.place, self.log = str(folder / "provider"), folder / "paid.log"
+        self._latency = latency
+
+    def __enter__(self) -> "Provider":
+        """Starts the process, and waits until it listens."""
         self.log.touch()
-        listens, says = os.pipe()
-        self.child = os.fork()
-        if not self.child:
-            try:
-                asyncio.run(self._serve(latency, says))
-            finally:
-                os._exit(0)
-        os.read(listens, 1)
+        fork = multiprocessing.get_context("fork")
+        listens = fork.Event()
+        self._child = fork.Process(target=self._run, args=(listens,))
+        self._child.start()
+        listens.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends the process."""
+        self._child.kill()
+        self._child.join()
 
     def paid(self) -> Counter[str]:
         """How often each request was answered until now."""
         return Counter(self.log.read_text().splitlines())
 
-    def stop(self) -> None:
-        """Ends the process."""
-        os.kill(self.child, signal.SIGKILL)
-        os.waitpid(self.child, 0)
+    def _run(self, listens: Any) -> None:
+        asyncio.run(self._serve(listens))
 
-    async def _serve(self, latency: float, says: int) -> None:
+    async def _serve(self, listens: Any) -> None:
         with self.log.open("a", buffering=1) as log:
 
             async def answer(reader: Any, writer: Any) -> None:
                 how, _, key = (await reader.readline()).decode().strip().partition(" ")
                 luck = int(hashlib.sha256(key.encode()).hexdigest(), 16) % 100
-                await asyncio.sleep(latency)
+                await asyncio.sleep(self._latency)
                 said = "ok"
                 if luck < DOWN:
                     said = "down"
@@ -117,7 +121,7 @@ class Provider:
                 writer.close()
 
             await asyncio.start_unix_server(answer, self.place)
-            os.write(says, b"!")
+            listens.set()
             await asyncio.Event().wait()
 
 
@@ -157,6 +161,11 @@ MEMORIES = [
 ]
 
 
+def of_its_kind(agent: Any) -> Any:
+    """The memory of a citizen, by its number."""
+    return MEMORIES[agent.unique_id % len(MEMORIES)](agent)
+
+
 class Setting:
     """What a model is made with that no file should hold."""
 
@@ -164,25 +173,24 @@ class Setting:
     embedder: Any = "static"
 
 
-class KilledTown(mesa.Model):
+def settings() -> dict[str, Any]:
+    """For ``configure``."""
+    return {"llm": Setting.llm, "embedder": Setting.embedder}
+
+
+class KilledTown(Town):
     """Citizens with every memory, who come and go, and read what they remember."""
 
     def __init__(self, place: str = "run.sqlite", n: int = 6) -> None:
-        super().__init__(rng=7)
-        self.place, self.n = place, n
-        self.diary: list[str] = []
         record = Recording(place, checkpoint_every=3)
-        configure(
-            self, llm=Setting.llm, embedder=Setting.embedder, record=record, backoff=0.0
-        )
-        self.citizens: list[Citizen] = []
-        for _ in range(n):
-            self.born()
+        given = settings() | {"record": record, "backoff": 0.0}
+        super().__init__(n, of_its_kind, setup=partial(configure, **given))
+        self.diary: list[str] = []
 
     def born(self) -> None:
         """One citizen more."""
         citizen = Citizen(self, CoTReasoning, "openai/local")
-        citizen.memory = MEMORIES[citizen.unique_id % len(MEMORIES)](citizen)
+        citizen.memory = of_its_kind(citizen)
         self.citizens.append(citizen)
 
     def neighbours(self, agent: LLMAgent) -> list[LLMAgent]:
@@ -192,7 +200,7 @@ class KilledTown(mesa.Model):
 
     def step(self) -> None:
         """All act, some come or go, all read."""
-        self.agents.shuffle_do("step")
+        super().step()
         if self.steps % 3 == 2:
             self.born()
         if self.steps % 4 == 3:
@@ -219,30 +227,8 @@ class KilledTown(mesa.Model):
                 self.born()
 
 
-def talk(turn: Any) -> str:
-    """Stands for a language model."""
-    return "I greet my neighbour."
-
-
-class Neighbour(LLMAgent):
-    """README's neighbour."""
-
-    def step(self) -> None:
-        """Tells everybody the same."""
-        others = [agent for agent in self.model.agents if agent is not self]
-        self.send_message("The bridge is broken!", others)
-
-
-class Street(mesa.Model):
+class KilledStreet(Street):
     """README's model, recorded, with a provider in place of the offline model."""
 
-    def __init__(self, n: int = 3, rng: Any = None, place: str = "run.sqlite") -> None:
-        super().__init__(rng=rng)
-        configure(self, llm=Setting.llm, embedder=Setting.embedder, record=place)
-        for _ in range(n):
-            agent = Neighbour(self, CoTReasoning, register_policy("talk", talk))
-            agent.memory = EpisodicMemory(agent)
-
-    def step(self) -> None:
-        """See README."""
-        self.agents.shuffle_do("step")
+    def __init__(self, place: str = "run.sqlite", rng: Any = 1) -> None:
+        super().__init__(place, rng=rng, **settings())

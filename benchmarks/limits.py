@@ -1,27 +1,24 @@
 """How near concurrency that finds its level comes to the best fixed one.
 
-    python -m benchmarks.limits [--requests 1500] [--only burst] [--json]
+    python -m benchmarks.limits [--requests 1500] [--only burst …] [--json]
 
 Three providers are simulated, each with its own limit, and as many requests wait as a
 town asks in a step. Time is simulated, too: a run takes as long as its computing, and
 gives the same figures each time. Fixed concurrency is searched over a grid; its requests
-are sent again as often as it takes.
+are sent again as often as it takes. The share is that of the best fixed one's answers a
+second; *lost*, *refusals* and *twice* (refused twice in a row) count requests.
 """
 
-import argparse
 import asyncio
-import json
 import random
 import selectors
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
+from benchmarks.tables import options, show
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.errors import LLMError
@@ -40,12 +37,7 @@ SEED = 7
 
 
 class Server:
-    """Answers after a while, unless its limit is reached.
-
-    Attributes:
-        refusals: how many.
-        twice: how many requests were refused twice in a row.
-    """
+    """Answers after a while, unless its limit is reached."""
 
     name = "direct"
 
@@ -149,29 +141,6 @@ class Run:
     twice: int
 
 
-@dataclass
-class Row:
-    """One limit.
-
-    Attributes:
-        adaptive, fixed: answers a second.
-        best: the fixed concurrency that gave most.
-        share: adaptive / fixed.
-        lost, refusals, twice: see ``Run``, of the adaptive one.
-        fixed_refusals: of the best fixed one.
-    """
-
-    limit: str
-    adaptive: float
-    fixed: float
-    best: int
-    share: float
-    lost: int
-    refusals: int
-    twice: int
-    fixed_refusals: int
-
-
 class _Clock(selectors.SelectSelector):
     """A selector that lets simulated time pass instead of waiting."""
 
@@ -207,9 +176,7 @@ def run(make: Callable[[], Server], requests: int, fixed: int | None) -> Run:
         patient = LLMSettings(
             client="direct", attempts=1000 if fixed else 5, deadline=1e6
         )
-        slots = None
-        if fixed:
-            slots = Fixed(fixed)
+        slots = Fixed(fixed) if fixed else None
         client = ProviderClient(patient, SEED, {"direct": server}, slots)
         began = time.monotonic()
         found = loop.run_until_complete(_all(client, requests))
@@ -235,41 +202,29 @@ def request(number: int) -> LLMRequest:
     )
 
 
-def compare(name: str, requests: int) -> Row:
-    """Measures one limit."""
+def compare(name: str, requests: int) -> dict[str, Any]:
+    """Answers a second of both ways, and what the one that finds its level lost."""
     own = run(SERVERS[name], requests, None)
     tried = {count: run(SERVERS[name], requests, count) for count in GRID}
     best = min(tried, key=lambda count: tried[count].seconds)
-    pace, fixed = requests / own.seconds, requests / tried[best].seconds
-    return Row(
-        *(name, pace, fixed, best, pace / fixed),
-        *(own.lost, own.refusals, own.twice, tried[best].refusals),
-    )
-
-
-def show(rows: list[Row]) -> None:
-    """Prints the figures as a table."""
-    table = Table(title="Limits of providers")
-    for heading in asdict(rows[0]):
-        table.add_column(heading.replace("_", " "), justify="right")
-    for row in rows:
-        values = asdict(row).values()
-        table.add_row(*[f"{v:.2f}" if isinstance(v, float) else f"{v}" for v in values])
-    Console(width=120).print(table)
+    return {
+        "limit": name,
+        "adaptive": requests / own.seconds,
+        "fixed": requests / tried[best].seconds,
+        "best": best,
+        "share": tried[best].seconds / own.seconds,
+        "lost": own.lost,
+        "refusals": own.refusals,
+        "twice": own.twice,
+        "fixed_refusals": tried[best].refusals,
+    }
 
 
 def main() -> None:
     """Runs the benchmark from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--requests", type=int, default=1500)
-    parser.add_argument("--only", choices=SERVERS, action="append")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    rows = [compare(name, given.requests) for name in given.only or SERVERS]
-    if given.json:
-        print(json.dumps([asdict(row) for row in rows]))
-    else:
-        show(rows)
+    given = options(__doc__, requests=1500, only=SERVERS)
+    rows = [compare(name, given.requests) for name in given.only]
+    show("Limits of providers, answers a second", rows, as_json=given.json)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,13 @@ Each agent hears a message, observes, reads its prompt and ends its step, with t
 model. Both models go on in turns once the windows are full, so that the load of the
 machine slows both; times are of the processor, with the garbage collector, and the ratio
 is the median of all turns. Bytes are those by which the process grows in a later step of
-one of the 100, once indexes have been cleared of what was evicted. Then the memories' requests to a provider that is silent until the step is over:
-the most that were begun at once in a step in which each of the agents asks.
+one of the 100, once indexes have been cleared of what was evicted. Then the memories'
+requests to a provider that is silent until the step is over: the most that were begun at
+once in a step in which each of the agents asks.
 """
 
-import argparse
 import asyncio
 import gc
-import json
 import statistics
 import sys
 import time
@@ -23,7 +22,7 @@ from typing import Any
 import mesa
 import psutil
 
-from benchmarks.tables import show
+from benchmarks.tables import options, show
 from mesa_memory import (
     EpisodicMemory,
     LongTermMemory,
@@ -122,13 +121,12 @@ def measure(name: str, many: int) -> dict[str, Any]:
     for model in (few, crowd):
         step_time(model, WARM_STEPS)
     turns = [(step_time(few, SMALL_STEPS), step_time(crowd, 1)) for _ in range(TURNS)]
-    ratio = statistics.median(large / small for small, large in turns)
     return {
         "memory": name,
         "agents": many,
-        f"ms among {FEW}": round(1000 * statistics.median(s for s, _ in turns), 3),
-        "ms among all": round(1000 * statistics.median(t for _, t in turns), 3),
-        "ratio": round(ratio, 2),
+        f"ms among {FEW}": 1000 * statistics.median(small for small, _ in turns),
+        "ms among all": 1000 * statistics.median(large for _, large in turns),
+        "ratio": statistics.median(large / small for small, large in turns),
         "bytes per agent-step": round(growth(few)),
     }
 
@@ -155,21 +153,14 @@ def begun_at_once(many: int) -> tuple[int, int]:
 
 def main() -> None:
     """Measures and shows; ends with 1 if a limit is exceeded."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--agents", type=int, default=MANY)
-    parser.add_argument("--memory", nargs="+", choices=MEMORIES, default=[])
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    given = options(__doc__, agents=MANY, memory=MEMORIES)
     rows = []
-    for name in given.memory or MEMORIES:
+    for name in given.memory:
         rows.append(measure(name, given.agents))
         print(rows[-1], file=sys.stderr, flush=True)  # the next ones take long
+    show("An agent-step among few and among many", rows, 3, given.json)
     most, asked = begun_at_once(given.agents)
-    if given.json:
-        print(json.dumps({"rows": rows, "begun at once": most, "requests": asked}))
-    else:
-        show("An agent-step among few and among many", rows, digits=3)
-        print(f"Begun at once: {most} of {asked} requests (at most {MAX_TASKS}).")
+    print(f"Begun at once: {most} of {asked} requests (at most {MAX_TASKS}).")
     slow = [row["memory"] for row in rows if row["ratio"] > MOST_TIMES]
     if slow or most > MAX_TASKS:
         sys.exit(f"over the limit: {', '.join(slow) or 'requests begun at once'}")

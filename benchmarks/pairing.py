@@ -1,27 +1,25 @@
 """Paired draws: how many runs they save when two memories are compared.
 
-    python -m benchmarks.pairing
-    python -m benchmarks.pairing --seeds 100 --plot docs/_static/pairing.png
+    python -m benchmarks.pairing [--seeds 16] [--workers 2] [--plot FILE.png] [--json]
 
 The outcome is the rumour's own: the share of the town that believes the correction after
 the last day. Two memories are compared by the difference of their means, in three ways:
 each run with a seed of its own; the same seeds for both, and one random generator for all
 (``model.rng``), from which the agents of the second memory draw once more in each step; and
-the same seeds with addressed draws (``mesa_memory.experiments.draw``), with the same additional draws.
+the same seeds with addressed draws (``mesa_memory.experiments.draw``), with the same
+additional draws.
 
 The number of runs that an interval of a certain width needs goes with the variance of the
 difference, so the ratio of two variances is the ratio of the numbers of runs. Its own 95%
 interval is found by drawing the seeds again, 2,000 times (bootstrap).
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OPENAI_API_KEY", "test")  # nobody is asked
@@ -29,7 +27,7 @@ os.environ.setdefault("OPENAI_API_KEY", "test")  # nobody is asked
 import numpy as np
 import pandas as pd
 
-from benchmarks.tables import show
+from benchmarks.tables import options, show
 from mesa_memory.examples.rumor import agents, model
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.rumor.opinion import Opinion
@@ -95,13 +93,12 @@ def outcome(
     return made.datacollector.model_vars[OUTCOME][-1] / PEOPLE
 
 
-def arms(names: tuple[str, str], seeds: int, workers: int) -> pd.DataFrame:
+def arms(seeds: int, workers: int) -> pd.DataFrame:
     """The outcome of each run: a column for each memory and source of draws."""
     runs = {
-        (names[0], "addressed"): partial(outcome, Town, names[0], draw),
-        (names[1], "addressed"): partial(outcome, DrawingTown, names[1], draw),
-        (names[0], "shared"): partial(outcome, Town, names[0], shared),
-        (names[1], "shared"): partial(outcome, DrawingTown, names[1], shared),
+        (name, kind): partial(outcome, town, name, source)
+        for name, town in zip(MEMORIES, (Town, DrawingTown))
+        for kind, source in (("addressed", draw), ("shared", shared))
     }
     spawn = get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=spawn) as pool:
@@ -109,9 +106,11 @@ def arms(names: tuple[str, str], seeds: int, workers: int) -> pd.DataFrame:
         return pd.DataFrame({arm: list(values) for arm, values in found.items()})
 
 
-def variances(frame: pd.DataFrame, names: tuple[str, str]) -> dict[str, float]:
+def variances(frame: pd.DataFrame) -> dict[str, float]:
     """The variance of the difference for one run of each memory, by design."""
-    one, other = ((frame[name, "addressed"], frame[name, "shared"]) for name in names)
+    one, other = (
+        (frame[name, "addressed"], frame[name, "shared"]) for name in MEMORIES
+    )
     return {
         "independent seeds": float(one[0].var() + other[0].var()),
         "same seeds, one generator": float((one[1] - other[1]).var()),
@@ -119,11 +118,11 @@ def variances(frame: pd.DataFrame, names: tuple[str, str]) -> dict[str, float]:
     }
 
 
-def gain(frame: pd.DataFrame, names: tuple[str, str], design: str) -> list[float]:
+def gain(frame: pd.DataFrame, design: str) -> list[float]:
     """How many times fewer runs a design needs: estimate, and its 95% interval."""
 
     def ratio(rows: pd.DataFrame) -> float:
-        found = variances(rows, names)
+        found = variances(rows)
         return found["independent seeds"] / max(found[design], 1e-12)
 
     rng = np.random.default_rng(0)
@@ -134,7 +133,7 @@ def gain(frame: pd.DataFrame, names: tuple[str, str], design: str) -> list[float
     return [ratio(frame), *np.quantile(again, (0.025, 0.975)).tolist()]
 
 
-def plot(frame: pd.DataFrame, names: tuple[str, str], file: Path) -> None:
+def plot(frame: pd.DataFrame, file: str) -> None:
     """The width of the interval by the number of runs of each memory."""
     from matplotlib.figure import Figure
 
@@ -143,7 +142,7 @@ def plot(frame: pd.DataFrame, names: tuple[str, str], file: Path) -> None:
     runs = np.arange(4, 201)
     styles = (("#D55E00", "--"), ("#555555", ":"), ("#0072B2", "-"))
     for (design, variance), (colour, dashes) in zip(
-        variances(frame, names).items(), styles, strict=True
+        variances(frame).items(), styles, strict=True
     ):
         width = 200 * NORMAL * np.sqrt(variance / runs)
         axes.loglog(
@@ -152,7 +151,7 @@ def plot(frame: pd.DataFrame, names: tuple[str, str], file: Path) -> None:
     axes.set(
         xlabel="Runs of each memory",
         ylabel="Width of the 95% interval (points of per cent)",
-        title=f"{names[1]} against {names[0]}: who believes the correction",
+        title=f"{MEMORIES[1]} against {MEMORIES[0]}: who believes the correction",
         xlim=(4, 200),
     )
     axes.grid(alpha=0.25, which="both", linewidth=0.6)
@@ -163,26 +162,21 @@ def plot(frame: pd.DataFrame, names: tuple[str, str], file: Path) -> None:
 
 def main() -> None:
     """Prints a row for each design; fails below the limit."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seeds", type=int, default=16)
-    parser.add_argument("--memories", default=",".join(MEMORIES))
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--plot", type=Path)
-    chosen = parser.parse_args()
-    names = tuple(chosen.memories.split(","))
-    frame = arms(names, chosen.seeds, chosen.workers)
+    given = options(__doc__, seeds=16, workers=2, plot="")
+    frame = arms(given.seeds, given.workers)
     rows = []
-    for design, variance in variances(frame, names).items():
-        ratio, low, high = gain(frame, names, design)
-        width = 200 * NORMAL * (variance / chosen.seeds) ** 0.5
+    for design, variance in variances(frame).items():
+        ratio, low, high = gain(frame, design)
+        width = 200 * NORMAL * (variance / given.seeds) ** 0.5
         rows.append(
             {"design": design, "width in points": width, "times fewer runs": ratio}
             | {"at least": low, "at most": high}
         )
-    means = ", ".join(f"{n} {100 * frame[n, 'addressed'].mean():.1f}%" for n in names)
-    show(f"{OUTCOME}, day {STEPS}, {chosen.seeds} seeds: {means}", rows)
-    if chosen.plot:
-        plot(frame, names, chosen.plot)
+    means = (f"{n} {100 * frame[n, 'addressed'].mean():.1f}%" for n in MEMORIES)
+    title = f"{OUTCOME}, day {STEPS}, {given.seeds} seeds: {', '.join(means)}"
+    show(title, rows, as_json=given.json)
+    if given.plot:
+        plot(frame, given.plot)
     if ratio < LIMIT:
         sys.exit(f"addressed draws save {ratio:.1f} times, less than {LIMIT:g}")
 

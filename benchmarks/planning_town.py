@@ -1,9 +1,10 @@
 """The town of the rumour with people who plan by Mesa-LLM's CoT, and long prompts.
 
 The example's own prompts are shorter than the 1,024 tokens below which no provider caches,
-so these people also get rules of the town and tools.
+so these people also get rules of the town (``planning_town.txt``) and tools.
 """
 
+from pathlib import Path
 from typing import Any
 
 from mesa_llm.reasoning.cot import CoTReasoning
@@ -16,48 +17,7 @@ from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.llm import ToolCall
 from mesa_memory.llm.doubles.policy import PolicyInput
 
-RULES = """
-The town lies in a valley between two hills, and has a market square, a mill, a smithy, a
-tavern, a school, a church with a tower, and some forty houses along three streets. The
-river comes from the northern hill, passes the mill, and leaves the town under the old
-bridge. Most people draw their water from the well on the market square; those by the
-river have pumps of their own. There is no doctor nearer than a day's ride.
-
-A step is a day. People work in the morning: the miller grinds, the smith shoes horses,
-farmers are in the fields, the teacher is at the school. At noon they eat at home. In the
-afternoon they meet one neighbour, talk, and go home before the tower clock strikes nine.
-On Saturdays there is a market, to which farmers of the villages around bring bread,
-salt, cloth, geese and news. On Sundays nobody works. Once a year, at the end of harvest,
-there is a supper in the long hall for everybody.
-
-How people talk here. They greet each other by name. They tell what they have seen with
-their own eyes as something they have seen, and what they were told as something they
-were told, and by whom, and on which day. They do not make things up, and do not repeat
-a tale as the truth when they know that it was denied. Somebody who learns that what he
-told was wrong says so to those whom he told it. News is worth telling for about ten
-days; after that it is old. Where there is no news they talk about the weather, the
-harvest, the price of salt, the children, or the geese. Nobody speaks for longer than two
-sentences at a time, and nobody shouts. What is told in confidence is not passed on.
-
-What the town has agreed on. Water is shared, and whoever finds that something is wrong
-with it tells the mayor at once. Whoever breaks something mends it. Debts are paid at the
-end of harvest. A promise that was made before a witness holds. Strangers may stay for
-three nights at the tavern, and are asked where they come from and what they have heard.
-Quarrels are brought before the mayor, who hears both sides on the next Monday. The
-bridge is closed to carts after heavy rain, until the carpenter has looked at it.
-
-What to weigh. Your health and that of your family come first, then that of your
-neighbours, then your work. A warning that may be true is worth more than small talk. An
-account of somebody who was there is worth more than one that has passed through many
-mouths; three people who were told by the same person are one witness, not three. If two
-accounts contradict each other, the one that names who tested what, and when, is worth
-more. It is no shame to say that you do not know.
-
-How to plan. Say first what is new today, then what you remember of it, then what you
-could do and what might come of it. Choose one thing to do. You may speak to the person
-whom you meet; all other people are too far away. If there is nothing worth saying, keep
-silent and go on with your work.
-""".strip()
+RULES = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").strip()
 
 
 class Planner(Townsperson):

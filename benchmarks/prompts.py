@@ -1,16 +1,13 @@
 """How many tokens the prompts of one village have, for each kind of memory.
 
-    python -m benchmarks.prompts [--steps 12] [--show consolidate extract …] [--json]
+    python -m benchmarks.prompts [--steps 12] [--show consolidate,extract] [--json]
 
 Five people with names talk, act and look around for twelve steps; the offline rules
 answer. Counted are the tokens (of OpenAI's ``cl100k_base``) of all requests of the
 memories, and of what the agents are shown of their memory in each step. ``--show`` prints
-the last request of each of these tasks. The script runs on older versions of the package
-as well, so that they can be compared: ``git stash``, a worktree, or a second clone.
+the last request of each of these tasks.
 """
 
-import argparse
-import json
 import os
 from functools import cache
 from typing import Any
@@ -22,20 +19,11 @@ import mesa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from benchmarks.tables import show
-from mesa_memory import (
-    ConversationMemory,
-    EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
-    LongTermMemory,
-    NarrativeMemory,
-    OfflineLLM,
-    ShortTermMemory,
-    STLTMemory,
-    configure,
-)
+from benchmarks.tables import options, show
+from mesa_memory import EpisodicMemory, ImpressionMemory, STLTMemory, configure
 from mesa_memory.layers import Reflection
+from mesa_memory.memories.registry import OUR_MEMORIES
+from tests.support.single import Asked
 
 PEOPLE = {
     "Ada": "You are Ada, the miller. You want the flour ground before winter.",
@@ -58,18 +46,13 @@ DONE = (
     {"name": "repair the wheel", "result": "the crack is closed for now"},
     {"name": "go to the market", "result": "sold 3 sheep for 12 crowns"},
 )
-MEMORIES: dict[str, Any] = {
-    "short term": ShortTermMemory,
-    "STLT": lambda agent: STLTMemory(agent, short_term_capacity=3),
-    "long term": LongTermMemory,
-    "episodic": EpisodicMemory,
+USUAL = ("short_term", "long_term", "episodic", "conversation", "fact", "narrative")
+MEMORIES: dict[str, Any] = {name: OUR_MEMORIES[name] for name in USUAL} | {
+    "stlt": lambda agent: STLTMemory(agent, short_term_capacity=3),
+    "impression": lambda agent: ImpressionMemory(agent, update_every=3),
     "reflection": lambda agent: EpisodicMemory(
         agent, reflection=Reflection.direct(last=12), reflect_threshold=20
     ),
-    "impression": lambda agent: ImpressionMemory(agent, update_every=3),
-    "conversation": ConversationMemory,
-    "fact": FactMemory,
-    "narrative": NarrativeMemory,
 }
 
 
@@ -91,9 +74,7 @@ class Villager(LLMAgent):
             action = DONE[(day + me) % len(DONE)]
             calls = [{"name": action["name"], "response": action["result"]}]
             self.memory.add_to_memory("action", {"tool_calls": calls})
-        shown = self.memory.get_prompt_ready()
-        parts = shown if isinstance(shown, list) else [shown]
-        self.model.shown += sum(tokens(part) for part in parts)
+        self.model.shown += tokens(self.memory.get_prompt_ready())
 
 
 class Village(mesa.Model):
@@ -118,18 +99,6 @@ class Village(mesa.Model):
             person.step()
 
 
-class Asked(OfflineLLM):
-    """Answers by rules and keeps the requests."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.requests: list[Any] = []
-
-    def complete(self, request: Any) -> Any:  # noqa: D102
-        self.requests.append(request)
-        return super().complete(request)
-
-
 @cache
 def tokens(text: str) -> int:
     """Tokens of a text for OpenAI's models."""
@@ -143,7 +112,7 @@ def measured(name: str, steps: int) -> tuple[dict[str, Any], list[Any]]:
         village.step()
     for person in village.people:
         person.memory.get_prompt_ready()
-    requests = village.asked.requests
+    requests = village.asked.asked
     sent = sum(
         tokens(str(message["content"])) for r in requests for message in r.messages()
     )
@@ -159,23 +128,16 @@ def measured(name: str, steps: int) -> tuple[dict[str, Any], list[Any]]:
 
 def main() -> None:
     """Prints the table, and the last request of the tasks that are named."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--steps", type=int, default=12)
-    parser.add_argument("--show", nargs="*", default=[])
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    given = options(__doc__, steps=12, show="")
     rows, last = [], {}
     for name in MEMORIES:
-        row, requests = measured(name, options.steps)
+        row, requests = measured(name, given.steps)
         rows.append(row)
         last |= {request.purpose: request for request in requests}
     keys = ("requests", "tokens_asked", "tokens_shown", "total")
     rows.append({"memory": "all", **{key: sum(r[key] for r in rows) for key in keys}})
-    if options.json:
-        print(json.dumps(rows, indent=1))
-    else:
-        show("Tokens of the prompts of one village", rows, 0)
-    for purpose in options.show:
+    show("Tokens of the prompts of one village", rows, as_json=given.json)
+    for purpose in filter(None, given.show.split(",")):
         print(f"\n== {purpose}\n")
         for message in last[purpose].messages():
             print(f"[{message['role']}]\n{message['content']}\n")

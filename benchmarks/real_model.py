@@ -1,6 +1,7 @@
 """What memories get out of a real, very small language model.
 
     python -m benchmarks.real_model [--model gemma-3-270m] [--agents 4] [--steps 10]
+        [--memory NAME …] [--python INTERPRETER] [--verbose] [--json]
     python -m benchmarks.real_model --api-base http://localhost:11434/v1 --model llama3.1:8b
 
 By default SmolLM2-135M-Instruct behind llama.cpp's server (``benchmarks/real_models.txt``,
@@ -16,12 +17,11 @@ Doubtful is the share of all replies that were marked so. Seconds and tokens are
 the requests, one at a time.
 """
 
-import argparse
-import json
 import logging
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,6 +29,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.small_model import GEMMA, MODELS, NAME, MissingModel, SmallModel
+from benchmarks.tables import options, show
 from mesa_memory import (
     ConversationMemory,
     EpisodicMemory,
@@ -47,6 +48,7 @@ from mesa_memory import (
     open_run,
 )
 from mesa_memory.core.records import EVENT, EVICTED
+from tests.support.diary import Diary
 from tests.support.town import Citizen, Town
 
 
@@ -94,41 +96,18 @@ SETTINGS: dict[str, Any] = {
 LESS_REPETITION = {GEMMA: {"options": {"frequency_penalty": 0.6}}}
 
 
-class Diary:
-    """Observes what becomes of the events."""
-
-    def __init__(self) -> None:
-        self.events = self.lost = 0
-
-    def opened(self, record: Any) -> None:
-        """Counts an event."""
-        self.events += record.origin == EVENT
-
-    def graded(self, record: Any) -> None:
-        """A grade loses nothing."""
-
-    def closed(self, record: Any) -> None:
-        """Counts an event that is in no summary and nowhere else."""
-        self.lost += record.origin == EVENT and record.closed_because == EVICTED
-
-
 def lived(
     name: str, agents: int, steps: int, whom: dict[str, Any], settings: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """One row for each purpose of a memory's requests; at least one."""
-    diary, ended = Diary(), "yes"
-
-    def memory(agent: Any) -> Any:
-        return MEMORIES[name](agent, **whom)
-
+    ended = "yes"
     with TemporaryDirectory() as folder:
         file = Path(folder, "run.sqlite")
         record = Recording(file, parameters={"memory": name})
-
-        def setup(model: Any) -> None:
-            configure(model, record=record, **settings).observers.append(diary)
-
+        memory = partial(MEMORIES[name], **whom)
+        setup = partial(configure, record=record, **settings)
         town = Town(agents, memory, None, setup, CITIZENS.get(name, Citizen))
+        diary = Diary(town)
         try:
             for _ in range(steps):
                 town.step()
@@ -139,8 +118,10 @@ def lived(
         close(town)
         with open_run(file) as run:
             calls = run.calls()
-    lost = f"{diary.lost}/{diary.events}"
-    common = {"memory": name, "ended": ended, "lost": lost}
+    # An event is lost that is in no summary and nowhere else.
+    events = [record for record in diary.records if record.origin == EVENT]
+    lost = sum(record.closed_because == EVICTED for record in events)
+    common = {"memory": name, "ended": ended, "lost": f"{lost}/{len(events)}"}
     if calls.empty:
         return [common | row("-", calls)]
     parts = calls.groupby("purpose", sort=False)
@@ -167,54 +148,38 @@ def row(purpose: str, calls: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def as_markdown(rows: list[dict[str, Any]]) -> str:
-    """Rows with the same keys as a table of Markdown."""
-    told = [
-        [f"{v:,.1f}" if isinstance(v, float) else str(v) for v in r.values()]
-        for r in rows
-    ]
-    lines = [list(rows[0]), ["---"] * len(rows[0]), *told]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def main() -> None:
     """Runs the benchmark from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--agents", type=int, default=4)
-    parser.add_argument("--steps", type=int, default=10)
-    parser.add_argument("--memory", choices=MEMORIES, action="append")
-    parser.add_argument(
-        "--python", default=sys.executable, help="has what real_models.txt lists"
+    given = options(
+        __doc__,
+        agents=4,
+        steps=10,
+        memory=MEMORIES,
+        model=NAME,
+        api_base="",
+        python=sys.executable,
+        verbose=False,
     )
-    parser.add_argument("--api-base", help="a server that runs already")
-    parser.add_argument("--model", default=NAME, help="the model's name")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--verbose", action="store_true", help="also all warnings")
-    given = parser.parse_args()
     if not given.verbose:
         logging.getLogger("mesa_memory").setLevel(logging.ERROR)
     if not given.api_base and given.model not in MODELS:
-        parser.error(f"--model {given.model} needs --api-base; without: {[*MODELS]}")
-    server: Any = nullcontext()
-    if not given.api_base:
-        server = SmallModel(given.python, given.model)
+        sys.exit(f"--model {given.model} needs --api-base; without: {[*MODELS]}")
     rows = []
     try:
-        with server as running:
-            base = given.api_base or running.base
+        with (
+            nullcontext() if given.api_base else SmallModel(given.python, given.model)
+        ) as server:
+            base = server.base if server else given.api_base
             whom = {"llm_model": f"openai/{given.model}", "api_base": base}
-            for name in given.memory or MEMORIES:
+            for name in given.memory:
                 most = LONGER.get(name, SETTINGS["max_tokens"])
                 less = LESS_REPETITION.get(given.model, {})
                 settings = SETTINGS | less | {"max_tokens": most}
                 rows += lived(name, given.agents, given.steps, whom, settings)
     except MissingModel as error:
         raise SystemExit(str(error)) from None
-    if given.json:
-        print(json.dumps(rows))
-        return
-    print(f"{given.model}: {given.agents} agents x {given.steps} steps\n")
-    print(as_markdown(rows))
+    title = f"{given.model}: {given.agents} agents x {given.steps} steps"
+    show(title, rows, 1, given.json)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,24 @@
 """What a study costs beside Mesa's ``batch_run``, and what its workers bring.
 
-    python -m benchmarks.study [--part overhead,workers,waiting,many] [--json]
+    python -m benchmarks.study [--part overhead …] [--studies 400] [--json]
 
 overhead   CPU seconds of a study, not recorded and recorded, in one process, as a share
            of those of Mesa's ``batch_run`` of the same runs. Limit: 1.05 without records.
 workers    Runs in a second with two worker processes, as a multiple of one; without the
            seconds in which they load what they need. Limit: at least 1.7.
-waiting    Seconds of four runs in threads of one process that asks a model of 50 ms, as a multiple
-           of those of one run alone. Limit: 1.2.
+waiting    Seconds of four runs in threads of one process that asks a model of 50 ms, as a
+           multiple of those of one run alone. Limit: 1.2.
 many       1,000 short runs by processes and by Dask: the tables of one process, byte for
            byte, and no run twice.
+cache      A provider answers C with chance 0.6, and D else. Each of 400 studies has a cache
+           of its own, and asks the same question with 8 seeds, 2 agents and 2 steps: the
+           share of those whose 95% interval of Student's t over the seeds' shares of C
+           covers 0.6. Limit: 0.92 to 0.98. A second run of each study, into another
+           store, must send nothing.
 """
 
-import argparse
-import json
+import logging
+import math
 import multiprocessing
 import statistics
 import sys
@@ -25,31 +30,38 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import mesa
+import numpy as np
+from scipy import stats
 
-from benchmarks.tables import show
+from benchmarks.tables import options, show
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Processes, Study
+from tests.support.choosers import CHANCE, Choice, chance_server
 from tests.support.server_process import ServerProcess
 from tests.support.studied import PaidStreet, Street
 
 TABLES = ("runs", "steps", "agents", "calls")
 ROUNDS = 5
-LIMITS = {"overhead": 1.05, "workers": 1.7, "waiting": 1.2}
+#: of a part, the least and the most that its ratio may be
+LIMITS = {
+    "overhead": (0.0, 1.05), "workers": (1.7, math.inf), "waiting": (0.0, 1.2),
+    "many": (3, 3), "cache": (0.92, 0.98),
+}  # fmt: skip
+RUMOR = {"memory": "episodic", "n_agents": 20}
 
 
 def overhead() -> dict[str, Any]:
     """CPU seconds of the same runs, in turns; the median of the ratios."""
-    given = {"memory": "episodic", "n_agents": 20}
     how = {"rng": [1, 2], "max_steps": 30, "display_progress": False}
 
     def studied(record: bool) -> None:
         with TemporaryDirectory() as folder:
-            study = Study(RumorModel, given, seeds=[1, 2], steps=30, record=record,
+            study = Study(RumorModel, RUMOR, seeds=[1, 2], steps=30, record=record,
                           store=Path(folder) / "study.sqlite")  # fmt: skip
             study.run("serial", progress=False)
 
     ways: dict[str, Callable[[], Any]] = {
-        "mesa": lambda: mesa.batch_run(RumorModel, given, **how),
+        "mesa": lambda: mesa.batch_run(RumorModel, RUMOR, **how),
         "study": lambda: studied(record=False),
         "recorded": lambda: studied(record=True),
     }
@@ -64,9 +76,9 @@ def overhead() -> dict[str, Any]:
     pairs = {n: [a / b for a, b in zip(taken[n], taken["mesa"])] for n in ways}
     return {
         "part": "overhead",
-        "mesa s": round(statistics.median(taken["mesa"]), 2),
-        "recorded": round(statistics.median(pairs["recorded"]), 3),
-        "ratio": round(statistics.median(pairs["study"]), 3),
+        "mesa s": statistics.median(taken["mesa"]),
+        "recorded": statistics.median(pairs["recorded"]),
+        "ratio": statistics.median(pairs["study"]),
     }
 
 
@@ -75,8 +87,8 @@ def workers() -> dict[str, Any]:
     rates = {}
     for count in (1, 2):
         with TemporaryDirectory() as folder:
-            study = Study(RumorModel, {"memory": "episodic", "n_agents": 20},
-                          seeds=range(16), steps=30, store=Path(folder) / "s.sqlite",
+            study = Study(RumorModel, RUMOR, seeds=range(16), steps=30,
+                          store=Path(folder) / "s.sqlite",
                           outcomes={"ended": ended})  # fmt: skip
             study.run(Processes(count), progress=False)
             ends = sorted(study.results().runs["ended"])
@@ -84,9 +96,9 @@ def workers() -> dict[str, Any]:
         rates[count] = (len(ends) - count) / (ends[-1] - ends[count - 1])
     return {
         "part": "workers",
-        "one": round(rates[1], 2),
-        "two": round(rates[2], 2),
-        "ratio": round(rates[2] / rates[1], 2),
+        "one": rates[1],
+        "two": rates[2],
+        "ratio": rates[2] / rates[1],
     }
 
 
@@ -108,9 +120,9 @@ def waiting() -> dict[str, Any]:
             found[runs] = statistics.mean(study.results().runs["took"][-runs:])
     return {
         "part": "waiting",
-        "alone s": round(found[1], 2),
-        "of four s": round(found[4], 2),
-        "ratio": round(found[4] / found[1], 2),
+        "alone s": found[1],
+        "of four s": found[4],
+        "ratio": found[4] / found[1],
     }
 
 
@@ -161,31 +173,59 @@ def many(runs: int = 1000) -> dict[str, Any]:
     return said | {"seconds": seconds, "same": same, "ratio": len(same)}
 
 
-PARTS = {"overhead": overhead, "workers": workers, "waiting": waiting, "many": many}
+def cache(studies: int) -> dict[str, Any]:
+    """How many studies' intervals cover the chance; none asks anything twice."""
+    logging.disable(logging.WARNING)
+    covered, again = 0, 0
+    with chance_server() as server:
+        for _ in range(studies):
+            with TemporaryDirectory() as folder:
+                first = shares(Path(folder), "first.sqlite", server.base)
+                asked = len(server.log)
+                second = shares(Path(folder), "second.sqlite", server.base)
+            again += len(server.log) - asked
+            assert (first == second).all()
+            width = stats.t.ppf(0.975, len(first) - 1) * stats.sem(first)
+            covered += abs(first.mean() - CHANCE) <= width
+    assert again == 0, f"{again} requests of the second runs"
+    return {"part": "cache", "studies": studies, "ratio": covered / studies}
 
 
-def holds(row: dict[str, Any]) -> bool:
-    """True if a part is within its limit."""
-    part, ratio = row["part"], row["ratio"]
-    if part == "many":
-        return ratio == 3
-    return ratio >= LIMITS[part] if part == "workers" else ratio <= LIMITS[part]
+def shares(folder: Path, store: str, base: str) -> np.ndarray:
+    """The share of C of each seed."""
+    study = Study(
+        Choice, {"base": [base], "cache": [str(folder / "cache.sqlite")]}, seeds=range(8),
+        steps=2, outcomes={"share": cooperation}, store=folder / store, record=False,
+    )  # fmt: skip
+    study.run("serial", progress=False)
+    return study.results().runs["share"].to_numpy(float)
+
+
+def cooperation(model: Choice) -> float:
+    """The share of C among all answers."""
+    return model.choices.count("C") / max(1, len(model.choices))
+
+
+PARTS: dict[str, Callable[..., dict[str, Any]]] = {
+    "overhead": overhead,
+    "workers": workers,
+    "waiting": waiting,
+    "many": many,
+    "cache": cache,
+}
 
 
 def main() -> int:
     """Prints each part; 1 if one is not within its limit."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", default=",".join(PARTS))
-    parser.add_argument("--json", action="store_true")
-    args = parser.parse_args()
+    given = options(__doc__, part=PARTS, studies=400)
     multiprocessing.set_start_method("spawn", force=True)
-    rows = [PARTS[name]() for name in args.part.split(",")]
-    for row in rows:
-        if args.json:
-            print(json.dumps(row))
-        else:
-            show("A study: " + row["part"], [row])
-    return 0 if all(map(holds, rows)) else 1
+    held = True
+    for name in given.part:
+        row = PARTS[name](*[given.studies] * (name == "cache"))
+        show("A study: " + name, [row], 3, given.json)
+        least, most = LIMITS[name]
+        held = held and least <= row["ratio"] <= most
+    return 0 if held else 1
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ answer was in the store is sent again; requests in flight at a kill are sent aga
 once for each kill.
 """
 
-import argparse
-import json
 import multiprocessing
 import os
 import random
@@ -26,7 +24,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from benchmarks.tables import show
+from benchmarks.tables import options, show
 from mesa_memory.experiments import Processes, Study
 from mesa_memory.stores import open_store, schema
 from tests.support.openai_server import OpenAIServer
@@ -171,17 +169,9 @@ def asked_again(
 
 def main() -> int:
     """Prints the counts; 1 if something was lost, doubled or paid twice."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--runs", type=int, default=12)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true")
-    args = parser.parse_args()
-    found = measure(args.kills, args.runs, args.seed)
-    if args.json:
-        print(json.dumps(found))
-    else:
-        show("A study whose workers are killed", [found])
+    given = options(__doc__, kills=20, runs=12, seed=1)
+    found = measure(given.kills, given.runs, given.seed)
+    show("A study whose workers are killed", [found], as_json=given.json)
     whole = found["finished"] == found["runs"] and len(found["same tables"]) == 4
     repeated = found["in flight and sent again"] <= found["in flight at a kill"]
     return 0 if whole and repeated and not found["stored and sent again"] else 1
