@@ -45,9 +45,9 @@ def ByHandView(focus: Focus) -> Any:
         else:
             facts = focus.source.feed.facts
             given = f"{facts.model}, {facts.store!r}, {number(focus.step)}"
-            with Section(READ_ONLY), solara.Div(classes=["mm-prompt"]):
-                fork = f"fork({given}, run={facts.number})"
-                Plain(CODE.format(fork=fork, agent=focus.agent))
+            fork = f"fork({given}, run={facts.number})"
+            with Section(READ_ONLY):
+                Plain(CODE.format(fork=fork, agent=focus.agent), sent=True)
         Interventions(focus)
 
 

@@ -23,8 +23,9 @@ from mesa_memory.viz.widgets import (
     Choose,
     Empty,
     Facts,
-    Plain,
     Section,
+    TextBlock,
+    Texts,
     number,
 )
 
@@ -230,12 +231,10 @@ def Beside(pair: data.Pair, left: str, right: str) -> Any:
         lambda: None if old is None or new is None else wording.changes(old, new),
         [old, new],
     )
-    solara.v.Html(tag="h4", children=[pair.title])
     with solara.Div(classes=["mm-columns"]):
         for name, text in ((left, old), (right, changes or new)):
-            with solara.Div(classes=["mm-prompt"]).key(name):
-                solara.v.Html(tag="span", class_="mm-hint", children=[name])
-                Plain("– not here –" if text is None else text)
+            said = "– not here –" if text is None else text
+            Texts([TextBlock(f"{pair.title}, {name}", said, sent=True)])
 
 
 #: digits of a number after the point

@@ -7,7 +7,7 @@ import solara
 
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.contents import chapters as data
-from mesa_memory.viz.views.agent import Versioned
+from mesa_memory.viz.views.agent import versioned
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
 from mesa_memory.viz.views.nothing import Elsewhere
@@ -19,6 +19,7 @@ from mesa_memory.viz.widgets import (
     Passages,
     Section,
     Table,
+    Texts,
     number,
 )
 
@@ -85,7 +86,8 @@ def SoFar(focus: Focus, narrative: data.Told) -> Any:
             Empty("The story has not begun: all events are still verbatim.")
             return
         newest = narrative.stories[::-1]
-        Versioned(newest[0], newest[1] if len(newest) > 1 else None)
+        before = newest[1] if len(newest) > 1 else None
+        Texts([versioned("", newest[0], before)])
         Table(
             {"since step": "valid_from", "story": "text", "record": "id"},
             newest,

@@ -19,9 +19,10 @@ from mesa_memory.viz.widgets import (
     Chart,
     Choose,
     Note,
-    Plain,
     Section,
     Table,
+    TextBlock,
+    Texts,
     number,
 )
 from mesa_memory.viz.widgets.chart import COLOURS
@@ -165,11 +166,11 @@ def Current(focus: Focus, there: list[data.HeldOpinion], whom: str) -> Any:
         Note(f"Agent {focus.name} has no impression of agent {whom} at this step.")
         return
     *before, now = known
-    head, text = f"Since step {number(now.since)}", now.text
+    head: str = f"Since step {number(now.since)}"
     if before:
         head += f"; changes since step {number(before[-1].since)} are marked"
-    solara.v.Html(tag="h4", children=[head])
-    Plain(wording.changes(before[-1].text, text) if before else text)
+    text = wording.changes(before[-1].text, now.text) if before else now.text
+    Texts([TextBlock(head, text)])
     solara.Button(
         "See its evidence",
         icon_name="mdi-file-tree",

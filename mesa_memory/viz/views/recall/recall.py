@@ -1,6 +1,6 @@
 """A recall of an agent at a step, and the ranking with other weights."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,10 +21,11 @@ from mesa_memory.viz.widgets import (
     Facts,
     Hint,
     Note,
-    Plain,
     Section,
     Slide,
     Table,
+    TextBlock,
+    Texts,
     number,
 )
 
@@ -53,10 +54,10 @@ def RecallView(focus: Focus) -> Any:
         Answer(_answer(focus, recall))
         with solara.Div(classes=["mm-columns"]):
             with Section(f"Agent {focus.name} recalled, step {number(focus.step)}"):
-                for candidate in recall.candidates[:MAX_THOUGHTS]:
-                    Plain(f"{candidate.rank}. {candidate.text}")
-                    Hint(reason(recall, candidate))
-                Asked(recall)
+                Texts(list(_asked(recall)))
+                for note in _rules(recall):
+                    Note(note)
+                Facts(_scoring(recall))
                 if len(rows) > 1:
                     names = {
                         str(n): f"{n}: {row['purpose']}, "
@@ -82,29 +83,34 @@ def _answer(focus: Focus, recall: data.RecordedRecall) -> str:
     return f"{said}: “{brief(recall.candidates[0].text, ANSWER_CHARS).rstrip('.')}”{left_out}."
 
 
-@solara.component
-def Asked(recall: data.RecordedRecall) -> Any:
-    """The query of the recall, and the rules of its score."""
+def _asked(recall: data.RecordedRecall) -> Iterator[TextBlock]:
+    """The first candidates with the reasons, and the query."""
+    for one in recall.candidates[:MAX_THOUGHTS]:
+        yield TextBlock(text=f"{one.rank}. {one.text}", hint=reason(recall, one))
+    yield TextBlock("Query", recall.query or "")
+
+
+def _rules(recall: data.RecordedRecall) -> Iterator[str]:
+    """Sentences about what the score lacks."""
+    if recall.query is None:
+        yield "Recalled without a query, so relevance is the same for all records."
+        return
+    if recall.scoring.get("note"):
+        yield f"Ranked {recall.scoring['note']}."
+    if recall.weights[0] == 0:
+        yield "Relevance had no weight, so it was not computed and counts as 0."
+
+
+def _scoring(recall: data.RecordedRecall) -> dict[str, Any]:
     rules = ("decay", "lexical_share", "refresh")
     known = {name.replace("_", " "): name for name in rules if name in recall.scoring}
-    solara.v.Html(tag="h4", children=["Query"])
-    if recall.query is None:
-        Note("Recalled without a query, so relevance is the same for all records.")
-    else:
-        Plain(recall.query)
-        if recall.scoring.get("note"):
-            Note(f"Ranked {recall.scoring['note']}.")
-        if recall.weights[0] == 0:
-            Note("Relevance had no weight, so it was not computed and counts as 0.")
-    Facts(
-        {
-            "purpose": recall.purpose or "–",
-            "layer": recall.layer or "–",
-            "candidates": len(recall.candidates),
-            "dropped by budget": recall.dropped,
-            **{label: recall.scoring[name] for label, name in known.items()},
-        }
-    )
+    return {
+        "purpose": recall.purpose or "–",
+        "layer": recall.layer or "–",
+        "candidates": len(recall.candidates),
+        "dropped by budget": recall.dropped,
+        **{label: recall.scoring[name] for label, name in known.items()},
+    }
 
 
 @solara.component

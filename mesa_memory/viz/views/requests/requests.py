@@ -8,7 +8,6 @@ from mesa_memory.core.content import brief
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.decisions import decisions
 from mesa_memory.viz.data.requests import requests as data
-from mesa_memory.viz.views.agent import Words
 from mesa_memory.viz.views.decisions import Decision
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import Elsewhere
@@ -21,6 +20,8 @@ from mesa_memory.viz.widgets import (
     Plain,
     Section,
     Table,
+    TextBlock,
+    Texts,
     number,
 )
 
@@ -118,10 +119,15 @@ def Sent(row: data.Row) -> Any:
         Route(row)
         if row["round"] == "repair":
             Note("It repairs a reply of this step that could not be used.")
-        for role, text in row["messages"]:
-            Words("earlier reply" if role == "assistant" else f"sent as {role}", text)
-        if not row["messages"]:
+        if row["messages"]:
+            Texts([_message(*message) for message in row["messages"]])
+        else:
             Empty("The words of this request were not recorded.")
+
+
+def _message(role: str, text: str) -> TextBlock:
+    head = "earlier reply" if role == "assistant" else f"sent as {role}"
+    return TextBlock(head, text, sent=True)
 
 
 @solara.component
@@ -134,14 +140,13 @@ def Reply(request: data.Row) -> Any:
         if request["doubtful"]:
             Note(f"The reply is doubtful: the summary {request['doubtful']}.")
         if request["reply"]:
-            with solara.Div(classes=["mm-prompt"]):
-                Plain(request["reply"])
+            Plain(request["reply"], sent=True)
         elif error is None:
             Empty("The reply has no text.", "mdi-comment-remove-outline")
         if request["tools"]:
-            solara.v.Html(tag="h4", children=["Tool calls"])
             columns = {"tool": "name", "arguments": "arguments"}
-            Table(columns, request["tools"], file=f"request-{request['id']}-tools")
+            file = f"request-{request['id']}-tools"
+            Table(columns, request["tools"], title="Tool calls", file=file)
 
 
 #: characters of a part in the table; the request above has all
