@@ -202,7 +202,9 @@ def test_what_nobody_of_the_run_said_or_heard_is_no_arrow(tmp_path):
 
 def test_people_have_the_colour_of_what_they_believed(town):
     _, run, believed, _ = town
-    found = colouring.of_outcome(scene(run), "belief")
+    usual, *others = colouring.colour_keys(scene(run))
+    assert usual == "outcome:belief" and others[0] == "memory:events"
+    found = colouring.coloured(usual, scene(run), lambda: activity(run))
     assert set(found.classes) == {"rumour", "correction"}
     for place, of_day in enumerate(believed):
         for row, agent in enumerate(found.agents):

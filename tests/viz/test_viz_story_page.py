@@ -237,7 +237,7 @@ def test_the_population_is_coloured_and_sorted_by_an_outcome(chromium, address, 
         assert set(window.text(".mm-legend").split()) - {"unknown"} == known
         beliefs = [held[agent] for agent in window.text(".mm-heat-y").split()]
         assert len(beliefs) == 9 and len([*groupby(beliefs)]) == len(set(beliefs)) > 1
-        window.open("?view=population&measure=events&step=9", see=see)
+        window.open("?view=population&colour=memory:events&step=9", see=see)
         assert "Events by agent and step" in window.text()
         with open_run(file) as run:
             sums = activity(run).totals(9)

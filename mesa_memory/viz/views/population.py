@@ -7,15 +7,11 @@ import solara
 
 import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.background import use_answer
-from mesa_memory.viz.data.activity import MEASURES, Activity, activity
-from mesa_memory.viz.data.story.colouring import Colouring, of_measure, of_outcome
-from mesa_memory.viz.data.story.scene import Scene, scene
+from mesa_memory.viz.data.activity import Activity, activity
+from mesa_memory.viz.data.story.colouring import Colouring, colour_keys, coloured
+from mesa_memory.viz.data.story.scene import scene
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import Answer, Choose, Section, number
-
-LABELS = {name: label for name, (label, _) in MEASURES.items()}
-#: before the name of an outcome, among the measures
-OUTCOME = "outcome:"
 
 
 @solara.component
@@ -35,42 +31,35 @@ def ActivityMap(focus: Focus, counted: Activity) -> Any:
     By an outcome, agents with the same value at the step stand together.
     """
     selection, shown = focus.selection, focus.source.of(scene)
-    outcomes = {f"{OUTCOME}{name}": f"Outcome: {name}" for name in shown.outcomes}
-    default = next(iter(outcomes), "events")
-    key = selection.option("measure", default, [*MEASURES, *outcomes])
+    keys = colour_keys(shown)
+    key = selection.option("colour", next(iter(keys)), keys)
+    kind, _, name = key.partition(":")
     found = solara.use_memo(
-        lambda: _coloured(counted, shown, key), [id(counted), id(shown), key]
+        lambda: coloured(key, shown, lambda: counted), [id(counted), id(shown), key]
     )
-    if key in outcomes:
-        meaning, steps = "as recorded in the step", shown.steps
+    if kind == "outcome":
+        steps = shown.steps
         order = _order(found, focus)
         Answer(_outcome_of(focus, found))
     else:
-        meaning, steps = MEASURES[key][1], counted.steps
+        steps = counted.steps
         order = [*range(len(found.agents))]
         Answer(_sums_of(focus, counted))
     values = solara.use_memo(
         lambda: found.values[order] + bool(found.classes), [id(found), *order]
     )
     title = f"{found.label[:1].upper()}{found.label[1:]} by agent and step"
-    with Section(title, hint=meaning):
+    with Section(title, hint=found.meaning):
         curves.StepMap(
             focus,
             values,
             [found.agents[place] for place in order],
             steps,
-            meaning=meaning,
-            file=f"population-{key.removeprefix(OUTCOME)}",
+            meaning=found.meaning,
+            file=f"population-{name}",
             names=found.classes,
         )
-        Choose("Colour shows", key, LABELS | outcomes, selection.setter("measure"))
-
-
-def _coloured(counted: Activity, shown: Scene, key: str) -> Colouring:
-    """The values of an outcome or a measure, for each agent and step."""
-    if key.startswith(OUTCOME):
-        return of_outcome(shown, key.removeprefix(OUTCOME))
-    return of_measure(counted, key)
+        Choose("Colour shows", key, keys, selection.setter("colour"))
 
 
 def _outcome_of(focus: Focus, outcome: Colouring) -> str:

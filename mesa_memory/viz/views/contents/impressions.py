@@ -212,7 +212,7 @@ def matrix(
         "grid": {"left": 8, "right": 72, "top": 40, "bottom": 72, "containLabel": True},
         "tooltip": {},
         "xAxis": axis | {"name": "subject", "position": "top"},
-        "yAxis": axis | {"name": "observer", "nameLocation": "start", "inverse": True},
+        "yAxis": axis | {"name": "observer", "inverse": True},
         "visualMap": {
             "min": -1,
             "max": 1,

@@ -7,7 +7,6 @@ import solara
 
 import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.background import is_small, use_work
-from mesa_memory.viz.data.activity import MEASURES as COUNTED
 from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.data.story import colouring as data
@@ -27,9 +26,8 @@ from mesa_memory.viz.widgets.chart import COLOURS
 from mesa_memory.viz.widgets.stage import NEUTRAL, Stage
 from mesa_memory.viz.widgets.stage import STYLE as STAGE
 
-#: colours by a text, besides the outcomes and the measures of memories
+#: colours by a text, besides those of ``colour_keys``
 TEXT = "text"
-MEASURES = {f"memory:{name}": label for name, (label, _) in COUNTED.items()}
 
 
 @solara.component
@@ -55,20 +53,16 @@ def StoryView(focus: Focus) -> Any:
 
 def _colouring(source: Source, shown: Scene, key: str, text: str) -> Colouring | None:
     """The colours of a key; None for those of a blank text."""
-    kind, _, name = key.partition(":")
-    if kind == "outcome":
-        return data.of_outcome(shown, name)
-    if kind == "memory":
-        return data.of_measure(source.of(activity), name)
+    if key != TEXT:
+        return data.coloured(key, shown, lambda: source.of(activity))
     held = spread.holding(spread.found(source.run, text)) if text else None
     return data.of_text(held, text) if held else None
 
 
 def _colour(selection: Selection, shown: Scene) -> str:
-    """The key of the colours: as chosen, else the first outcome, else events."""
-    outcomes = [f"outcome:{name}" for name in shown.outcomes]
-    allowed = [*outcomes, *MEASURES, TEXT]
-    return selection.option("colour", next(iter(outcomes), "memory:events"), allowed)
+    """The chosen key of the colours, else the usual one."""
+    allowed = [*data.colour_keys(shown), TEXT]
+    return selection.option("colour", allowed[0], allowed)
 
 
 @solara.component
@@ -90,9 +84,7 @@ def Scenery(focus: Focus, shown: Scene, found: Colouring) -> Any:
 def Colours(selection: Selection, shown: Scene) -> Any:
     """The choice of the colours."""
     key = _colour(selection, shown)
-    choices = {f"outcome:{name}": f"Outcome: {name}" for name in shown.outcomes}
-    choices |= {name: f"Memory: {label.lower()}" for name, label in MEASURES.items()}
-    choices[TEXT] = "Memory: like a text …"
+    choices = data.colour_keys(shown) | {TEXT: "Memory: like a text …"}
     with solara.Div(classes=["mm-row"]):
         Choose("Colour shows", key, choices, selection.setter("colour"))
         if key == TEXT:
