@@ -5,19 +5,11 @@ from typing import Any
 
 import solara
 
+import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.data import agent as data
 from mesa_memory.viz.data import wording
 from mesa_memory.viz.views.decisions import Decisions
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import (
-    Answer,
-    Empty,
-    Section,
-    Table,
-    TextBlock,
-    Texts,
-    number,
-)
 
 #: headings of columns; other columns have the name of their key
 HEADS = {"importance": "grade", "subject": "about"}
@@ -45,14 +37,14 @@ def Changes(focus: Focus) -> Any:
     counts = Counter(row["change"] for row in rows)
     done = ", ".join(f"{count} {change}" for change, count in counts.items())
     held = len(focus.past.at(focus.step))
-    Answer(
-        f"At the end of step {number(focus.step)}, {focus.title} remembered {held} "
+    ui.Answer(
+        f"At the end of step {ui.number(focus.step)}, {focus.title} remembered {held} "
         f"record{'s' * (held != 1)}; in this step, {done or 'nothing changed'}."
     )
     if not rows:
         return
-    with Section(
-        f"{focus.title}, step {number(focus.step)}", hint="changes in this step"
+    with ui.Section(
+        f"{focus.title}, step {ui.number(focus.step)}", "changes in this step"
     ):
         names = ["change", "layer", "kind", "step", "text"]
         Records(rows, names, focus.file("changes"), page=5)
@@ -70,17 +62,17 @@ def Records(rows: list[data.Row], names: list[str], file: str, **more: Any) -> A
         HEADS.get(name, name): (lambda row, name=name: data.cell(row, name))
         for name in names
     }
-    return Table(columns, rows, file=file, **more)
+    return ui.Table(columns, rows, file=file, **more)
 
 
 def Layer(focus: Focus, view: data.LayerView) -> Any:
     """One layer: its texts with their changes, its records as tables."""
     size = f"{view.size} record{'s' * (view.size != 1)}"
-    with Section(f"Layer {view.layer}", hint=size) as section:
+    with ui.Section(f"Layer {view.layer}", size) as section:
         if not view.size:
-            Empty("This layer was empty at the end of the step.")
+            ui.Empty("This layer was empty at the end of the step.")
         if view.texts:
-            Texts([_layer_text(row, before) for row, before in view.texts])
+            ui.Texts([_layer_text(row, before) for row, before in view.texts])
         for kind, rows in view.tables.items():
             Records(
                 rows,
@@ -94,9 +86,9 @@ def Layer(focus: Focus, view: data.LayerView) -> Any:
     return section.key(view.layer)
 
 
-def _layer_text(row: data.Row, before: data.Row | None) -> TextBlock:
+def _layer_text(row: data.Row, before: data.Row | None) -> ui.TextBlock:
     """A text that stands for others, such as a summary, against its last version."""
-    head = f"{row['kind']}, since step {number(row['valid_from'])}"
+    head = f"{row['kind']}, since step {ui.number(row['valid_from'])}"
     if row["importance"] is not None:
         head += f", grade {row['importance']:g}"
     if doubt := data.doubt_of(row):
@@ -104,32 +96,32 @@ def _layer_text(row: data.Row, before: data.Row | None) -> TextBlock:
     return versioned(head, row, before)
 
 
-def versioned(head: str, row: data.Row, before: data.Row | None) -> TextBlock:
+def versioned(head: str, row: data.Row, before: data.Row | None) -> ui.TextBlock:
     """A text; changes since the version before are marked."""
     new = row["text"] or ""
     if before is None:
-        return TextBlock(head, new)
-    since = f"changes since step {number(before['valid_from'])} are marked"
+        return ui.TextBlock(head, new)
+    since = f"changes since step {ui.number(before['valid_from'])} are marked"
     head = f"{head}; {since}" if head else since.capitalize()
-    return TextBlock(head, wording.changes(before["text"] or "", new))
+    return ui.TextBlock(head, wording.changes(before["text"] or "", new))
 
 
 def ShownTexts(focus: Focus) -> Any:
     """The texts of memory that went into prompts in the step, exactly."""
     rows = focus.of(data.shown)
     total = sum(row["tokens"] for row in rows)
-    with Section("Shown to the agent", hint=f"in this step, about {total} tokens"):
+    with ui.Section("Shown to the agent", f"in this step, about {total} tokens"):
         if rows:
-            Texts([_shown(row) for row in rows])
+            ui.Texts([_shown(row) for row in rows])
         else:
-            Empty(
+            ui.Empty(
                 "The agent did not read its memory in this step.", "mdi-eye-off-outline"
             )
 
 
-def _shown(row: data.Row) -> TextBlock:
+def _shown(row: data.Row) -> ui.TextBlock:
     times = f", {row['times']} times" if row["times"] > 1 else ""
     size = f"about {row['tokens']} tokens{times}"
-    return TextBlock(
+    return ui.TextBlock(
         f"{row['layer']}: {row['section']}, {size}", row["text"], sent=True
     )

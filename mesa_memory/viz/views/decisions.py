@@ -1,23 +1,16 @@
 """A decision of an agent: question, memory in it, answer, tool calls, and what followed."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import solara
 
+import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.data import decisions as data
 from mesa_memory.viz.data.agent import Row
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_request
-from mesa_memory.viz.widgets import (
-    Note,
-    Section,
-    Table,
-    TextBlock,
-    Texts,
-    long_text,
-    number,
-)
 
 NO_MEMORY = "The request does not contain memory that the agent read in this step."
 #: lines of memory that are all open at first
@@ -31,19 +24,14 @@ def Decisions(focus: Focus) -> Any:
     found = focus.of(data.decisions)
     for place, decision in enumerate(found, 1):
         title = f"Decision: {decision['purpose']}"
-        hint = f"{place} of {len(found)} in step {number(focus.step)}"
-        with Section(title, hint=f"{hint}, asked of {decision['model']}"):
+        hint = f"{place} of {len(found)} in step {ui.number(focus.step)}"
+        with ui.Section(title, f"{hint}, asked of {decision['model']}"):
             Decision(decision)
-            go = _to_request(focus, decision)
+            chosen = focus.selection, str(decision["seq"]), focus.step, focus.agent
+            go = partial(to_request, *chosen)
             solara.Button("Tokens and cost", on_click=go, text=True, small=True)
 
 
-def _to_request(focus: Focus, decision: Row) -> Any:
-    request, agent = str(decision["seq"]), focus.agent
-    return lambda: to_request(focus.selection, request, focus.step, agent)
-
-
-@solara.component
 def Decision(decision: Row) -> Any:
     """All of a decision.
 
@@ -51,28 +39,32 @@ def Decision(decision: Row) -> Any:
         decision: a row of ``Run.decisions``.
     """
     error, calls = decision["error"], decision["tool_calls"]
-    asked = [long_text("Question", data.question(decision)), *memory(decision)]
+    asked = [ui.long_text("Question", data.question(decision)), *memory(decision)]
     with solara.Div():
-        Texts(asked if error is not None else [*asked, _answer(decision)]).key("asked")
+        ui.Texts(asked if error is not None else [*asked, _answer(decision)]).key(
+            "asked"
+        )
         if error is not None:
-            Note(f"There was no usable answer: {error}", "error")
+            ui.Note(f"There was no usable answer: {error}", "error")
         if calls:
             columns = {name: _text_of(name) for name in ("name", "arguments", "result")}
             file = f"decision-{decision['seq']}-tools"
-            Table(columns, calls, title="Tool calls", file=file)
-        Texts(list(_after(decision))).key("after")
+            ui.Table(columns, calls, title="Tool calls", file=file)
+        ui.Texts(list(_after(decision))).key("after")
 
 
-def memory(decision: Row) -> list[TextBlock]:
+def memory(decision: Row) -> list[ui.TextBlock]:
     """The lines of memory in a request; of many, only the used ones are open."""
     lines = data.memory_lines(decision)
     shown = [line for line in lines if line.mark == data.USED]
     if len(lines) <= OPEN_LINES:
         shown = list(lines)
     none = "The answer does not use the words of a line." if lines else NO_MEMORY
-    found = [TextBlock("Memory in it", _pieces(shown), "" if shown else none)]
+    found = [ui.TextBlock("Memory in it", _pieces(shown), "" if shown else none)]
     if len(shown) < len(lines):
-        found.append(TextBlock(f"All {len(lines)} lines", _pieces(lines), folded=True))
+        found.append(
+            ui.TextBlock(f"All {len(lines)} lines", _pieces(lines), folded=True)
+        )
     return found
 
 
@@ -84,22 +76,22 @@ def _pieces(lines: Sequence[data.MemoryLine]) -> list[tuple[str, str]]:
     ]
 
 
-def _answer(decision: Row) -> TextBlock:
+def _answer(decision: Row) -> ui.TextBlock:
     if decision["answer"]:
-        return long_text("Answer", decision["answer"])
-    return TextBlock("Answer", hint="The answer has no text.")
+        return ui.long_text("Answer", decision["answer"])
+    return ui.TextBlock("Answer", hint="The answer has no text.")
 
 
-def _after(decision: Row) -> Iterator[TextBlock]:
+def _after(decision: Row) -> Iterator[ui.TextBlock]:
     """Tools that were not called, the events after the answer, and the whole request."""
     if decision["tools"] and not decision["tool_calls"]:
         names = ", ".join(map(str, decision["tools"]))
-        yield TextBlock("Tool calls", hint=f"It called none of its tools: {names}.")
+        yield ui.TextBlock("Tool calls", hint=f"It called none of its tools: {names}.")
     events = "\n".join(each["text"] for each in decision["followed"])
     none = "" if events else "No events before its next request."
-    yield TextBlock("Events after it", events, none)
+    yield ui.TextBlock("Events after it", events, none)
     sent = [decision["system"].strip(), decision["question"]]
-    yield TextBlock("Text as sent", "\n\n".join(filter(None, sent)), folded=True)
+    yield ui.TextBlock("Text as sent", "\n\n".join(filter(None, sent)), folded=True)
 
 
 def _text_of(name: str) -> Any:

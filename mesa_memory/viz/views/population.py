@@ -6,12 +6,13 @@ import numpy as np
 import solara
 
 import mesa_memory.viz.views.curves as curves
+import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data.activity import Activity, activity
 from mesa_memory.viz.data.story.colouring import Colouring, colour_keys, coloured
 from mesa_memory.viz.data.story.scene import scene
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Answer, Choose, Section, number
+from mesa_memory.viz.views.requests.cost import written
 
 
 @solara.component
@@ -40,16 +41,16 @@ def ActivityMap(focus: Focus, counted: Activity) -> Any:
     if kind == "outcome":
         steps = shown.steps
         order = _order(found, focus)
-        Answer(_outcome_of(focus, found))
+        ui.Answer(_outcome_of(focus, found))
     else:
         steps = counted.steps
         order = [*range(len(found.agents))]
-        Answer(_sums_of(focus, counted))
+        ui.Answer(_sums_of(focus, counted))
     values = solara.use_memo(
         lambda: found.values[order] + bool(found.classes), [id(found), *order]
     )
     title = f"{found.label[:1].upper()}{found.label[1:]} by agent and step"
-    with Section(title, hint=found.meaning):
+    with ui.Section(title, found.meaning):
         curves.StepMap(
             focus,
             values,
@@ -59,20 +60,20 @@ def ActivityMap(focus: Focus, counted: Activity) -> Any:
             file=f"population-{name}",
             names=found.classes,
         )
-        Choose("Colour shows", key, keys, selection.setter("colour"))
+        ui.Choose("Colour shows", key, keys, selection.setter("colour"))
 
 
 def _outcome_of(focus: Focus, outcome: Colouring) -> str:
     """The outcome of the agents at the end of the step."""
     place = focus.source.steps.index(focus.step)
-    return f"At step {number(focus.step)}, {outcome.summary(place)}."
+    return f"At step {ui.number(focus.step)}, {outcome.summary(place)}."
 
 
 def _sums_of(focus: Focus, counted: Activity) -> str:
     """The sums of the step over all agents."""
-    sums = {name: _short(name, n) for name, n in counted.totals(focus.step).items()}
+    sums = {name: written(name, n) for name, n in counted.totals(focus.step).items()}
     return (
-        f"In step {number(focus.step)}, {len(focus.source.agent_ids)} agents got "
+        f"In step {ui.number(focus.step)}, {len(focus.source.agent_ids)} agents got "
         f"{sums['events']} events, recalled {sums['recalls']} times, made {sums['made']} "
         f"conclusions and {sums['calls']} calls with {sums['tokens']} tokens, cost "
         f"{sums['cost']}."
@@ -83,11 +84,3 @@ def _order(found: Colouring, focus: Focus) -> list[int]:
     """The places of the agents, by their values at the step; unknown ones last."""
     column = min(focus.source.steps.index(focus.step), found.values.shape[1] - 1)
     return np.argsort(found.values[:, column], kind="stable").tolist()
-
-
-def _short(name: str, value: float | None) -> str:
-    if value is None:
-        return "unknown" if name == "cost" else "–"
-    if name == "cost":
-        return f"${value:.4f}"
-    return f"{value:,.2f}" if name == "importance" else f"{value:,.0f}"

@@ -1,6 +1,6 @@
 """Headings, facts, empty views and errors, with their frames."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import solara
@@ -57,7 +57,6 @@ def Note(text: str, kind: str = "info") -> Any:
     )
 
 
-@solara.component
 def Empty(
     text: str,
     icon: str = "mdi-tray",
@@ -90,19 +89,17 @@ def Failure(error: BaseException) -> Any:
 def _OpenIfWide() -> None: ...
 
 
-@solara.component
-def Fold(title: str, children: Sequence[Any] = ()) -> Any:
+def Fold(title: str) -> Any:
     """A part that is less often needed, open at first on a wide screen only.
 
     Use it with ``with``.
 
     Args:
         title: always to be seen; opens and closes the rest.
-        children: the rest.
     """
     head = solara.v.Html(tag="summary", children=[title])
-    inner = solara.v.Html(tag="div", children=[_OpenIfWide(), *children])
-    return solara.v.Html(tag="details", class_="mm-fold", children=[head, inner])
+    children = [head, _OpenIfWide()]
+    return solara.v.Html(tag="details", class_="mm-fold", children=children)
 
 
 @solara.component_vue("host.vue")

@@ -50,8 +50,9 @@ def Table(
     Numbers stand at the right, and a column with a long text is wide.
 
     Args:
-        columns: by heading, the key of a row or a function of it that gives the cell.
-        rows: mappings, or any objects if all columns are functions.
+        columns: by heading, the key or attribute of a row, or a function that gives
+            the cell.
+        rows: mappings, or other objects.
         title: a heading; empty for none.
         file: name of the CSV file, without its ending.
         marked: True for a row with a mark at its left.
@@ -86,7 +87,10 @@ def Table(
 
 
 def _cell(row: Any, get: str | Callable[[Any], Any]) -> Any:
-    value = get(row) if callable(get) else row[get]
+    if callable(get):
+        value = get(row)
+    else:
+        value = row[get] if isinstance(row, Mapping) else getattr(row, get)
     unknown = isinstance(value, float) and not math.isfinite(value)
     return None if unknown else value
 
