@@ -177,7 +177,6 @@ def _Page(
                     _Model(components, current.value)
 
 
-@solara.component
 def _Model(components: list[Any], model: Any) -> Any:
     """Components of Mesa; its tabs only if there is more than one."""
     pages = {part[1] if isinstance(part, tuple) else 0 for part in components}

@@ -7,6 +7,7 @@ from typing import Any
 
 import solara
 
+import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.actions import ACTIONS, NO_ACTIONS, Actions
 from mesa_memory.viz.address import Address
 from mesa_memory.viz.data.presence import missing
@@ -16,7 +17,6 @@ from mesa_memory.viz.serving.run_feed import Feed, Source, labels
 from mesa_memory.viz.views import GROUPS, Group, View
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import NO_MEMORIES, Nothing
-from mesa_memory.viz.widgets import AgentPicker, Choose, Fact, Failure, Note, Timeline
 from mesa_memory.viz.widgets.saying import HostPage
 from mesa_memory.viz.widgets.tabs import PANEL, Panel, TabRow
 
@@ -63,11 +63,11 @@ def Dashboard(
         Address(selection)
         HostPage()
         if wanted and wanted != feed.key:
-            Note(NO_SUCH_RUN.format(wanted=wanted), "warning")
+            ui.Note(NO_SUCH_RUN.format(wanted=wanted), "warning")
         for note in feed.notes:
-            Note(note, "warning")
+            ui.Note(note, "warning")
         if seen.fault is not None:
-            Failure(seen.fault)
+            ui.Failure(seen.fault)
         if feed.run is None:
             return
         Controls(feeds, feed, source, selection)
@@ -111,11 +111,11 @@ def Controls(
             def show(key: str) -> None:
                 selection.choose(run=key)
 
-            Choose("Run", feed.key, names, show, wide=True)
-        AgentPicker(source, selection)
+            ui.Choose("Run", feed.key, names, show, wide=True)
+        ui.AgentPicker(source, selection)
         if feed.memory:
-            Fact("memory", feed.memory)
-        Timeline(source, selection)
+            ui.Fact("memory", feed.memory)
+        ui.Timeline(source, selection)
 
 
 @solara.component
@@ -139,7 +139,6 @@ def Tabs(source: Source, selection: Selection, groups: Sequence[Group]) -> Any:
                 Guarded(view, source, selection).key(view.key)
 
 
-@solara.component
 def _Row(
     label: str,
     items: Sequence[Group | View],
@@ -177,7 +176,7 @@ def Guarded(view: View, source: Source, selection: Selection) -> Any:
     solara.use_effect(clear, [selection.choice, source.stamp])
     agent, step = selection.agent(source), selection.step(source)
     if error is not None:
-        Failure(error)
+        ui.Failure(error)
     elif agent is None or step is None:
         Nothing(selection, NO_MEMORIES)
     else:

@@ -1,7 +1,7 @@
 """Pages in a process of their own: the dashboard of recorded runs, and running models."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from tests.support.browser import served
@@ -9,12 +9,14 @@ from tests.support.browser import served
 STARTING = "Solara server is starting at"
 
 
-@contextmanager
-def dashboard(*places: str) -> Iterator[str]:
+def command(*given: str) -> AbstractContextManager[str]:
+    """The address of the page of a command, while it is served."""
+    return served("-m", "mesa_memory.cli", *given, "--port", "0", "--no-open")
+
+
+def dashboard(*places: str) -> AbstractContextManager[str]:
     """The address of a dashboard with these runs, while it is served."""
-    command = ("-m", "mesa_memory.cli", "dashboard", *places)
-    with served(*command, "--port", "0", "--no-open") as base:
-        yield base
+    return command("dashboard", *places)
 
 
 @contextmanager

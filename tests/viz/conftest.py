@@ -3,7 +3,7 @@
 import pytest
 
 from mesa_memory import open_run
-from tests.support.browser import browser
+from tests.support.browser import Window, browser
 from tests.support.hostile import hostile_run
 from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
@@ -16,9 +16,22 @@ def chromium():
         yield started
 
 
+@pytest.fixture
+def window(chromium, address):
+    """A window of a module's server."""
+    with Window(chromium, address) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def file(town_file):
+    """The file of a module that makes none of its own."""
+    return town_file
+
+
 @pytest.fixture(scope="module")
 def run(file):
-    """What is in the file of a module that makes one."""
+    """What is in the file of a module."""
     with open_run(file) as opened:
         yield opened
 

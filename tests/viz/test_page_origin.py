@@ -1,32 +1,15 @@
 """Which pages may talk to the server of a run: its own, and no other one."""
 
 import http.client
-from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.browser import served
-from tests.support.dashboards import live_pages
+from tests.support.dashboards import command, live_pages
 from tests.support.page_client import admitted, answer, opened, own_origin, read
-from tests.support.playing import play
-from tests.support.recorded_town import RecordedTown
 
 pytestmark = pytest.mark.slow
 EVIL = "http://evil.example"
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    place = str(tmp_path_factory.mktemp("origin") / "run.sqlite")
-    play(RecordedTown(place, n=2), 1)
-    return place
-
-
-@contextmanager
-def command(*given):
-    with served("-m", "mesa_memory.cli", *given, "--port", "0", "--no-open") as base:
-        yield base
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,8 @@ import time
 import pytest
 
 from mesa_memory import open_run
-from tests.support.browser import at, launch, opener, served
+from tests.support.browser import at, launch, opener
+from tests.support.dashboards import command
 from tests.support.waiting import HUNG, until
 
 pytestmark = pytest.mark.slow
@@ -31,7 +32,7 @@ A_WHILE = 2
 def played(file):
     """A demo whose run is written into a file."""
     town = ("--agents", "4", "--steps", "1", "--record", file)
-    return served("-m", "mesa_memory.cli", "demo", *town, "--port", "0", "--no-open")
+    return command("demo", *town)
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 import mesa_memory.viz
 from mesa_memory.viz.views import GROUPS
 from tests.support.axe import UNFOLD, faults
-from tests.support.browser import Window, run_key, served
-from tests.support.dashboards import dashboard
+from tests.support.browser import Window, run_key
+from tests.support.dashboards import command, dashboard
 from tests.support.live_pages import Minds
 from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
@@ -155,11 +155,8 @@ def test_a_view_is_reached_and_used_by_keyboard_alone(page, files, view):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_of_a_running_model_fits_and_can_be_read(chromium, width):
-    options = ("--agents", "5", "--steps", "2", "--port", "0", "--no-open")
-    with (
-        served("-m", "mesa_memory.cli", "demo", *options) as base,
-        Window(chromium, base) as window,
-    ):
+    town = ("--agents", "5", "--steps", "2")
+    with command("demo", *town) as base, Window(chromium, base) as window:
         window.page.set_viewport_size({"width": width, "height": 1000})
         window.open(see=DRAWN)
         assert window.page.evaluate(TOO_WIDE) == []

@@ -4,10 +4,10 @@ import pytest
 
 from tests.support.browser import Window
 from tests.support.dashboards import live_pages
+from tests.support.hostile import ATTACK
 from tests.support.live_views import press
 
 pytestmark = pytest.mark.slow
-HOSTILE = "<img src=x onerror=alert(1)>{{constructor.constructor('alert(2)')()}}"
 
 
 @pytest.fixture(scope="module")
@@ -21,10 +21,10 @@ def window(chromium):
 
 def test_an_agent_is_asked_and_its_answer_stays_on_the_page(window):
     field = window.page.get_by_label("Question")
-    field.fill(f"What do you know? {HOSTILE}")
+    field.fill(f"What do you know? {ATTACK}")
     press(window, "Ask")
     window.until(lambda: "What do you know?" in window.text(".mm-table"))
-    assert HOSTILE in window.text(".mm-table")
+    assert ATTACK in window.text(".mm-table")
     assert not window.page.query_selector("img[src=x]")
     with window.page.expect_download() as given:
         window.page.get_by_role("button", name="CSV").first.click()
@@ -32,13 +32,10 @@ def test_an_agent_is_asked_and_its_answer_stays_on_the_page(window):
 
 
 def test_a_fork_with_an_implant_says_what_differs_and_leaves_the_run_alone(window):
-    window.page.get_by_label("Words it will remember").fill(HOSTILE)
+    window.page.get_by_label("Words it will remember").fill(ATTACK)
     press(window, "Fork")
-    window.until(lambda: "The fork is in memory only" in window.text())
-    came = window.page.locator(
-        ".mm-section", has_text="Fork with a change"
-    ).inner_text()
-    assert "in memory only" in came
+    form = window.page.locator(".mm-section", has_text="Fork with a change")
+    window.until(lambda: "The fork is in memory only" in form.inner_text())
     assert window.text(".mm-of") == "of 1"
     assert not window.page.query_selector("img[src=x]")
     assert "This run is without any" in window.text()
@@ -56,7 +53,7 @@ def test_a_fork_is_a_run_of_the_page_that_is_shown_and_played_on(window):
     # The controls follow what is shown.
     press(window, "Step")
     window.until(lambda: window.text(".mm-of") == "of 2")
-    window.until(lambda: HOSTILE in window.text(".mm-table"))
+    window.until(lambda: ATTACK in window.text(".mm-table"))
     runs.select_option(before)
     window.until(lambda: window.text(".mm-of") == "of 1")
 

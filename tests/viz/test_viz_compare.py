@@ -8,7 +8,7 @@ from mesa_memory import Services
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import agent as agents
 from mesa_memory.viz.data import compare
-from tests.support.browser import Window, run_key
+from tests.support.browser import run_key
 from tests.support.dashboards import dashboard
 from tests.support.recorded_town import RecordedTown
 
@@ -115,21 +115,18 @@ def address(files):
 
 
 @pytest.mark.slow
-def test_two_runs_stand_side_by_side_with_their_first_difference(
-    chromium, address, files
-):
-    with Window(chromium, address) as window:
-        window.open("?view=compare&agent=2&step=6")
-        window.until(lambda: "only one run has it" in window.text())
-        window.page.get_by_role("button", name="Go there").click()
-        window.shows(view="compare", step=3)
-        assert "0 are only left, 1 only right" in window.text()
-        # What an agent says is shown as text.
-        assert SECRET in window.text()
-        assert window.page.locator(".mm-chart canvas").count()
-        same = f"run={run_key(files[0])}&other_run={run_key(files[0])}"
-        window.open(f"?view=compare&agent=2&step=3&{same}&other_agent=3")
-        window.shows(view="compare", agent=2, other_agent=3)
-        assert "Right: agent 3" in window.text()
-        assert "First difference" not in window.text()
-        assert window.page.locator(".mm-chart canvas").count()
+def test_two_runs_stand_side_by_side_with_their_first_difference(window, files):
+    window.open("?view=compare&agent=2&step=6")
+    window.until(lambda: "only one run has it" in window.text())
+    window.page.get_by_role("button", name="Go there").click()
+    window.shows(view="compare", step=3)
+    assert "0 are only left, 1 only right" in window.text()
+    # What an agent says is shown as text.
+    assert SECRET in window.text()
+    assert window.page.locator(".mm-chart canvas").count()
+    same = f"run={run_key(files[0])}&other_run={run_key(files[0])}"
+    window.open(f"?view=compare&agent=2&step=3&{same}&other_agent=3")
+    window.shows(view="compare", agent=2, other_agent=3)
+    assert "Right: agent 3" in window.text()
+    assert "First difference" not in window.text()
+    assert window.page.locator(".mm-chart canvas").count()

@@ -54,14 +54,10 @@ def test_sums_until_a_step_are_those_of_the_single_calls(run):
 
 
 def test_an_unknown_price_is_a_gap_and_no_zero(run):
-    spent = cost.spent(run)
-    assert None in dict(spent.series("cost"))["reflect"]
+    assert None in dict(cost.spent(run).series("cost"))["reflect"]
     count = sum(call["cost"] is None for call in run.calls(as_records=True))
     rows = {row["model"]: row for row in cost.grouped(run, ("model",))}
     assert rows["local/free"]["unpriced"] == count
-
-
-def test_a_group_with_an_unknown_price_has_no_cost(run):
     rows = {row["purpose"]: row for row in cost.grouped(run, ("purpose",))}
     assert rows["reflect"]["cost"] is None
     assert rows["reflect"]["unpriced"] == rows["reflect"]["calls"]

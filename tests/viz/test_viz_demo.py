@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from mesa_memory.cli import main
 from mesa_memory.runs import open_run
-from tests.support.browser import ROOT, Window, served
+from tests.support.browser import ROOT, Window
+from tests.support.dashboards import command
 from tests.support.live_views import press
 
 pytestmark = pytest.mark.slow
@@ -108,11 +109,8 @@ def test_two_windows_show_one_town_and_choose_for_themselves(chromium, demo):
 
 
 def test_reset_keeps_the_old_run_plays_as_many_days_and_both_are_compared(chromium):
-    town = ("--agents", "6", "--steps", "4", "--port", "0", "--no-open")
-    with (
-        served("-m", "mesa_memory.cli", "demo", *town) as address,
-        Window(chromium, address) as window,
-    ):
+    town = ("--agents", "6", "--steps", "4")
+    with command("demo", *town) as address, Window(chromium, address) as window:
         window.open()
         window.until(lambda: "STLTMemory" in window.text(".mm-bar"))
         assert "applies at Reset" not in window.text()

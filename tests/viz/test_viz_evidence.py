@@ -19,12 +19,6 @@ def run(tmp_path_factory):
     store.close()
 
 
-@pytest.fixture(scope="module")
-def town(town_file):
-    with open_run(town_file) as opened:
-        yield opened
-
-
 def test_conclusions_are_those_until_the_step_newest_first(run):
     made = data.conclusions(past(run, 7), 3)
     assert [row["id"] for row in made] == [
@@ -70,13 +64,12 @@ def test_an_unknown_record_is_an_error_that_names_one(run):
         data.evidence(run, "x")
 
 
-def test_long_texts_are_cut_below_the_top(town):
-    long = [
-        row
-        for row in data.conclusions(past(town, 2), 8)
-        if len(row["text"]) > data.LINE_CHARS
-    ]
-    found = data.evidence(town, long[0]["id"])
-    top, *below = data.nodes(found, past(town, 2))
+def test_long_texts_are_cut_below_the_top(town_file):
+    with open_run(town_file) as town:
+        known = past(town, 2)
+        made = data.conclusions(known, 8)
+        long = [row for row in made if len(row["text"]) > data.LINE_CHARS]
+        found = data.evidence(town, long[0]["id"])
+    top, *below = data.nodes(found, known)
     assert top["text"] == long[0]["text"]
     assert max(len(node["text"]) for node in below) == data.LINE_CHARS

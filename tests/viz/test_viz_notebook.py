@@ -5,49 +5,39 @@ from markupsafe import escape
 
 from mesa_memory import open_run
 from mesa_memory.viz.notebook import memory_at, recalls_at
-from tests.support.playing import play
-from tests.support.recorded_town import RecordedTown
+from tests.support.hostile import ATTACK
 
 
-@pytest.fixture(scope="module")
-def town(tmp_path_factory):
-    file = str(tmp_path_factory.mktemp("notebook") / "town.sqlite")
-    play(RecordedTown(file, n=7), 5)
-    return file
-
-
-def test_a_run_says_what_it_is_and_who_is_in_it(town):
-    with open_run(town) as run:
-        shown = run._repr_html_()
-    for part in ("RecordedTown", "finished", "5, to 5", "STLTMemory", "EpisodicMemory"):
+def test_a_run_says_what_it_is_and_who_is_in_it(run):
+    shown = run._repr_html_()
+    for part in ("RecordedTown", "finished", "8, to 8", "STLTMemory", "EpisodicMemory"):
         assert part in shown
 
 
-def test_a_memory_at_a_step_is_that_of_the_record(town):
-    with open_run(town) as run:
-        for step in (1, 3, 5):
-            shown = memory_at(run, 2, step)
-            held = run.state(2, step, as_records=True)
-            assert all(escape(row["text"] or "") in shown.data for row in held)
-            assert f"step {step}" in shown.data
-        assert memory_at(run, "2").data == shown.data
-        with pytest.raises(ValueError, match="finished are 1, 2"):
-            memory_at(run, 2, 99)
-        with pytest.raises(ValueError, match="no agent 'x'"):
-            recalls_at(run, "x")
+def test_a_memory_at_a_step_is_that_of_the_record(run):
+    for step in (1, 3, 5):
+        shown = memory_at(run, 2, step)
+        held = run.state(2, step, as_records=True)
+        assert all(escape(row["text"] or "") in shown.data for row in held)
+        assert f"step {step}" in shown.data
+    assert memory_at(run, "2").data == memory_at(run, 2, 8).data
+    with pytest.raises(ValueError, match="finished are 1, 2"):
+        memory_at(run, 2, 99)
+    with pytest.raises(ValueError, match="no agent 'x'"):
+        recalls_at(run, "x")
 
 
-def test_a_recall_shows_the_parts_of_its_scores(town):
-    with open_run(town) as run:
-        rows = run.recalls(5, 4, as_records=True)
-        shown = recalls_at(run, 5, 4)
+def test_a_recall_shows_the_parts_of_its_scores(run):
+    rows = run.recalls(5, 4, as_records=True)
+    shown = recalls_at(run, 5, 4)
     assert rows and shown.data.count("<tr>\n") == len(rows)
     assert "relevance" in shown.data and "background: #0072B2" in shown.data
 
 
 def test_hostile_texts_are_text_in_a_notebook(hostile):
     with open_run(hostile) as run:
-        found = [run._repr_html_(), memory_at(run, "b").data, recalls_at(run, "b").data]
+        shown = (memory_at(run, ATTACK).data, recalls_at(run, ATTACK).data)
+        found = [run._repr_html_(), *shown]
     for shown in found:
         assert "<img" not in shown and "</script" not in shown
         assert "&lt;img src=x" in shown

@@ -46,79 +46,72 @@ def page(chromium, address):
         yield window
 
 
-def test_step_and_play_update_the_views_in_mesas_own_page(chromium, address):
-    with Window(chromium, address) as window:
-        window.open("?view=population", see="text=No step is finished yet")
+def test_step_and_play_update_the_views_in_mesas_own_page(window):
+    window.open("?view=population", see="text=No step is finished yet")
+    press(window, "Step")
+    window.shows(step=1)
+    assert "Belief by agent and step" in window.text()
+    press(window, "▶")
+    window.sometime(lambda: int(window.step()) >= 4)
+    press(window, "❚❚")
+    window.page.get_by_label("Step back").click()
+    window.until(lambda: "newest" not in window.text(".mm-timeline"))
+    before, last = window.step(), window.text(".mm-of")
+    press(window, "Step")
+    window.until(lambda: window.text(".mm-of") != last)
+    assert window.step() == before
+
+
+def test_a_step_pressed_right_after_a_run_was_chosen_is_of_that_run(window):
+    window.open("ours", see="text=No step is finished yet")
+    press(window, "Step")
+    window.shows(step=1)
+    press(window, "Reset")
+    window.until(lambda: "No step is finished yet" in window.text())
+    window.page.evaluate(CHOOSE_AND_STEP)
+    window.shows(step=2)
+    window.page.get_by_label("Run", exact=True).select_option(index=1)
+    window.until(lambda: "No step is finished yet" in window.text())
+    press(window, "Step")
+    window.shows(step=1)
+
+
+def test_mesas_own_page_says_so_if_its_controls_play_another_run(window):
+    window.open("?view=population", see="text=No step is finished yet")
+    press(window, "Step")
+    window.shows(step=1)
+    press(window, "Reset")
+    window.until(lambda: "No step is finished yet" in window.text())
+    assert "Another run is shown" not in window.text()
+    window.page.get_by_label("Run", exact=True).select_option(index=0)
+    window.shows(step=1)
+    assert "Another run is shown than the one that the controls" in window.text()
+
+
+def test_a_table_is_downloaded_without_formulas(window):
+    window.open("hostile?view=agent&agent=1", see="text=No step is finished yet")
+    press(window, "Step")
+    window.until(lambda: "Shown to the agent" in window.text())
+    with window.page.expect_download() as download:
+        window.page.get_by_role("button", name="CSV").first.click()
+    file = Path(download.value.path())
+    assert download.value.suggested_filename == "agent-1-step-1-changes.csv"
+    rows = list(csv.DictReader(file.open(encoding="utf-8-sig", newline="")))
+    assert {row["text"].removeprefix("Agent 2 says: ") for row in rows} == {*HOSTILE}
+    assert not any(row["text"].startswith("=") for row in rows)
+
+
+def test_a_memory_of_a_users_own_shows_its_layer_and_its_state(window):
+    window.page.set_viewport_size({"width": 1900, "height": 1000})
+    window.open("moods?view=agent&agent=1", see="text=No step is finished yet")
+    for step in ("1", "2", "3", "4"):
         press(window, "Step")
-        window.shows(step=1)
-        assert "Belief by agent and step" in window.text()
-        press(window, "▶")
-        window.sometime(lambda: int(window.step()) >= 4)
-        press(window, "❚❚")
-        window.page.get_by_label("Step back").click()
-        window.until(lambda: "newest" not in window.text(".mm-timeline"))
-        before, last = window.step(), window.text(".mm-of")
-        press(window, "Step")
-        window.until(lambda: window.text(".mm-of") != last)
-        assert window.step() == before
-
-
-def test_a_step_pressed_right_after_a_run_was_chosen_is_of_that_run(chromium, address):
-    with Window(chromium, address) as window:
-        window.open("ours", see="text=No step is finished yet")
-        press(window, "Step")
-        window.shows(step=1)
-        press(window, "Reset")
-        window.until(lambda: "No step is finished yet" in window.text())
-        window.page.evaluate(CHOOSE_AND_STEP)
-        window.shows(step=2)
-        window.page.get_by_label("Run", exact=True).select_option(index=1)
-        window.until(lambda: "No step is finished yet" in window.text())
-        press(window, "Step")
-        window.shows(step=1)
-
-
-def test_mesas_own_page_says_so_if_its_controls_play_another_run(chromium, address):
-    with Window(chromium, address) as window:
-        window.open("?view=population", see="text=No step is finished yet")
-        press(window, "Step")
-        window.shows(step=1)
-        press(window, "Reset")
-        window.until(lambda: "No step is finished yet" in window.text())
-        assert "Another run is shown" not in window.text()
-        window.page.get_by_label("Run", exact=True).select_option(index=0)
-        window.shows(step=1)
-        assert "Another run is shown than the one that the controls" in window.text()
-
-
-def test_a_table_is_downloaded_without_formulas(chromium, address):
-    with Window(chromium, address) as window:
-        window.open("hostile?view=agent&agent=1", see="text=No step is finished yet")
-        press(window, "Step")
-        window.until(lambda: "Shown to the agent" in window.text())
-        with window.page.expect_download() as download:
-            window.page.get_by_role("button", name="CSV").first.click()
-        file = Path(download.value.path())
-        assert download.value.suggested_filename == "agent-1-step-1-changes.csv"
-        rows = list(csv.DictReader(file.open(encoding="utf-8-sig", newline="")))
-        assert {row["text"].removeprefix("Agent 2 says: ") for row in rows} == {
-            *HOSTILE
-        }
-        assert not any(row["text"].startswith("=") for row in rows)
-
-
-def test_a_memory_of_a_users_own_shows_its_layer_and_its_state(chromium, address):
-    with Window(chromium, address) as window:
-        window.page.set_viewport_size({"width": 1900, "height": 1000})
-        window.open("moods?view=agent&agent=1", see="text=No step is finished yet")
-        for step in ("1", "2", "3", "4"):
-            press(window, "Step")
-            window.shows(step=step)
-        assert "I feel calm." in window.text(".mm-prompt")
-        layer = window.page.locator(".mm-section", has_text="Layer memory").inner_text()
-        assert "mood, since step 3" in layer
-        assert "calm" in layer.split("mood, since step 3")[1]
-        assert "Agent 2 says: The bridge broke!" in layer
+        window.shows(step=step)
+    assert "I feel calm." in window.text(".mm-prompt")
+    layer = window.page.locator(".mm-section", has_text="Layer memory").inner_text()
+    assert "mood, since step 3" in layer
+    assert "calm" in layer.split("mood, since step 3")[1]
+    assert "Agent 2 says: The bridge broke!" in layer
 
 
 @pytest.mark.parametrize("tab", VIEWS)
@@ -170,20 +163,17 @@ def test_the_evidence_of_a_reflection_opens_while_the_model_runs(page, twin):
         ("mixed", "5 of 6 agents cannot be shown; they have: 2 mesa_llm's", True),
     ],
 )
-def test_agents_with_other_memories_break_no_page(
-    chromium, address, place, told, shown
-):
-    with Window(chromium, address) as window:
-        window.open(place, see=".mm-note")
-        assert told in window.text()
-        press(window, "Step")
-        window.until(lambda: "Model step: 1" in window.text())
-        if shown:
-            window.shows(step=1)
-            for tab in VIEWS:
-                turn(window, tab)
-                assert window.page.locator(".mm-section, .mm-empty").count()
-        else:
-            assert "This model is not recorded" in window.text()
-            assert not window.page.query_selector(".mm-section")
-        assert "error" not in window.text().lower()
+def test_agents_with_other_memories_break_no_page(window, place, told, shown):
+    window.open(place, see=".mm-note")
+    assert told in window.text()
+    press(window, "Step")
+    window.until(lambda: "Model step: 1" in window.text())
+    if shown:
+        window.shows(step=1)
+        for tab in VIEWS:
+            turn(window, tab)
+            assert window.page.locator(".mm-section, .mm-empty").count()
+    else:
+        assert "This model is not recorded" in window.text()
+        assert not window.page.query_selector(".mm-section")
+    assert "error" not in window.text().lower()

@@ -123,11 +123,10 @@ def test_equals_go_to_the_earlier():
 def test_what_the_budget_dropped_is_said_in_words():
     recall = made([(0.9, 0, 0, 0), (0.5, 0, 0, 0), (0.1, 0, 0, 0)])
     assert recall.dropped == 1
-    names = bars(data.ranked(recall, None))["yAxis"]["data"]
+    drawn = bars(data.ranked(recall, None))
+    names = drawn["yAxis"]["data"]
     assert names == ["1 text of a", "2 text of b", "3 [dropped] text of c"]
-    assert [s["name"] for s in bars(data.ranked(recall, None))["series"]] == [
-        "relevance"
-    ]
+    assert [one["name"] for one in drawn["series"]] == ["relevance"]
 
 
 def test_a_damaged_recall_shows_what_is_left_of_it():

@@ -136,7 +136,7 @@ def test_hostile_texts_are_no_markup_in_the_file(hostile, tmp_path):
         text, data = read(write_report(run, tmp_path / "report.html").path)
     assert "<img" not in text and text.count("<script") == 2
     assert text.count("</script>") == 2 and "<!--" not in text
-    assert any(ATTACK.partition("\u2028")[0] in one for one in data["texts"])
+    assert any(ATTACK in one for one in data["texts"])
     policy = re.search(r'Policy" content="([^"]+)"', text)[1].replace("&#39;", "'")
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy and "http" not in policy
@@ -225,7 +225,7 @@ def test_hostile_texts_stay_texts_in_a_report(chromium, hostile, tmp_path):
         for place in range(6):
             window.page.fill("#slider", str(place))
         window.until(lambda: "<img src=x onerror=alert(1)>" in window.text("#mind"))
-        assert "{{1+1}}" in window.text("h1")
+        assert "{{constructor" in window.text("h1")
         assert window.page.locator("img").count() == 0
         # What is not ours may not run at all.
         refused = window.page.evaluate(

@@ -82,8 +82,12 @@ def texts(widget):
     return [text for part in found for text in part]
 
 
-def drawn(component):
-    return texts(solara.render(component, handle_error=False)[0])
+def drawn(part, row):
+    @solara.component
+    def Page():
+        part(row)
+
+    return texts(solara.render(Page(), handle_error=False)[0])
 
 
 def test_a_request_is_shown_with_its_settings_and_the_doubt_about_its_reply(story):
@@ -92,10 +96,10 @@ def test_a_request_is_shown_with_its_settings_and_the_doubt_about_its_reply(stor
         "finished normally, doubtful",
         "finished normally",
     )
-    sent = drawn(view.Sent(first))
+    sent = drawn(view.Sent, first)
     assert sent[sent.index("temperature") - 1] == "0.2"
     doubt = "The reply is doubtful: the summary tells one of several events."
-    assert [doubt in drawn(view.Reply(one)) for one in (first, again)] == [True, False]
+    assert [doubt in drawn(view.Reply, one) for one in (first, again)] == [True, False]
 
 
 def test_the_parts_of_a_request_have_all_its_tokens(inn):

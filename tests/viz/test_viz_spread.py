@@ -18,12 +18,6 @@ TEXT = "On day 3 I sold 3 fish."
 STEPS = 8
 
 
-@pytest.fixture(scope="module")
-def run(town_file):
-    with open_run(town_file) as opened:
-        yield opened
-
-
 def test_a_text_that_is_remembered_word_for_word_is_most_similar(run):
     best, *others = spread.listed(spread.found(run, TEXT), 3)
     assert (best["text"], best["similarity"]) == (TEXT, 1)

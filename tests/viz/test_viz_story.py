@@ -51,7 +51,7 @@ class Walk(mesa.Model):
 
     def __init__(self, kind: str) -> None:
         super().__init__(rng=1)
-        configure(self, llm="offline", record=True)
+        configure(self, llm="offline", record=True, outcomes=("mood",))
         self.kind = kind
         self.expected = EXPECTED.get(kind, kind.removeprefix("old ").split()[0])
         self.world = self._world()
@@ -61,10 +61,12 @@ class Walk(mesa.Model):
             self._move(agent, 0)
 
     def step(self) -> None:
-        """Everybody walks."""
+        """Everybody walks, and those with a memory get wet."""
         for agent in self.agents:
             self._move(agent, self.steps)
-            agent.memory.add_to_memory("observation", {"seen": "rain"})
+            agent.mood = "wet" if hasattr(agent, "memory") else None
+            if agent.mood:
+                agent.memory.add_to_memory("observation", {"seen": "rain"})
 
     def place(self, agent: Any) -> Any:
         """Where an agent is, by Mesa's own words."""
@@ -105,46 +107,17 @@ class Walk(mesa.Model):
         if self.kind == "continuous":
             agent.position = (number + 0.25, SIZE - number - 0.5)
         elif self.kind == "old continuous":
-            move = (
-                self.world.place_agent if agent.pos is None else self.world.move_agent
-            )
-            move(agent, (number + 0.25, SIZE - number - 0.5))
+            self._put(agent, (number + 0.25, SIZE - number - 0.5))
         elif "old" in self.kind:
             to = number if "network" in self.kind else (number, SIZE - 1 - number)
-            move = (
-                self.world.place_agent if agent.pos is None else self.world.move_agent
-            )
-            move(agent, to)
+            self._put(agent, to)
         else:
             cells = list(self.world.all_cells)
             agent.cell = cells[number * 3 % len(cells)]
 
-
-class Mixed(mesa.Model):
-    """Two agents who remember that it rains, and, from step 3 on, one who does not."""
-
-    def __init__(self, record: Any = True) -> None:
-        super().__init__(rng=1)
-        configure(self, llm="offline", record=record, outcomes=("mood",))
-        self.grid = OrthogonalMooreGrid((4, 4), random=self.random)
-        for place in range(2):
-            agent = self.put(place)
-            agent.memory = ShortTermMemory(agent)
-
-    def put(self, place: int) -> Any:
-        """Somebody new in a cell."""
-        agent = CellAgent(self)
-        agent.cell = self.grid[place, 3]
-        agent.mood = None
-        return agent
-
-    def step(self) -> None:
-        """It rains; on day 3 somebody comes."""
-        for agent in list(self.agents)[:2]:
-            agent.mood = "wet"
-            agent.memory.add_to_memory("observation", {"seen": "rain"})
-        if self.steps == 3:
-            self.put(2)
+    def _put(self, agent: Any, to: Any) -> None:
+        new = agent.pos is None
+        (self.world.place_agent if new else self.world.move_agent)(agent, to)
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +175,9 @@ def test_what_nobody_of_the_run_said_or_heard_is_no_arrow(tmp_path):
 
 def test_people_have_the_colour_of_what_they_believed(town):
     _, run, believed, _ = town
-    found = colouring.of_outcome(scene(run), "belief")
+    usual, *others = colouring.colour_keys(scene(run))
+    assert usual == "outcome:belief" and others[0] == "memory:events"
+    found = colouring.coloured(usual, scene(run), lambda: activity(run))
     assert set(found.classes) == {"rumour", "correction"}
     for place, of_day in enumerate(believed):
         for row, agent in enumerate(found.agents):
@@ -285,15 +260,19 @@ def test_agents_without_a_place_stand_on_a_circle(tmp_path):
 
 
 def test_agents_without_a_memory_are_where_they_are_without_a_value():
-    with reading(lived(Mixed(), 4)) as run:
+    walk = Walk("moore")
+    lived(walk, 2)
+    other = CellAgent(walk)  # it comes when two steps are over
+    lived(walk, 2)
+    with reading(walk) as run:
         found = scene(run)
-    assert found.others == ["3"]
-    assert found.agents == [1, 2, "3"]
-    assert np.isnan(found.places[2, :2]).all()
-    assert found.places[2, 2:].tolist() == [[2, 3], [2, 3]]
+    assert found.others == ["6"]
+    assert found.agents == [1, 2, 3, 4, 5, "6"]
+    assert np.isnan(found.places[5, :2]).all()
+    assert found.places[5, 3].tolist() == list(walk.place(other))
     coloured = colouring.of_outcome(found, "mood")
     made = frames.frames(coloured, found, [[]] * 4, 0)
-    assert [frame["values"] for frame in made] == [[0, 0, None]] * 4
+    assert [frame["values"] for frame in made] == [[0, 0, 0, 0, 0, None]] * 4
 
 
 def test_places_of_steps_are_brought_together_as_stretches():

@@ -10,7 +10,7 @@ from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.data.story.said import said
 from mesa_memory.viz.data.story.scene import scene
-from tests.support.browser import Window, run_key
+from tests.support.browser import run_key
 from tests.support.dashboards import dashboard
 from tests.support.playing import play
 
@@ -88,38 +88,36 @@ def shown_day(window):
 
 
 def test_the_page_opens_with_the_last_day_who_believed_what_and_who_told_whom(
-    chromium, address, told
+    window, told
 ):
-    with Window(chromium, address) as window:
-        opened(window)
-        window.until(lambda: titles(window) == expected(told, DAYS))
-        assert window.query() == ""
-        assert "rumour" in window.text(".mm-stage-legend")
-        assert "correction" in window.text(".mm-stage-legend")
-        assert window.page.locator(".mm-stage-dot").count() == 9
+    opened(window)
+    window.until(lambda: titles(window) == expected(told, DAYS))
+    assert window.query() == ""
+    assert "rumour" in window.text(".mm-stage-legend")
+    assert "correction" in window.text(".mm-stage-legend")
+    assert window.page.locator(".mm-stage-dot").count() == 9
 
 
 def test_play_goes_through_the_days_without_a_click_more_and_shows_who_tells_whom(
-    chromium, address, told
+    window, told
 ):
-    with Window(chromium, address) as window:
-        opened(window)
-        window.page.evaluate(WATCH)
-        window.page.get_by_label("Steps a second").select_option("5")
-        window.page.get_by_role("button", name=PLAY).click()
-        begun = "mmSeen.some((one) => one.day === '1')"
-        window.sometime(lambda: window.page.evaluate(begun))
-        window.until(lambda: shown_day(window) == DAYS)
-        seen = window.page.evaluate("mmSeen")
-        days = [int(one["day"]) for one in seen]
-        assert days[days.index(1) :] == list(range(1, DAYS + 1))
-        wrong = [n for n in seen if n["told"] != expected(told, int(n["day"]))]
-        assert wrong == []
-        window.until(lambda: window.page.get_by_role("button", name=PLAY).count() == 1)
-        window.until(lambda: window.step() == str(DAYS))
+    opened(window)
+    window.page.evaluate(WATCH)
+    window.page.get_by_label("Steps a second").select_option("5")
+    window.page.get_by_role("button", name=PLAY).click()
+    begun = "mmSeen.some((one) => one.day === '1')"
+    window.sometime(lambda: window.page.evaluate(begun))
+    window.until(lambda: shown_day(window) == DAYS)
+    seen = window.page.evaluate("mmSeen")
+    days = [int(one["day"]) for one in seen]
+    assert days[days.index(1) :] == list(range(1, DAYS + 1))
+    wrong = [n for n in seen if n["told"] != expected(told, int(n["day"]))]
+    assert wrong == []
+    window.until(lambda: window.page.get_by_role("button", name=PLAY).count() == 1)
+    window.until(lambda: window.step() == str(DAYS))
 
 
-def test_a_server_that_answers_late_turns_no_day_back(chromium, address):
+def test_a_server_that_answers_late_turns_no_day_back(window):
     late, held = [False], []
 
     def hold(page):
@@ -131,61 +129,51 @@ def test_a_server_that_answers_late_turns_no_day_back(chromium, address):
 
         page.connect_to_server().on_message(hear)
 
-    with Window(chromium, address) as window:
-        window.page.route_web_socket("**", hold)
-        opened(window)
-        window.page.evaluate(WATCH)
-        late[0] = True
-        window.page.get_by_role("button", name=PLAY).click()
-        window.sometime(lambda: shown_day(window) >= 9)
-        late[0] = False
-        for page, said in held:
-            page.send(said)
-        window.until(lambda: window.page.get_by_role("button", name=PLAY).count() == 1)
-        window.shows(step=DAYS)
-        days = [int(one["day"]) for one in window.page.evaluate("mmSeen")]
-        assert days == [DAYS, *range(1, DAYS + 1)]
+    window.page.route_web_socket("**", hold)
+    opened(window)
+    window.page.evaluate(WATCH)
+    late[0] = True
+    window.page.get_by_role("button", name=PLAY).click()
+    window.sometime(lambda: shown_day(window) >= 9)
+    late[0] = False
+    for page, late_one in held:
+        page.send(late_one)
+    window.until(lambda: window.page.get_by_role("button", name=PLAY).count() == 1)
+    window.shows(step=DAYS)
+    days = [int(one["day"]) for one in window.page.evaluate("mmSeen")]
+    assert days == [DAYS, *range(1, DAYS + 1)]
 
 
-def test_space_plays_and_pauses_and_arrows_step(chromium, address, told):
-    with Window(chromium, address) as window:
-        opened(window)
-        window.page.keyboard.press("ArrowLeft")
-        window.until(lambda: titles(window) == expected(told, DAYS - 1))
-        window.page.keyboard.press("ArrowRight")
-        window.until(lambda: shown_day(window) == DAYS)
-        window.page.evaluate(PRESS_AT, [" ", "4"])
-        window.page.keyboard.press("Space")
-        window.shows(step=4)
-        assert window.page.get_by_role("button", name=PLAY).count() == 1
-        window.page.evaluate(TWO_DAYS)
-        assert shown_day(window) == 4
-        assert window.step() == "4"
+def test_space_plays_and_pauses_and_arrows_step(window, told):
+    opened(window)
+    window.page.keyboard.press("ArrowLeft")
+    window.until(lambda: titles(window) == expected(told, DAYS - 1))
+    window.page.keyboard.press("ArrowRight")
+    window.until(lambda: shown_day(window) == DAYS)
+    window.page.evaluate(PRESS_AT, [" ", "4"])
+    window.page.keyboard.press("Space")
+    window.shows(step=4)
+    assert window.page.get_by_role("button", name=PLAY).count() == 1
+    window.page.evaluate(TWO_DAYS)
+    assert shown_day(window) == 4
+    assert window.step() == "4"
 
 
-def test_an_agent_that_is_clicked_stands_beside_the_picture_as_a_person(
-    chromium, address, told
-):
-    with Window(chromium, address) as window:
-        opened(window, "?step=8")
-        window.page.locator(".mm-stage-dot").nth(4).click()
-        window.shows(agent=5, step=8)
-        assert "agent=5" in window.query()
-        person = ".mm-story .mm-section:nth-child(2)"
-        assert window.text(f"{person} h3") == "Agent 5"
-        heard = [text for _, to, text in told[8] if to == 5]
-        spoken = [text for sender, _, text in told[8] if sender == 5]
-        shown = window.text(person)
-        for text in [*heard, *spoken]:
-            assert text in shown
-        for part in (
-            "Saw and heard",
-            "Came to mind",
-            "Its memory made",
-            "Said and did",
-        ):
-            assert part in shown
-        assert "because it " in shown
+def test_an_agent_that_is_clicked_stands_beside_the_picture_as_a_person(window, told):
+    opened(window, "?step=8")
+    window.page.locator(".mm-stage-dot").nth(4).click()
+    window.shows(agent=5, step=8)
+    assert "agent=5" in window.query()
+    person = ".mm-story .mm-section:nth-child(2)"
+    assert window.text(f"{person} h3") == "Agent 5"
+    heard = [text for _, to, text in told[8] if to == 5]
+    spoken = [text for sender, _, text in told[8] if sender == 5]
+    shown = window.text(person)
+    for text in [*heard, *spoken]:
+        assert text in shown
+    for part in ("Saw and heard", "Came to mind", "Its memory made", "Said and did"):
+        assert part in shown
+    assert "because it " in shown
 
 
 @pytest.mark.parametrize(
@@ -197,49 +185,44 @@ def test_an_agent_that_is_clicked_stands_beside_the_picture_as_a_person(
         ("text=All that it remembered", "view=agent"),
     ],
 )
-def test_what_is_clicked_leads_to_the_view_that_explains_it(
-    chromium, address, selector, leads
-):
-    with Window(chromium, address) as window:
-        opened(window, "?step=8&agent=5")
-        window.page.wait_for_selector(selector)
-        window.page.locator(selector).first.click()
-        window.shows(view=leads.removeprefix("view="))
-        assert leads in window.query()
-        assert window.page.locator(".mm-stage").count() == 0
-        window.page.go_back()
-        window.shows(view="story")
-        window.until(lambda: window.page.locator(ARROWS).count() > 0)
+def test_what_is_clicked_leads_to_the_view_that_explains_it(window, selector, leads):
+    opened(window, "?step=8&agent=5")
+    window.page.wait_for_selector(selector)
+    window.page.locator(selector).first.click()
+    window.shows(view=leads.removeprefix("view="))
+    assert leads in window.query()
+    assert window.page.locator(".mm-stage").count() == 0
+    window.page.go_back()
+    window.shows(view="story")
+    window.until(lambda: window.page.locator(ARROWS).count() > 0)
 
 
 def test_a_run_without_places_or_outcomes_is_a_circle_coloured_by_its_memory(
-    chromium, address, town_file
+    window, town_file
 ):
-    with Window(chromium, address) as window:
-        window.open(f"?run={run_key(town_file)}", see=".mm-stage-svg")
-        window.until(lambda: window.page.locator(".mm-stage-dot").count() == 7)
-        assert "Events" in window.text(".mm-stage-legend")
-        colours = window.page.get_by_label("Colour shows", exact=True)
-        colours.select_option(label="Memory: recalls")
-        window.until(lambda: "Recalls" in window.text(".mm-stage-legend"))
-        assert "colour=memory" in window.query()
+    window.open(f"?run={run_key(town_file)}", see=".mm-stage-svg")
+    window.until(lambda: window.page.locator(".mm-stage-dot").count() == 7)
+    assert "Events" in window.text(".mm-stage-legend")
+    colours = window.page.get_by_label("Colour shows", exact=True)
+    colours.select_option(label="Memory: recalls")
+    window.until(lambda: "Recalls" in window.text(".mm-stage-legend"))
+    assert "colour=memory" in window.query()
 
 
-def test_the_population_is_coloured_and_sorted_by_an_outcome(chromium, address, file):
+def test_the_population_is_coloured_and_sorted_by_an_outcome(window, file):
     with open_run(file) as run:
         shown = scene(run)
     held = dict(zip(map(str, shown.agents), shown.outcomes["belief"][:, 8]))
-    with Window(chromium, address) as window:
-        see = ".mm-heat-canvas"
-        window.open("?view=population&step=9", see=see)
-        assert "Belief by agent and step" in window.text()
-        known = {str(value) for value in shown.outcomes["belief"].flat if value}
-        assert set(window.text(".mm-legend").split()) - {"unknown"} == known
-        beliefs = [held[agent] for agent in window.text(".mm-heat-y").split()]
-        assert len(beliefs) == 9 and len([*groupby(beliefs)]) == len(set(beliefs)) > 1
-        window.open("?view=population&measure=events&step=9", see=see)
-        assert "Events by agent and step" in window.text()
-        with open_run(file) as run:
-            sums = activity(run).totals(9)
-        assert f"9 agents got {sums['events']:.0f} events" in window.text()
-        assert f"{sums['calls']:.0f} calls with {sums['tokens']:,.0f}" in window.text()
+    see = ".mm-heat-canvas"
+    window.open("?view=population&step=9", see=see)
+    assert "Belief by agent and step" in window.text()
+    known = {str(value) for value in shown.outcomes["belief"].flat if value}
+    assert set(window.text(".mm-legend").split()) - {"unknown"} == known
+    beliefs = [held[agent] for agent in window.text(".mm-heat-y").split()]
+    assert len(beliefs) == 9 and len([*groupby(beliefs)]) == len(set(beliefs)) > 1
+    window.open("?view=population&colour=memory:events&step=9", see=see)
+    assert "Events by agent and step" in window.text()
+    with open_run(file) as run:
+        sums = activity(run).totals(9)
+    assert f"9 agents got {sums['events']:.0f} events" in window.text()
+    assert f"{sums['calls']:.0f} calls with {sums['tokens']:,.0f}" in window.text()

@@ -25,23 +25,15 @@ def town():
     Services.of(made).recorder.close()
 
 
-def test_work_is_followed_by_a_rest_that_bounds_its_share(monkeypatch):
-    clock = iter((0.0, 0.2))
+@pytest.mark.parametrize(("took", "rest"), [(0.2, 1.8), (50.0, LONGEST_PAUSE_S)])
+def test_work_is_followed_by_a_rest_that_bounds_its_share(monkeypatch, took, rest):
+    clock = iter((0.0, took))
     monkeypatch.setattr(run_feed.time, "thread_time", lambda: next(clock))
     pace = Pace(0.1)
     assert pace.left == 0
     with pace.work():
         pass
-    assert pace.left == pytest.approx(1.8, abs=0.1)
-
-
-def test_no_rest_is_longer_than_ten_seconds(monkeypatch):
-    clock = iter((0.0, 5.0))
-    monkeypatch.setattr(run_feed.time, "thread_time", lambda: next(clock))
-    pace = Pace(0.01)
-    with pace.work():
-        pass
-    assert LONGEST_PAUSE_S - 1 < pace.left <= LONGEST_PAUSE_S
+    assert pace.left == pytest.approx(rest, abs=0.1)
 
 
 def test_a_live_run_is_looked_at_once_for_each_step(town):

@@ -124,7 +124,8 @@ def test_a_click_on_an_impression_chooses_the_pair_and_leads_to_its_evidence(
     held = window.page.locator(".mm-section", has_text="All impressions")
     held.locator("tbody tr").nth(1).click()
     window.until(lambda: "agent=b&other_agent=7" in window.query())
-    window.until(lambda: "of b and 7" in _pair(window))
+    pair = window.page.locator("[role=img][aria-label^='Sentiment and']")
+    window.until(lambda: "of b and 7" in (pair.get_attribute("aria-label") or ""))
     assert "changes since step 1 are marked" in window.text()
     assert download(window, "PNG").startswith("impressions-matrix")
     assert download(window, "CSV", ".mm-section:has-text('All impressions')") == (
@@ -137,9 +138,3 @@ def test_a_click_on_an_impression_chooses_the_pair_and_leads_to_its_evidence(
     assert "gone/stlt/message/1" in window.text()
     assert "missing: the record is not in this run" in window.text()
     assert "1 of its sources are not in this run" in window.text()
-
-
-def _pair(window):
-    """What the picture of the pair is for those who cannot see it."""
-    found = window.page.locator("[role=img][aria-label^='Sentiment and']")
-    return found.get_attribute("aria-label") or ""

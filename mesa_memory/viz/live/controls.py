@@ -93,7 +93,6 @@ def Parameters(
                 solara.Text(now, classes=["mm-pending"])
 
 
-@solara.component
 def _Field(one: dict[str, Any], value: Any, choose: Callable[[Any], None]) -> Any:
     """One parameter, as Mesa describes it."""
     label, kind = one["label"], one["type"]

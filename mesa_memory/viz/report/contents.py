@@ -8,15 +8,15 @@ import numpy as np
 
 from mesa_memory.runs import Run
 from mesa_memory.runs.claims import Verdict
-from mesa_memory.viz.data.activity import MEASURES, Activity, activity
+from mesa_memory.viz.data.activity import Activity, activity
 from mesa_memory.viz.data.agent import Past, Row, past
 from mesa_memory.viz.data.decisions import MemoryLine, memory_lines
 from mesa_memory.viz.data.recall import RecordedRecall, recalls, understood
 from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.data.story.colouring import (
     Colouring,
-    of_measure,
-    of_outcome,
+    colour_keys,
+    coloured,
     of_text,
 )
 from mesa_memory.viz.data.story.said import SpokenMessage, said
@@ -52,7 +52,7 @@ class Contents:
     Attributes:
         names: names of the agents that have one.
         messages: of each step.
-        measures: each with its meaning.
+        measures: the values that have curves and colours.
         sentences: that were counted for the text; see ``spread.listed``.
         people: those whose memory is shown.
     """
@@ -60,7 +60,7 @@ class Contents:
     scene: Scene
     names: dict[Any, str]
     messages: list[list[SpokenMessage]]
-    measures: list[tuple[Colouring, str]]
+    measures: list[Colouring]
     sentences: list[dict[str, Any]]
     people: list[Person]
 
@@ -80,14 +80,11 @@ def contents(
     """
     counted, seen = activity(run), scene(run)
     held, measures, sentences = _spread(run, about.strip())
+    colours = {key: coloured(key, seen, lambda: counted) for key in colour_keys(seen)}
     measures += [
-        (of_outcome(seen, name), "an outcome of the model's agents")
-        for name in seen.outcomes
-    ]
-    measures += [
-        (of_measure(counted, name), meaning)
-        for name, (_, meaning) in MEASURES.items()
-        if np.nan_to_num(counted.measure(name)).any()
+        one
+        for key, one in colours.items()
+        if key.startswith("outcome:") or np.nan_to_num(one.values).any()
     ]
     memories = {row["agent"]: row["memory"] for row in run.agents(as_records=True)}
     if agents is None:
@@ -102,19 +99,16 @@ def contents(
 
 def _spread(
     run: Run, text: str
-) -> tuple[
-    spread.HoldingCounts | None, list[tuple[Colouring, str]], list[dict[str, Any]]
-]:
+) -> tuple[spread.HoldingCounts | None, list[Colouring], list[dict[str, Any]]]:
     """The holders of a text, the curves of it and of its denial, and its sentences."""
     if not text:
         return None, [], []
     found = spread.found(run, text)
     held = spread.holding(found)
     denied = spread.holding(found, Verdict.DENIES)
-    measures = [(of_text(held, text), "agents that remember a sentence that states it")]
+    measures = [of_text(held, text)]
     if denied.counts.any():
-        meaning = "agents that remember a sentence that denies it"
-        measures.append((of_text(denied, f"denial of: {text}"), meaning))
+        measures.append(of_text(denied, f"denial of: {text}", "denies"))
     rows = spread.listed(found, run.steps[-1])
     return held, measures, [row for row in rows if row["counts"]]
 

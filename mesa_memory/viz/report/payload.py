@@ -122,7 +122,6 @@ def payload(found: Contents, sample: Sample) -> tuple[dict[str, Any], list[str]]
     taken = [sample.takes(place, len(steps)) for place in range(len(steps))]
     moving = seen.placed and seen.moving
     ties = seen.space(last).get("ties") if seen.placed else None
-    curves = [_measure(one, meaning) for one, meaning in found.measures]
     data = {
         "steps": steps,
         "agents": [[str(agent), found.names.get(agent)] for agent in agents],
@@ -139,7 +138,7 @@ def payload(found: Contents, sample: Sample) -> tuple[dict[str, Any], list[str]]
             for of_step, take in zip(found.messages, taken)
         ],
         "measures": [
-            *curves,
+            *map(_measure, found.measures),
             *(
                 _curves(name, "collected by the model", [("", values)])
                 for name, values in seen.collected.items()
@@ -169,12 +168,12 @@ def _messages(
     ]
 
 
-def _measure(one: Colouring, meaning: str) -> dict[str, Any]:
+def _measure(one: Colouring) -> dict[str, Any]:
     words = [scrub(word) for word in one.classes]
     # 0 is an agent without a class.
     values = one.values + 1 if words else one.values
     agents = [plain(column) for column in values.T]
-    found = _curves(one.label, meaning, one.curves())
+    found = _curves(one.label, one.meaning, one.curves())
     return found | {"classes": words, "agents": agents}
 
 

@@ -6,38 +6,23 @@ from typing import Any
 
 import solara
 
+import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import conversations as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.views.nothing import Elsewhere
-from mesa_memory.viz.widgets import (
-    Answer,
-    Note,
-    Passage,
-    PassageMark,
-    Passages,
-    Section,
-    Table,
-    number,
-)
 
 #: most lines of a thread on the page
 READ_LINES = 200
 #: most steps of recalls that a mark names
 MARK_STEPS = 8
-ICONS = dict(
-    zip(
-        data.STATES,
-        (
-            "mdi-format-quote-close",
-            "mdi-text-short",
-            "mdi-eraser",
-            "mdi-pencil",
-            "mdi-help-circle-outline",
-        ),
-    )
-)
+ICONS = {
+    data.WORDS: "mdi-format-quote-close",
+    data.SUMMARISED: "mdi-text-short",
+    data.FORGOTTEN: "mdi-eraser",
+    data.CHANGED: "mdi-pencil",
+}
 
 
 @solara.component
@@ -52,7 +37,7 @@ def ConversationsView(focus: Focus) -> Any:
             text = f"{focus.title} has not heard or said anything until this step."
             Elsewhere(focus, "conversations", text)
             return
-        Answer(_answer(focus, found))
+        ui.Answer(_answer(focus, found))
         keys = [thread.key for thread in found]
         chosen = focus.selection.option("thread", keys[0], keys)
         Threads(focus, found, chosen)
@@ -64,7 +49,7 @@ def _answer(focus: Focus, found: Sequence[data.Thread]) -> str:
     longest = max(found, key=lambda thread: len(thread.rows))
     whom = " and ".join(map(focus.source.title, longest.others)) or "nobody known"
     return (
-        f"Until step {number(focus.step)}, {focus.title} heard and said {count} messages "
+        f"Until step {ui.number(focus.step)}, {focus.title} heard and said {count} messages "
         f"in {len(found)} threads, most of them with {whom}."
     )
 
@@ -78,11 +63,11 @@ def Threads(focus: Focus, found: Sequence[data.Thread], chosen: str) -> Any:
         return [_thread(focus, thread) for thread in found]
 
     rows = solara.use_memo(described, [id(past), focus])
-    with Section(
+    with ui.Section(
         f"Threads of agent {source.called(focus.agent)}",
-        hint=f"until step {number(focus.step)}; all messages among the same agents",
+        f"until step {ui.number(focus.step)}; all messages among the same agents",
     ):
-        Table(
+        ui.Table(
             {name: name for name in rows[0] if name != "key"},
             rows,
             file=f"agent-{focus.agent}-threads",
@@ -124,12 +109,12 @@ def ThreadLines(focus: Focus, thread: data.Thread) -> Any:
     items += [(data.ended(row), 1, _summary(focus, who, row)) for who, row in made]
     items.sort(key=lambda item: item[:2])
     whom = ", ".join(map(source.title, thread.others)) or "nobody known"
-    with Section(f"With {whom}", hint="as it stands at this step"):
+    with ui.Section(f"With {whom}", "as it stands at this step"):
         if len(others) > data.LOOKED_AT:
-            Note(f"Only the memories of the first {data.LOOKED_AT} others are read.")
+            ui.Note(f"Only the memories of the first {data.LOOKED_AT} others are read.")
         if len(lines) > READ_LINES:
-            Note(f"Shown are the last {READ_LINES} of {len(lines)} lines.")
-        Passages(
+            ui.Note(f"Shown are the last {READ_LINES} of {len(lines)} lines.")
+        ui.Passages(
             [text for _, _, text in items],
             label=f"{len(lines)} messages with {len(made)} summaries, oldest first",
         )
@@ -147,7 +132,7 @@ def _summaries(
     return made
 
 
-def _said(focus: Focus, line: data.ThreadLine) -> Passage:
+def _said(focus: Focus, line: data.ThreadLine) -> ui.Passage:
     held = [trace for trace in line.traces if trace.state != data.UNKNOWN]
     alone = len(line.traces) == 1
     marks = [mark for trace in held for mark in _marks(focus, trace, alone)]
@@ -155,31 +140,33 @@ def _said(focus: Focus, line: data.ThreadLine) -> Passage:
     who = "Unknown speaker" if unknown else focus.source.title(line.speaker)
     kind = "own" if line.speaker == focus.agent else "said"
     faded = all(trace.since is not None for trace in held)
-    return Passage(f"{who}, step {number(line.step)}", line.text, marks, kind, faded)
+    return ui.Passage(
+        f"{who}, step {ui.number(line.step)}", line.text, marks, kind, faded
+    )
 
 
-def _marks(focus: Focus, trace: data.Trace, alone: bool) -> list[PassageMark]:
+def _marks(focus: Focus, trace: data.Trace, alone: bool) -> list[ui.PassageMark]:
     """The state of a line in one memory, and the steps in which it was recalled."""
     whose = "" if alone else f"{focus.source.title(trace.agent)}: "
     text, go = f"{whose}{trace.state}", None
     if trace.since is not None:
-        text += f" since step {number(trace.since)}"
+        text += f" since step {ui.number(trace.since)}"
         if trace.by:
             text += f" by {trace.by[0]}"
             go = partial(to_evidence, focus.selection, trace.by[0], trace.agent)
-    marks = [PassageMark(text, ICONS[trace.state], go)]
+    marks = [ui.PassageMark(text, ICONS[trace.state], go)]
     if trace.recalls:
-        steps = ", ".join(map(number, trace.recalls[:MARK_STEPS]))
+        steps = ", ".join(map(ui.number, trace.recalls[:MARK_STEPS]))
         more = len(trace.recalls) - MARK_STEPS
         steps += f" and {more} more" if more > 0 else ""
         text = f"{whose}recalled in step{'s' * (len(trace.recalls) > 1)} {steps}"
-        marks.append(PassageMark(text, "mdi-head-lightbulb-outline"))
+        marks.append(ui.PassageMark(text, "mdi-head-lightbulb-outline"))
     return marks
 
 
-def _summary(focus: Focus, who: Any, row: data.Row) -> Passage:
+def _summary(focus: Focus, who: Any, row: data.Row) -> ui.Passage:
     source = focus.source
     head = f"{source.title(who)} remembers: {data.spoken(row, source.called)}"
     go = partial(to_evidence, focus.selection, row["id"], who)
-    mark = PassageMark("evidence", "mdi-file-tree", go)
-    return Passage(head, memories.text_of(row), [mark], "told")
+    mark = ui.PassageMark("evidence", "mdi-file-tree", go)
+    return ui.Passage(head, memories.text_of(row), [mark], "told")

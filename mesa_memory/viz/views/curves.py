@@ -7,21 +7,18 @@ from typing import Any
 import numpy as np
 import solara
 
-from mesa_memory.viz.selection import Selection
+import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Chart, Heatmap, number
 from mesa_memory.viz.widgets.chart import COLOURS, DASHES, SYMBOLS
 
 #: with fewer steps than this each has its symbol
 SYMBOL_STEPS = 60
 
 
-@solara.component
 def StepChart(
-    selection: Selection,
+    focus: Focus,
     option: dict[str, Any] | str,
     steps: Sequence[float],
-    step: float | None,
     *,
     label: str,
     file: str,
@@ -30,22 +27,20 @@ def StepChart(
     """A chart with steps along its x axis; a click chooses a step.
 
     Args:
-        selection: of this session.
+        focus: its step is marked by a line.
         option: see ``over_steps``.
         steps: along the x axis.
-        step: marked by a line; None for no line.
         label, file, height: see ``Chart``.
     """
 
-    def pick(event: dict[str, Any]) -> None:
-        index = event.get("index")
-        if isinstance(index, int) and 0 <= index < len(steps):
-            selection.choose(step=steps[index])
+    def pick(place: int) -> None:
+        if place < len(steps):  # another run may be shown by now
+            focus.selection.choose(step=steps[place])
 
-    return Chart(
+    return ui.Chart(
         option,
         label=label,
-        cursor=None if step is None else number(step),
+        cursor=ui.number(focus.step) if focus.step in steps else None,
         height=height,
         file=file,
         on_pick=pick,
@@ -80,10 +75,10 @@ def StepMap(
     packed = solara.use_memo(
         lambda: base64.b64encode(values.astype("<f4").tobytes()).decode(), [values]
     )
-    return Heatmap(
+    return ui.Heatmap(
         values=packed,
         agents=[focus.source.called(agent) for agent in agents],
-        columns=[number(step) for step in steps],
+        columns=[ui.number(step) for step in steps],
         row=agents.index(focus.agent) if focus.agent in agents else -1,
         column=steps.index(focus.step) if focus.step in steps else -1,
         height=min(max(14 * len(agents), 120), 420),
@@ -106,21 +101,14 @@ def over_steps(
         series: as ECharts takes them.
         gap: there is room around each step, as bars need it.
     """
-    return along([number(step) for step in steps], "Step", unit, series, gap)
-
-
-def along(
-    names: Sequence[str], axis: str, unit: str, series: list[dict[str, Any]], gap: bool
-) -> dict[str, Any]:
-    """A chart with names along its x axis, which has the label ``axis``."""
     return {
         "grid": {"left": 76, "right": 24, "top": 32, "bottom": 72},
         "tooltip": {"trigger": "axis"},
         "legend": {"type": "scroll", "bottom": 0},
         "xAxis": {
             "type": "category",
-            "data": list(names),
-            "name": axis,
+            "data": [ui.number(step) for step in steps],
+            "name": "Step",
             "nameLocation": "middle",
             "nameGap": 26,
             "boundaryGap": gap,

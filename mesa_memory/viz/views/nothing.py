@@ -4,11 +4,11 @@ from typing import Any
 
 import solara
 
+import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.actions import ACTIONS
 from mesa_memory.viz.data import presence
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Empty, number
 
 NO_MEMORIES = (
     "No agent has remembered anything yet. Make a step; a run that is only read shows "
@@ -31,10 +31,9 @@ def Nothing(selection: Selection, text: str) -> Any:
         if step is not None:
             step()
 
-    Empty(text, button="Make a step", on_click=go if step else None)
+    ui.Empty(text, button="Make a step", on_click=go if step else None)
 
 
-@solara.component
 def Elsewhere(focus: Focus, view: str, text: str) -> Any:
     """An agent without data for a view at the step: the button leads to some.
 
@@ -50,9 +49,11 @@ def Elsewhere(focus: Focus, view: str, text: str) -> Any:
     agent, at = source.of(presence.first, view) or (None, None)
     if steps:
         to = max((step for step in steps if step < focus.step), default=steps[0])
-        Empty(text, button=f"Go to step {number(to)}", on_click=lambda: choose(step=to))
+        ui.Empty(
+            text, button=f"Go to step {ui.number(to)}", on_click=lambda: choose(step=to)
+        )
     elif agent in source.agent_ids:
         button = f"Show agent {source.called(agent)}"
-        Empty(text, button=button, on_click=lambda: choose(agent=agent, step=at))
+        ui.Empty(text, button=button, on_click=lambda: choose(agent=agent, step=at))
     else:
         Nothing(focus.selection, f"{text} No other agent of this run has any.")

@@ -6,16 +6,13 @@ import numpy as np
 import solara
 
 import mesa_memory.viz.views.curves as curves
+import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.background import use_answer
-from mesa_memory.viz.data.activity import MEASURES, Activity, activity
-from mesa_memory.viz.data.story.colouring import Colouring, of_measure, of_outcome
-from mesa_memory.viz.data.story.scene import Scene, scene
+from mesa_memory.viz.data.activity import Activity, activity
+from mesa_memory.viz.data.story.colouring import Colouring, colour_keys, coloured
+from mesa_memory.viz.data.story.scene import scene
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Answer, Choose, Section, number
-
-LABELS = {name: label for name, (label, _) in MEASURES.items()}
-#: before the name of an outcome, among the measures
-OUTCOME = "outcome:"
+from mesa_memory.viz.views.requests.cost import written
 
 
 @solara.component
@@ -35,55 +32,48 @@ def ActivityMap(focus: Focus, counted: Activity) -> Any:
     By an outcome, agents with the same value at the step stand together.
     """
     selection, shown = focus.selection, focus.source.of(scene)
-    outcomes = {f"{OUTCOME}{name}": f"Outcome: {name}" for name in shown.outcomes}
-    default = next(iter(outcomes), "events")
-    key = selection.option("measure", default, [*MEASURES, *outcomes])
+    keys = colour_keys(shown)
+    key = selection.option("colour", next(iter(keys)), keys)
+    kind, _, name = key.partition(":")
     found = solara.use_memo(
-        lambda: _coloured(counted, shown, key), [id(counted), id(shown), key]
+        lambda: coloured(key, shown, lambda: counted), [id(counted), id(shown), key]
     )
-    if key in outcomes:
-        meaning, steps = "as recorded in the step", shown.steps
+    if kind == "outcome":
+        steps = shown.steps
         order = _order(found, focus)
-        Answer(_outcome_of(focus, found))
+        ui.Answer(_outcome_of(focus, found))
     else:
-        meaning, steps = MEASURES[key][1], counted.steps
+        steps = counted.steps
         order = [*range(len(found.agents))]
-        Answer(_sums_of(focus, counted))
+        ui.Answer(_sums_of(focus, counted))
     values = solara.use_memo(
         lambda: found.values[order] + bool(found.classes), [id(found), *order]
     )
     title = f"{found.label[:1].upper()}{found.label[1:]} by agent and step"
-    with Section(title, hint=meaning):
+    with ui.Section(title, found.meaning):
         curves.StepMap(
             focus,
             values,
             [found.agents[place] for place in order],
             steps,
-            meaning=meaning,
-            file=f"population-{key.removeprefix(OUTCOME)}",
+            meaning=found.meaning,
+            file=f"population-{name}",
             names=found.classes,
         )
-        Choose("Colour shows", key, LABELS | outcomes, selection.setter("measure"))
-
-
-def _coloured(counted: Activity, shown: Scene, key: str) -> Colouring:
-    """The values of an outcome or a measure, for each agent and step."""
-    if key.startswith(OUTCOME):
-        return of_outcome(shown, key.removeprefix(OUTCOME))
-    return of_measure(counted, key)
+        ui.Choose("Colour shows", key, keys, selection.setter("colour"))
 
 
 def _outcome_of(focus: Focus, outcome: Colouring) -> str:
     """The outcome of the agents at the end of the step."""
     place = focus.source.steps.index(focus.step)
-    return f"At step {number(focus.step)}, {outcome.summary(place)}."
+    return f"At step {ui.number(focus.step)}, {outcome.summary(place)}."
 
 
 def _sums_of(focus: Focus, counted: Activity) -> str:
     """The sums of the step over all agents."""
-    sums = {name: _short(name, n) for name, n in counted.totals(focus.step).items()}
+    sums = {name: written(name, n) for name, n in counted.totals(focus.step).items()}
     return (
-        f"In step {number(focus.step)}, {len(focus.source.agent_ids)} agents got "
+        f"In step {ui.number(focus.step)}, {len(focus.source.agent_ids)} agents got "
         f"{sums['events']} events, recalled {sums['recalls']} times, made {sums['made']} "
         f"conclusions and {sums['calls']} calls with {sums['tokens']} tokens, cost "
         f"{sums['cost']}."
@@ -94,11 +84,3 @@ def _order(found: Colouring, focus: Focus) -> list[int]:
     """The places of the agents, by their values at the step; unknown ones last."""
     column = min(focus.source.steps.index(focus.step), found.values.shape[1] - 1)
     return np.argsort(found.values[:, column], kind="stable").tolist()
-
-
-def _short(name: str, value: float | None) -> str:
-    if value is None:
-        return "unknown" if name == "cost" else "–"
-    if name == "cost":
-        return f"${value:.4f}"
-    return f"{value:,.2f}" if name == "importance" else f"{value:,.0f}"

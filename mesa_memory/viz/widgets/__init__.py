@@ -9,14 +9,12 @@ from mesa_memory.viz.widgets.saying import (
     Fact,
     Facts,
     Failure,
-    Fold,
     Hint,
-    LongText,
     Note,
-    Plain,
     Section,
 )
 from mesa_memory.viz.widgets.table import Table
+from mesa_memory.viz.widgets.texts import Plain, TextBlock, Texts, long_text
 from mesa_memory.viz.widgets.timeline import Timeline, number
 
 __all__ = [
@@ -28,10 +26,8 @@ __all__ = [
     "Fact",
     "Facts",
     "Failure",
-    "Fold",
     "Heatmap",
     "Hint",
-    "LongText",
     "Note",
     "Passage",
     "PassageMark",
@@ -40,7 +36,10 @@ __all__ = [
     "Section",
     "Slide",
     "Table",
+    "TextBlock",
     "TextBox",
+    "Texts",
     "Timeline",
+    "long_text",
     "number",
 ]

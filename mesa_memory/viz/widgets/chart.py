@@ -23,7 +23,7 @@ def _Chart(
     height: int,
     label: str,
     file: str,
-    event_pick: Callable[[dict[str, Any]], None],
+    event_pick: Callable[[int], None],
 ) -> None: ...
 
 
@@ -35,7 +35,7 @@ def Chart(
     cursor: Any = None,
     height: int = 300,
     file: str = "chart",
-    on_pick: Callable[[dict[str, Any]], None] | None = None,
+    on_pick: Callable[[int], None] = lambda _: None,
 ) -> Any:
     """An ECharts figure; its theme follows the page.
 
@@ -49,8 +49,7 @@ def Chart(
             called ``Step`` at once when the page's slider moves.
         height: in pixels.
         file: name of the files, without their ending.
-        on_pick: called with ``series``, ``name``, ``index``, ``kind`` and ``data`` of
-            the item that was clicked.
+        on_pick: called with the place of the item that was clicked in its series.
     """
     drawing = solara.use_memo(
         lambda: option if isinstance(option, str) else json.dumps(option), [option]
@@ -61,12 +60,8 @@ def Chart(
         height=height,
         label=label,
         file=file,
-        event_pick=on_pick or _nothing,
+        event_pick=on_pick,
     )
-
-
-def _nothing(_: dict[str, Any]) -> None:
-    """For charts that lead nowhere."""
 
 
 @solara.component_vue("heatmap.vue")

@@ -9,7 +9,6 @@ from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.run_feed import Source
 
 
-@solara.component
 def AgentPicker(source: Source, selection: Selection, other: bool = False) -> Any:
     """A list of the agents in which one can type.
 
@@ -45,7 +44,6 @@ def _Choose(
 ) -> None: ...
 
 
-@solara.component
 def Choose(
     label: str,
     value: str,

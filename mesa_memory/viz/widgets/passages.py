@@ -43,7 +43,6 @@ def _Passages(
 ) -> None: ...
 
 
-@solara.component
 def Passages(texts: Sequence[Passage], *, label: str) -> Any:
     """Texts as a list; the words of agents are shown as text.
 

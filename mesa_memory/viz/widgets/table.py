@@ -1,5 +1,7 @@
 """A table that is sorted and searched in the browser, and downloaded as CSV."""
 
+import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,8 +15,9 @@ SEARCHED_ROWS = 6
 
 @solara.component_vue("table.vue")
 def _Table(
+    title: str,
     columns: list[dict[str, Any]],
-    rows: list[list[Any]],
+    cells: str,
     marked: list[int],
     mark: str,
     page: int,
@@ -28,11 +31,11 @@ def _Table(
 ) -> None: ...
 
 
-@solara.component
 def Table(
     columns: Mapping[str, str | Callable[[Any], Any]],
     rows: Sequence[Any],
     *,
+    title: str = "",
     file: str = "table",
     marked: Callable[[Any], bool] = lambda _: False,
     mark: str = "new in this step",
@@ -47,8 +50,10 @@ def Table(
     Numbers stand at the right, and a column with a long text is wide.
 
     Args:
-        columns: by heading, the key of a row or a function of it that gives the cell.
-        rows: mappings, or any objects if all columns are functions.
+        columns: by heading, the key or attribute of a row, or a function that gives
+            the cell.
+        rows: mappings, or other objects.
+        title: a heading; empty for none.
         file: name of the CSV file, without its ending.
         marked: True for a row with a mark at its left.
         mark: meaning of the mark.
@@ -64,8 +69,10 @@ def Table(
     ]
     first = [head["key"] for head in heads if head["label"] == sort]
     return _Table(
+        title=title,
         columns=heads,
-        rows=cells,
+        # As text: else every drawing of the page would walk through all the cells.
+        cells=json.dumps(cells, default=str),
         marked=[n for n, row in enumerate(rows) if marked(row)],
         mark=mark,
         page=page,
@@ -80,7 +87,12 @@ def Table(
 
 
 def _cell(row: Any, get: str | Callable[[Any], Any]) -> Any:
-    return get(row) if callable(get) else row[get]
+    if callable(get):
+        value = get(row)
+    else:
+        value = row[get] if isinstance(row, Mapping) else getattr(row, get)
+    unknown = isinstance(value, float) and not math.isfinite(value)
+    return None if unknown else value
 
 
 def _looks(cells: list[Any]) -> dict[str, bool]:

@@ -1,6 +1,6 @@
 """The tabs of a page: rows that wrap, or a menu on a narrow page."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import solara
@@ -29,10 +29,7 @@ def TabRow(
     """
 
 
-@solara.component
-def Panel(
-    label: str, children: Sequence[Any] = (), panel: str = PANEL, shows: str = ""
-) -> Any:
+def Panel(label: str, panel: str = PANEL, shows: str = "") -> Any:
     """The content of the chosen tab; use it with ``with``.
 
     Args:
@@ -43,6 +40,4 @@ def Panel(
     named = {"id": panel, "role": "tabpanel", "aria-label": f"View {label}"}
     if shows:
         named["data-shows"] = shows
-    return solara.v.Html(
-        tag="div", class_="mm-panel", attributes=named, children=list(children)
-    )
+    return solara.v.Html(tag="div", class_="mm-panel", attributes=named)

@@ -32,11 +32,7 @@ class Fact:
     @property
     def value(self) -> str:
         """The value, with "not" before a negated one."""
-        return (
-            self.statement.value
-            if self.statement.holds
-            else f"not {self.statement.value}"
-        )
+        return "not " * (not self.statement.holds) + self.statement.value
 
     @property
     def refused(self) -> bool:
@@ -46,11 +42,9 @@ class Fact:
     def speakers(self, called: Callable[[Any], str]) -> str:
         """The speakers, as text."""
         named = [WITNESSED if w is None else called(w) for w in self.statement.speakers]
-        said = ", ".join(named) or "nobody"
-        return (
-            f"{said}, quoting {self.statement.quoting}"
-            if self.statement.quoting
-            else said
+        quoting = self.statement.quoting
+        return (", ".join(named) or "nobody") + (
+            f", quoting {quoting}" if quoting else ""
         )
 
 

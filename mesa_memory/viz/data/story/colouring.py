@@ -1,5 +1,6 @@
 """Colours of agents: one value for each agent and step."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,9 @@ from mesa_memory.viz.data.activity import MEASURES, Activity
 from mesa_memory.viz.data.spread.spread import HoldingCounts
 from mesa_memory.viz.data.story.scene import Scene
 
+#: meaning of an outcome
+OUTCOME = "an outcome of the model's agents"
+
 
 @dataclass(frozen=True)
 class Colouring:
@@ -17,6 +21,7 @@ class Colouring:
 
     Attributes:
         label: what it is, for people.
+        meaning: of the values, in a few words.
         agents: the unique ids, in order.
         values: shape (agents, steps); numbers, or the places of ``classes``; NaN for no
             value.
@@ -24,6 +29,7 @@ class Colouring:
     """
 
     label: str
+    meaning: str
     agents: list[Any]
     values: np.ndarray
     classes: tuple[str, ...] = ()
@@ -74,34 +80,53 @@ class Colouring:
         )
 
 
+def colour_keys(scene: Scene) -> dict[str, str]:
+    """The keys of all colours, with their labels; the usual one first."""
+    found = {f"outcome:{name}": f"Outcome: {name}" for name in scene.outcomes}
+    known = MEASURES.items()
+    return found | {
+        f"memory:{n}": f"Memory: {label.lower()}" for n, (label, _) in known
+    }
+
+
+def coloured(key: str, scene: Scene, counted: Callable[[], Activity]) -> Colouring:
+    """The colours of one of ``colour_keys``.
+
+    Args:
+        counted: gives the activity of the run, which only measures of memories need.
+    """
+    kind, _, name = key.partition(":")
+    return of_outcome(scene, name) if kind == "outcome" else of_measure(counted(), name)
+
+
 def of_outcome(scene: Scene, name: str) -> Colouring:
     """By an outcome of the model; as numbers only if all values are numbers."""
     values = scene.outcomes[name]
     given = values.T.ravel().tolist()  # step by step
     kinds = set(map(type, given)) - {type(None)}
     if kinds and kinds <= {int, float}:
-        return Colouring(name, scene.agents, values.astype(np.float32))
+        return Colouring(name, OUTCOME, scene.agents, values.astype(np.float32))
     places, classes = pd.factorize(np.array([*map(_word, given)], dtype=object))
     found = np.where(places < 0, np.nan, places).astype(np.float32)
     found = found.reshape(values.T.shape).T
-    return Colouring(name, scene.agents, found, tuple(classes))
+    return Colouring(name, OUTCOME, scene.agents, found, tuple(classes))
 
 
 def of_measure(activity: Activity, measure: str) -> Colouring:
     """By one of ``MEASURES``."""
-    values = activity.measure(measure)
-    return Colouring(MEASURES[measure][0], activity.agents, values)
+    return Colouring(*MEASURES[measure], activity.agents, activity.measure(measure))
 
 
-def of_text(held: HoldingCounts, text: str) -> Colouring:
-    """By whether an agent held a memory that states a text, or its denial."""
+def of_text(held: HoldingCounts, text: str, says: str = "states") -> Colouring:
+    """By whether an agent held a memory that states a text, or denies it."""
     values = np.where(held.counts > 0, 0, np.nan).astype(np.float32)
-    return Colouring("a memory of the text", held.agents, values, (text,))
+    meaning = f"agents that remember a sentence that {says} it"
+    return Colouring("a memory of the text", meaning, held.agents, values, (text,))
 
 
 def nothing(agents: list[Any], steps: int) -> Colouring:
     """For a picture without colours."""
-    return Colouring("nothing", agents, np.full((len(agents), steps), np.nan))
+    return Colouring("nothing", "", agents, np.full((len(agents), steps), np.nan))
 
 
 def _word(value: Any) -> str | None:

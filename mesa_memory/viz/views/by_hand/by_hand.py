@@ -5,6 +5,7 @@ from typing import Any
 import solara
 import solara.lab
 
+import mesa_memory.viz.widgets as ui
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.viz.actions import ACTIONS
 from mesa_memory.viz.data import agent as memories
@@ -12,16 +13,6 @@ from mesa_memory.viz.data import interventions as data
 from mesa_memory.viz.live.by_hand import Change, ask, forked
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
-from mesa_memory.viz.widgets import (
-    Answer,
-    Choose,
-    Failure,
-    Note,
-    Plain,
-    Section,
-    Table,
-    number,
-)
 
 READ_ONLY = "This is a recording. To ask or fork, run this code where your model is:"
 CODE = """from mesa_memory import fork
@@ -37,17 +28,17 @@ def ByHandView(focus: Focus) -> Any:
     model = focus.source.feed.model
     count = len(focus.source.of(data.interventions))
     with solara.Column(gap="0px"):
-        Answer(f"This run was changed by hand {count} time{'s' * (count != 1)}.")
+        ui.Answer(f"This run was changed by hand {count} time{'s' * (count != 1)}.")
         if model is not None:
             with solara.Div(classes=["mm-columns"]):
                 Ask(focus, model).key(f"ask-{id(model)}")
                 Fork(focus, model).key(f"fork-{id(model)}")
         else:
             facts = focus.source.feed.facts
-            given = f"{facts.model}, {facts.store!r}, {number(focus.step)}"
-            with Section(READ_ONLY), solara.Div(classes=["mm-prompt"]):
-                fork = f"fork({given}, run={facts.number})"
-                Plain(CODE.format(fork=fork, agent=focus.agent))
+            given = f"{facts.model}, {facts.store!r}, {ui.number(focus.step)}"
+            fork = f"fork({given}, run={facts.number})"
+            with ui.Section(READ_ONLY):
+                ui.Plain(CODE.format(fork=fork, agent=focus.agent), sent=True)
         Interventions(focus)
 
 
@@ -65,8 +56,8 @@ def Ask(focus: Focus, model: Any) -> Any:
         question.set("")
 
     task = solara.lab.use_task(answer, dependencies=None, raise_error=False)
-    hint = f"from its memory at step {number(clock(model))}"
-    with Section(f"Ask agent {focus.name}", hint=hint):
+    hint = f"from its memory at step {ui.number(clock(model))}"
+    with ui.Section(f"Ask agent {focus.name}", hint):
         solara.InputTextArea(
             "Question", question, continuous_update=True, rows=2, disabled=task.pending
         )
@@ -84,14 +75,13 @@ def Ask(focus: Focus, model: Any) -> Any:
         if task.pending:
             solara.ProgressLinear(True)
         if task.error and task.exception is not None:
-            Failure(task.exception)
+            ui.Failure(task.exception)
         if answers.value:
             names = ("step", "agent", "question", "answer")
             columns = {name: name for name in names}
-            Table(columns, answers.value, file="answers", page=5)
+            ui.Table(columns, answers.value, file="answers", page=5)
 
 
-@solara.component
 def Interventions(focus: Focus) -> Any:
     """All changes by hand of the run; a click shows the evidence of the record."""
     source, selection = focus.source, focus.selection
@@ -109,14 +99,14 @@ def Interventions(focus: Focus) -> Any:
         rest = {k: v for k, v in one.detail.items() if k not in ("record", "by")}
         return ", ".join(f"{name}: {value}" for name, value in rest.items())
 
-    with Section("Changed by hand", hint="in this run; click one for its evidence"):
-        Table(
+    with ui.Section("Changed by hand", "in this run; click one for its evidence"):
+        ui.Table(
             {
-                "step": lambda one: one.step,
+                "step": "step",
                 "agent": lambda one: source.called(one.agent),
-                "change": lambda one: one.kind,
-                "record": lambda one: one.record,
-                "replaced by": lambda one: one.by,
+                "change": "kind",
+                "record": "record",
+                "replaced by": "by",
                 "text": text,
             },
             source.of(data.interventions),
@@ -152,11 +142,11 @@ def Fork(focus: Focus, model: Any) -> Any:
 
     task = solara.lab.use_task(make, dependencies=None, raise_error=False)
     ready = not event.value or text.value.strip()
-    with Section(
+    with ui.Section(
         "Fork with a change",
-        hint=f"a new run continues from step {number(focus.step)}, which is shown",
+        f"a new run continues from step {ui.number(focus.step)}, which is shown",
     ):
-        Choose(f"Implanted in agent {focus.name}", event.value, EVENTS, event.set)
+        ui.Choose(f"Implanted in agent {focus.name}", event.value, EVENTS, event.set)
         if event.value:
             solara.InputTextArea(
                 "Words it will remember", text, continuous_update=True, rows=2
@@ -171,7 +161,7 @@ def Fork(focus: Focus, model: Any) -> Any:
         if task.pending:
             solara.ProgressLinear(True)
         if task.error and task.exception is not None:
-            Failure(task.exception)
+            ui.Failure(task.exception)
         if made.value is not None:
             NewRun(focus, *made.value)
 
@@ -185,9 +175,9 @@ def NewRun(focus: Focus, key: str, place: str) -> Any:
         place: of the new run, as commands take it; empty in memory.
     """
     if place:
-        Note(f"The fork is a run of its own, {place}.")
+        ui.Note(f"The fork is a run of its own, {place}.")
     else:
-        Note("The fork is in memory only. Record the model in a file to keep it.")
+        ui.Note("The fork is in memory only. Record the model in a file to keep it.")
     solara.Button(
         "Show the fork", on_click=lambda: focus.selection.choose(run=key), outlined=True
     )

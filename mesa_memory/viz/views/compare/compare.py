@@ -7,6 +7,7 @@ import pandas as pd
 import solara
 
 import mesa_memory.viz.views.curves as curves
+import mesa_memory.viz.widgets as ui
 from mesa_memory.runs.compare import Difference
 from mesa_memory.viz.background import use_work
 from mesa_memory.viz.data import agent as agents
@@ -17,16 +18,6 @@ from mesa_memory.viz.selection import nearest
 from mesa_memory.viz.serving.run_feed import Source
 from mesa_memory.viz.views.agent import Records
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import (
-    AgentPicker,
-    Answer,
-    Choose,
-    Empty,
-    Facts,
-    Plain,
-    Section,
-    number,
-)
 
 
 @solara.component
@@ -41,7 +32,7 @@ def CompareView(focus: Focus) -> Any:
         if right is None:
             With(focus, other)
             another = next((a for a in source.agent_ids if a != focus.agent), None)
-            Empty(
+            ui.Empty(
                 "Choose another agent above. To compare two runs, open both: "
                 "mesa-memory dashboard run.sqlite#1 run.sqlite#2",
                 "mdi-compare",
@@ -77,21 +68,20 @@ def _right(focus: Focus, other: Source) -> Focus | None:
     return None if agent is None or right == focus else right
 
 
-@solara.component
 def With(focus: Focus, other: Source) -> Any:
     """The run and the agent to compare with."""
     runs, selection = focus.source.all, focus.selection
     hint = "agent and step of the left side are chosen at the top"
-    with Section("Compare with", hint=hint), solara.Div(classes=["mm-row"]):
+    with ui.Section("Compare with", hint), solara.Div(classes=["mm-row"]):
         if len(runs) > 1:
-            Choose(
+            ui.Choose(
                 "Run at the right",
                 other.key,
                 {one.key: one.label for one in runs},
                 lambda key: selection.choose(other_run=key),
                 wide=True,
             )
-        AgentPicker(other, selection, other=True)
+        ui.AgentPicker(other, selection, other=True)
 
 
 @solara.component
@@ -106,7 +96,7 @@ def Memories(left: Focus, right: Focus) -> Any:
     )
     if step is None:
         With(left, right.source)
-        Empty(
+        ui.Empty(
             "The two runs share no finished step. Choose another run, or "
             "compare two agents of this one."
         )
@@ -121,7 +111,7 @@ def Memories(left: Focus, right: Focus) -> Any:
     With(left, right.source)
     have, others = mine.at(step), theirs.at(step)
     rows = data.marked(have, others)
-    with Section("Records of both", hint="; ".join(names)):
+    with ui.Section("Records of both", "; ".join(names)):
         Records(
             rows,
             ["held by", "step", "kind", "text"],
@@ -131,17 +121,16 @@ def Memories(left: Focus, right: Focus) -> Any:
             empty="Both memories were empty at the end of the step.",
         )
     pairs = data.prompts(left.of(agents.shown), right.of(agents.shown))
-    with Section(
+    with ui.Section(
         "Shown to the agents",
-        hint=f"in step {number(step)}; at the right, changes are marked",
+        f"in step {ui.number(step)}; at the right, changes are marked",
     ):
         if not pairs:
-            Empty("Neither read its memory in this step.", "mdi-eye-off-outline")
+            ui.Empty("Neither read its memory in this step.", "mdi-eye-off-outline")
         for pair in pairs:
             Beside(pair, *names).key(pair.title)
 
 
-@solara.component
 def Apart(
     focus: Focus, other: Focus, steps: list[float], counts: dict[str, list[int]]
 ) -> Any:
@@ -150,18 +139,17 @@ def Apart(
     apart = map(any, zip(counts["only left"], counts["only right"]))
     first = next((step for step, differs in zip(steps, apart) if differs), None)
     both, left, right = (values[steps.index(focus.step)] for values in counts.values())
-    differ = "never" if first is None else f"from step {number(first)} on"
-    Answer(
-        f"At step {number(focus.step)}, {focus.title} (left) and {other.title} (right) "
+    differ = "never" if first is None else f"from step {ui.number(first)} on"
+    ui.Answer(
+        f"At step {ui.number(focus.step)}, {focus.title} (left) and {other.title} (right) "
         f"share {both} records; {left} are only left, {right} only right. They differ "
         f"{differ}."
     )
-    with Section("Records by step", hint="the same kind and text is the same record"):
+    with ui.Section("Records by step", "the same kind and text is the same record"):
         curves.StepChart(
-            focus.selection,
+            focus,
             curves.over_steps(steps, "records", lines),
             steps,
-            focus.step,
             label="Number of records that both memories have, and only one, by step",
             height=240,
             file="compare",
@@ -175,9 +163,7 @@ EVERYTHING = "steps, calls, records, recalls and the texts shown"
 def Divergence(focus: Focus, other: Source) -> Any:
     """The first difference of two runs, which is found in the background."""
     source = focus.source
-    with Section(
-        "First difference of runs", hint=f"{source.label}  and  {other.label}"
-    ):
+    with ui.Section("First difference of runs", f"{source.label}  and  {other.label}"):
         parting = use_work(
             lambda: source.run.parting(other.run),
             other.run,
@@ -194,7 +180,7 @@ def Divergence(focus: Focus, other: Source) -> Any:
             )
         if parting.first is None:
             compared = "the events of the agents" if parting.events else EVERYTHING
-            Empty(f"The runs are equal: {compared}.", "mdi-equal")
+            ui.Empty(f"The runs are equal: {compared}.", "mdi-equal")
         else:
             First(focus, parting.first)
 
@@ -203,9 +189,9 @@ def Divergence(focus: Focus, other: Source) -> Any:
 def First(focus: Focus, found: Difference) -> Any:
     """The step, agent and texts of a difference."""
     agent = (found.left or found.right or {}).get("agent")
-    Facts(
+    ui.Facts(
         {
-            "step": number(found.step),
+            "step": ui.number(found.step),
             "table": found.table,
             "agent": "–" if agent is None else agent,
             "fields": ", ".join(found.fields) or "only one run has it",
@@ -230,12 +216,10 @@ def Beside(pair: data.Pair, left: str, right: str) -> Any:
         lambda: None if old is None or new is None else wording.changes(old, new),
         [old, new],
     )
-    solara.v.Html(tag="h4", children=[pair.title])
     with solara.Div(classes=["mm-columns"]):
         for name, text in ((left, old), (right, changes or new)):
-            with solara.Div(classes=["mm-prompt"]).key(name):
-                solara.v.Html(tag="span", class_="mm-hint", children=[name])
-                Plain("– not here –" if text is None else text)
+            said = "– not here –" if text is None else text
+            ui.Texts([ui.TextBlock(f"{pair.title}, {name}", said, sent=True)])
 
 
 #: digits of a number after the point
@@ -246,7 +230,7 @@ DIGITS = 6
 def Together(focus: Focus) -> Any:
     """The choice of numbers, and their chart; the numbers are read in the background."""
     runs = [one for one in focus.source.all if one.steps]
-    with Section("All runs in one chart", hint=f"{len(runs)} runs"):
+    with ui.Section("All runs in one chart", f"{len(runs)} runs"):
         found = use_work(
             lambda: [one.of(data.numbers) for one in runs],
             len(runs),
@@ -268,10 +252,9 @@ def Together(focus: Focus) -> Any:
         if len(table):
             Drawn(focus, table, key, choices[key])
         setter = focus.selection.setter("together")
-        Choose("Curves show", key, choices, setter, wide=True)
+        ui.Choose("Curves show", key, choices, setter, wide=True)
 
 
-@solara.component
 def Drawn(focus: Focus, table: pd.DataFrame, key: str, label: str) -> Any:
     """A line for each run.
 
@@ -285,15 +268,13 @@ def Drawn(focus: Focus, table: pd.DataFrame, key: str, label: str) -> Any:
         curves.line(n, str(name), plain(table.iloc[:, n], DIGITS))
         for n, name in enumerate(table)
     ]
-    chosen = focus.selection.choice.step
     last = nearest(steps, focus.step) or steps[0]
     told = [f"{value:,.4g} in {name}" for name, value in table.loc[last].items()]
-    Answer(f"At step {number(last)}, {label}: {'; '.join(told)}.")
+    ui.Answer(f"At step {ui.number(last)}, {label}: {'; '.join(told)}.")
     curves.StepChart(
-        focus.selection,
+        focus,
         curves.over_steps(steps, data.SPENT.get(key, ("", ""))[1], lines),
         steps,
-        chosen if chosen in steps else None,
         label=f"{label[0].upper()}{label[1:]} by step, {len(lines)} runs",
         height=320,
         file="runs-together",

@@ -5,22 +5,13 @@ from typing import Any
 
 import solara
 
+import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.contents import chapters as data
-from mesa_memory.viz.views.agent import Versioned
+from mesa_memory.viz.views.agent import versioned
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
 from mesa_memory.viz.views.nothing import Elsewhere
-from mesa_memory.viz.widgets import (
-    Answer,
-    Empty,
-    Passage,
-    PassageMark,
-    Passages,
-    Section,
-    Table,
-    number,
-)
 
 
 @solara.component
@@ -33,14 +24,14 @@ def ChaptersView(focus: Focus) -> Any:
         Elsewhere(focus, "chapters", text)
         return
     with solara.Column(gap="0px"):
-        Answer(
+        ui.Answer(
             f"{focus.title} remembers its life in {len(narrative.chapters)} chapters and "
             f"a story, and {len(narrative.since)} events word for word."
         )
         Chapters(focus, narrative)
         SoFar(focus, narrative)
-        with Section("Since then", hint="still word for word"):
-            Table(
+        with ui.Section("Since then", "still word for word"):
+            ui.Table(
                 {"step": "step", "kind": "kind", "text": memories.text_of},
                 narrative.since,
                 file=focus.file("since"),
@@ -50,43 +41,44 @@ def ChaptersView(focus: Focus) -> Any:
             )
 
 
-@solara.component
 def Chapters(focus: Focus, narrative: data.Told) -> Any:
     """The recaps, oldest first."""
     chapters = narrative.chapters
-    with Section(
+    with ui.Section(
         f"Life of agent {focus.name}",
-        hint=f"until step {number(focus.step)}; recaps are never written again",
+        f"until step {ui.number(focus.step)}; recaps are never written again",
     ):
         if chapters:
             texts = [_passage(focus, chapter) for chapter in chapters]
-            Passages(texts, label=f"{len(chapters)} chapters, oldest first")
+            ui.Passages(texts, label=f"{len(chapters)} chapters, oldest first")
         else:
-            Empty("No chapter is complete yet at this step.")
+            ui.Empty("No chapter is complete yet at this step.")
 
 
-def _passage(focus: Focus, chapter: data.Chapter) -> Passage:
+def _passage(focus: Focus, chapter: data.Chapter) -> ui.Passage:
     selection, agent = focus.selection, focus.agent
     evidence = partial(to_evidence, selection, chapter.row["id"], agent)
-    marks = [PassageMark("evidence", "mdi-file-tree", evidence)]
+    marks = [ui.PassageMark("evidence", "mdi-file-tree", evidence)]
     if chapter.began is not None:
         begin = partial(to_agent, focus.source, selection, agent, chapter.began)
-        marks.append(PassageMark("go to its first step", "mdi-arrow-top-right", begin))
-    return Passage(chapter.title, memories.text_of(chapter.row), marks, "told")
+        marks.append(
+            ui.PassageMark("go to its first step", "mdi-arrow-top-right", begin)
+        )
+    return ui.Passage(chapter.title, memories.text_of(chapter.row), marks, "told")
 
 
-@solara.component
 def SoFar(focus: Focus, narrative: data.Told) -> Any:
     """The current story, its changes, and its versions."""
-    with Section(
-        "The story so far", hint="merged from events that are no longer verbatim"
+    with ui.Section(
+        "The story so far", "merged from events that are no longer verbatim"
     ):
         if not narrative.stories:
-            Empty("The story has not begun: all events are still verbatim.")
+            ui.Empty("The story has not begun: all events are still verbatim.")
             return
         newest = narrative.stories[::-1]
-        Versioned(newest[0], newest[1] if len(newest) > 1 else None)
-        Table(
+        before = newest[1] if len(newest) > 1 else None
+        ui.Texts([versioned("", newest[0], before)])
+        ui.Table(
             {"since step": "valid_from", "story": "text", "record": "id"},
             newest,
             file=f"agent-{focus.agent}-stories",

@@ -4,6 +4,7 @@ from typing import Any
 
 import solara
 
+import mesa_memory.viz.widgets as ui
 from mesa_memory.core.content import brief, cut
 from mesa_memory.runs.versions import source_ids
 from mesa_memory.viz.data import interventions
@@ -12,7 +13,6 @@ from mesa_memory.viz.data.contents import evidence as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent
 from mesa_memory.viz.views.nothing import Elsewhere
-from mesa_memory.viz.widgets import Answer, Note, Section, Table, number
 from mesa_memory.viz.widgets.passages import Tree
 
 #: characters of a conclusion in the list; the tree has more
@@ -33,19 +33,18 @@ def EvidenceView(focus: Focus) -> Any:
         return
     with solara.Column(gap="0px"):
         if wanted and wanted != chosen:
-            Note(f"Agent {focus.name} has no record {wanted!r}; choose one below.")
+            ui.Note(f"Agent {focus.name} has no record {wanted!r}; choose one below.")
         Because(focus, chosen).key(chosen)
         Conclusions(focus, made, chosen)
 
 
-@solara.component
 def Conclusions(focus: Focus, made: list[data.Row], chosen: str) -> Any:
     """The conclusions, newest first; a click chooses one."""
-    with Section(
+    with ui.Section(
         f"Conclusions of agent {focus.name}",
-        hint=f"until step {number(focus.step)}; click one to see its evidence",
+        f"until step {ui.number(focus.step)}; click one to see its evidence",
     ):
-        Table(
+        ui.Table(
             {
                 "since step": "valid_from",
                 "kind": "kind",
@@ -81,19 +80,19 @@ def Because(focus: Focus, record: str) -> Any:
 
     kinds = [f"{n} {kind}{'s' * (n != 1)}" for kind, n in found.kinds.items()]
     now = found.record
-    Answer(
+    ui.Answer(
         f"{focus.title} concluded “{brief(now['text'] or now['id'], QUOTED_CHARS).rstrip('.')}” "
         f"from {' and '.join(kinds) or 'no recorded event'}."
     )
-    with Section(f"Evidence of {record}"):
+    with ui.Section(f"Evidence of {record}"):
         Summary(focus, found)
         if one := changed.get(record):
-            Note(f"It was {one.says}, at step {number(one.step)}.", "warning")
+            ui.Note(f"It was {one.says}, at step {ui.number(one.step)}.", "warning")
         Tree(
             nodes=nodes, label=f"Evidence of {record}: {len(nodes)} lines", event_go=go
         )
         if len(found.lines) > len(nodes):
-            Note(
+            ui.Note(
                 f"Shown are the first {len(nodes):,} of {len(found.lines):,} lines. "
                 "Choose a record further down, or use Run.provenance for all.",
                 "warning",
@@ -106,12 +105,12 @@ def Summary(focus: Focus, found: data.EvidenceTree) -> Any:
     row = focus.past.by_id.get(found.record["id"])
     step = focus.selection.choice.step
     if row and step is not None and row["valid_from"] > step:
-        Note(
-            f"It was concluded in step {number(row['valid_from'])}, after the step "
+        ui.Note(
+            f"It was concluded in step {ui.number(row['valid_from'])}, after the step "
             "that is selected."
         )
     if found.missing:
-        Note(
+        ui.Note(
             f"{len(found.missing)} of its sources are not in this run. They were "
             "remembered before it was recorded, or the file was changed.",
             "warning",

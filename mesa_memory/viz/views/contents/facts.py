@@ -5,11 +5,11 @@ from typing import Any
 
 import solara
 
+import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.data.contents import facts as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.views.nothing import Elsewhere
-from mesa_memory.viz.widgets import Answer, Note, Section, Table, number
 
 
 @solara.component
@@ -26,8 +26,8 @@ def FactsView(focus: Focus) -> Any:
         return
     disputed = sum(bool(one.rivals) for one in known)
     with solara.Column(gap="0px"):
-        Answer(
-            f"At step {number(step)}, {focus.title} knows {len(known)} facts; "
+        ui.Answer(
+            f"At step {ui.number(step)}, {focus.title} knows {len(known)} facts; "
             f"{disputed or 'none'} of them {'is' if disputed == 1 else 'are'} disputed."
         )
         Known(focus, known, chosen)
@@ -35,7 +35,6 @@ def FactsView(focus: Focus) -> Any:
             History(focus, chosen).key(chosen)
 
 
-@solara.component
 def Known(focus: Focus, known: Sequence[data.Fact], chosen: str) -> Any:
     """The facts of the step; a click shows the history of one."""
 
@@ -43,13 +42,13 @@ def Known(focus: Focus, known: Sequence[data.Fact], chosen: str) -> Any:
         since = one.row["stale_since"]
         return since if since is not None and since <= focus.step else None
 
-    with Section(
-        f"Facts known to agent {focus.name}", hint="click a fact to see its history"
+    with ui.Section(
+        f"Facts known to agent {focus.name}", "click a fact to see its history"
     ):
         if not known:
             Elsewhere(focus, "facts", "Nothing was known at the end of this step.")
             return
-        Table(
+        ui.Table(
             {
                 "of": lambda one: one.statement.subject,
                 "attribute": lambda one: one.statement.attribute,
@@ -70,26 +69,26 @@ def History(focus: Focus, record: str) -> Any:
     """All values of an attribute, and their speakers."""
     found = data.history(focus.past, record, focus.step)
     if not found:
-        Note("The chosen fact was not known yet at this step.")
+        ui.Note("The chosen fact was not known yet at this step.")
         return
     statement = found[-1].statement
     now = [one for one in found if one.until is None]
-    with Section(
+    with ui.Section(
         f"{statement.subject}: {statement.attribute}",
-        hint="over time; click one for its evidence",
+        "over time; click one for its evidence",
     ):
         if any(one.statement.contradicts(now[0].statement) for one in now[1:]):
             values = "; ".join(
                 f"{one.speakers(focus.source.title)}: {one.value}" for one in now
             )
-            Note(
+            ui.Note(
                 f"These values contradict each other; the memory keeps them all. {values}",
                 "warning",
             )
-        Table(
+        ui.Table(
             {
                 **_statement(focus),
-                "known until": lambda one: one.until,
+                "known until": "until",
                 "end": lambda one: data.ending(one, focus.past),
                 "record": lambda one: one.row["id"],
             },
@@ -106,7 +105,7 @@ def History(focus: Focus, record: str) -> Any:
 def _statement(focus: Focus) -> dict[str, Any]:
     """The columns of every statement."""
     return {
-        "value": lambda one: one.value,
+        "value": "value",
         "speakers": lambda one: one.speakers(focus.source.title),
         "since step": lambda one: one.statement.since,
         "last said": lambda one: one.statement.last,

@@ -7,6 +7,7 @@ from typing import Any
 import solara
 
 import mesa_memory.viz.views.curves as curves
+import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data import wording
 from mesa_memory.viz.data.contents import impressions as data
@@ -14,20 +15,12 @@ from mesa_memory.viz.data.contents.impressions import HeldOpinion, Opinions, lin
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.views.nothing import Elsewhere
-from mesa_memory.viz.widgets import (
-    Answer,
-    Chart,
-    Choose,
-    Note,
-    Plain,
-    Section,
-    Table,
-    number,
-)
 from mesa_memory.viz.widgets.chart import COLOURS
 
 #: meaning of the signs
 SIGNS = {"+": "friendly", "0": "neutral", "−": "hostile", "?": "not stated"}
+#: columns of the table beside the names
+COLUMNS = ("sign", "sentiment", "familiarity", "since", "text")
 #: pixels of a row of the matrix, and of all else in it
 ROW_PX, MATRIX_PX = 18, 130
 
@@ -41,9 +34,7 @@ def ImpressionsView(focus: Focus) -> Any:
         return
     held = found.at(focus.step)
     if not held:
-        text = (
-            f"No agent had an impression of another one at step {number(focus.step)}."
-        )
+        text = f"No agent had an impression of another one at step {ui.number(focus.step)}."
         Elsewhere(focus, "impressions", text)
         return
     chosen = (focus.agent, _subject(focus, found))
@@ -55,8 +46,8 @@ def ImpressionsView(focus: Focus) -> Any:
     signs = Counter(SIGNS[one.sign] for one in held)
     counts = ", ".join(f"{count} {sign}" for sign, count in signs.most_common())
     with solara.Column(gap="0px"):
-        Answer(
-            f"At step {number(focus.step)}, agents have {len(held)} impressions of each "
+        ui.Answer(
+            f"At step {ui.number(focus.step)}, agents have {len(held)} impressions of each "
             f"other: {counts}."
         )
         with solara.Div(classes=["mm-columns"]):
@@ -65,32 +56,26 @@ def ImpressionsView(focus: Focus) -> Any:
         AllImpressions(focus, held, chosen, pick)
 
 
-@solara.component
 def AllImpressions(
     focus: Focus, held: list[data.HeldOpinion], chosen: tuple[Any, Any], on_pick: Any
 ) -> Any:
     """The impressions of the step as a table."""
     called = focus.source.called
-    with Section("All impressions", hint=f"at the end of step {number(focus.step)}"):
-        Table(
+    with ui.Section("All impressions", f"at the end of step {ui.number(focus.step)}"):
+        ui.Table(
             {
                 "observer": lambda one: called(one.observer),
                 "subject": lambda one: called(one.subject),
-                "sign": lambda one: one.sign,
-                "sentiment": lambda one: one.sentiment,
-                "familiarity": lambda one: one.familiarity,
-                "since": lambda one: one.since,
-                "text": lambda one: one.text,
+                **{name: name for name in COLUMNS},
             },
             held,
-            file=f"impressions-step-{number(focus.step)}",
+            file=f"impressions-step-{ui.number(focus.step)}",
             marked=lambda one: (one.observer, one.subject) == chosen,
             mark="shown above",
             on_pick=on_pick,
         )
 
 
-@solara.component
 def Matrix(
     focus: Focus,
     found: data.Opinions,
@@ -100,14 +85,13 @@ def Matrix(
 ) -> Any:
     """A cell for each observer and subject."""
 
-    def pick(event: dict[str, Any]) -> None:
-        place = event.get("index")
-        if isinstance(place, int) and 0 <= place < len(held):
+    def pick(place: int) -> None:
+        if place < len(held):  # another step may be shown by now
             on_pick(held[place])
 
     signs = ", ".join(f"{sign} {meaning}" for sign, meaning in SIGNS.items())
-    with Section("Observer by subject", hint=f"sentiment: {signs}"):
-        Chart(
+    with ui.Section("Observer by subject", f"sentiment: {signs}"):
+        ui.Chart(
             matrix(found, held, chosen, focus.source.called),
             label=f"Matrix of sentiments of {len(found.people)} agents; the table below "
             "has the same numbers",
@@ -135,12 +119,12 @@ def Pair(focus: Focus, found: data.Opinions, chosen: tuple[Any, Any]) -> Any:
         lambda: lines(list(zip(names, (there, back))), source.steps),
         [id(found), observer, subject],
     )
-    with Section("One pair over time"):
+    with ui.Section("One pair over time"):
         if not there:
             Elsewhere(focus, "impressions", f"Agent {who} has no impressions.")
             return
         subjects = {str(one): source.called(one) for one in found.of(observer)}
-        Choose(
+        ui.Choose(
             f"Agent {who} of agent",
             str(subject),
             subjects,
@@ -148,10 +132,9 @@ def Pair(focus: Focus, found: data.Opinions, chosen: tuple[Any, Any]) -> Any:
         )
         Current(focus, there, whom)
         curves.StepChart(
-            focus.selection,
+            focus,
             option,
             source.steps,
-            focus.step,
             label=f"Sentiment and familiarity of {who} and {whom} by step",
             file=f"impressions-{observer}-{subject}",
         )
@@ -162,14 +145,14 @@ def Current(focus: Focus, there: list[data.HeldOpinion], whom: str) -> Any:
     """The words of the impression at the step, and their changes."""
     known = [opinion for opinion in there if opinion.since <= focus.step]
     if not known or not known[-1].held(focus.step):
-        Note(f"Agent {focus.name} has no impression of agent {whom} at this step.")
+        ui.Note(f"Agent {focus.name} has no impression of agent {whom} at this step.")
         return
     *before, now = known
-    head, text = f"Since step {number(now.since)}", now.text
+    head: str = f"Since step {ui.number(now.since)}"
     if before:
-        head += f"; changes since step {number(before[-1].since)} are marked"
-    solara.v.Html(tag="h4", children=[head])
-    Plain(wording.changes(before[-1].text, text) if before else text)
+        head += f"; changes since step {ui.number(before[-1].since)} are marked"
+    text = wording.changes(before[-1].text, now.text) if before else now.text
+    ui.Texts([ui.TextBlock(head, text)])
     solara.Button(
         "See its evidence",
         icon_name="mdi-file-tree",
@@ -211,7 +194,7 @@ def matrix(
         "grid": {"left": 8, "right": 72, "top": 40, "bottom": 72, "containLabel": True},
         "tooltip": {},
         "xAxis": axis | {"name": "subject", "position": "top"},
-        "yAxis": axis | {"name": "observer", "nameLocation": "start", "inverse": True},
+        "yAxis": axis | {"name": "observer", "inverse": True},
         "visualMap": {
             "min": -1,
             "max": 1,

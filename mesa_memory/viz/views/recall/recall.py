@@ -1,12 +1,13 @@
 """A recall of an agent at a step, and the ranking with other weights."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import solara
 
 import mesa_memory.viz.views.curves as curves
+import mesa_memory.viz.widgets as ui
 from mesa_memory.core.content import brief
 from mesa_memory.core.records import DERIVED
 from mesa_memory.viz.data import recall as data
@@ -14,19 +15,6 @@ from mesa_memory.viz.data.story.person import MAX_THOUGHTS, reason
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
 from mesa_memory.viz.views.nothing import Elsewhere
-from mesa_memory.viz.widgets import (
-    Answer,
-    Chart,
-    Choose,
-    Facts,
-    Hint,
-    Note,
-    Plain,
-    Section,
-    Slide,
-    Table,
-    number,
-)
 
 #: number of candidates that have a bar
 BARS = 25
@@ -50,13 +38,15 @@ def RecallView(focus: Focus) -> Any:
     place = focus.selection.option("recall_number", _usual(rows), places)
     recall = data.understood(rows[int(place) - 1], focus.past)
     with solara.Column(gap="0px"):
-        Answer(_answer(focus, recall))
+        ui.Answer(_answer(focus, recall))
         with solara.Div(classes=["mm-columns"]):
-            with Section(f"Agent {focus.name} recalled, step {number(focus.step)}"):
-                for candidate in recall.candidates[:MAX_THOUGHTS]:
-                    Plain(f"{candidate.rank}. {candidate.text}")
-                    Hint(reason(recall, candidate))
-                Asked(recall)
+            with ui.Section(
+                f"Agent {focus.name} recalled, step {ui.number(focus.step)}"
+            ):
+                ui.Texts(list(_asked(recall)))
+                for note in _rules(recall):
+                    ui.Note(note)
+                ui.Facts(_scoring(recall))
                 if len(rows) > 1:
                     names = {
                         str(n): f"{n}: {row['purpose']}, "
@@ -65,11 +55,11 @@ def RecallView(focus: Focus) -> Any:
                     }
                     choose = focus.selection.setter("recall_number")
                     label = f"One of {len(rows)} recalls"
-                    Choose(label, place, names, choose, wide=True)
+                    ui.Choose(label, place, names, choose, wide=True)
             if recall.candidates:
                 Candidates(focus, recall)
         if recall.candidates:
-            with Section("All candidates", hint="a click leads to the record"):
+            with ui.Section("All candidates", "a click leads to the record"):
                 Ranking(focus, recall)
 
 
@@ -82,32 +72,36 @@ def _answer(focus: Focus, recall: data.RecordedRecall) -> str:
     return f"{said}: “{brief(recall.candidates[0].text, ANSWER_CHARS).rstrip('.')}”{left_out}."
 
 
-@solara.component
-def Asked(recall: data.RecordedRecall) -> Any:
-    """The query of the recall, and the rules of its score."""
+def _asked(recall: data.RecordedRecall) -> Iterator[ui.TextBlock]:
+    """The first candidates with the reasons, and the query."""
+    for one in recall.candidates[:MAX_THOUGHTS]:
+        yield ui.TextBlock(text=f"{one.rank}. {one.text}", hint=reason(recall, one))
+    yield ui.TextBlock("Query", recall.query or "")
+
+
+def _rules(recall: data.RecordedRecall) -> Iterator[str]:
+    """Sentences about what the score lacks."""
+    if recall.query is None:
+        yield "Recalled without a query, so relevance is the same for all records."
+        return
+    if recall.scoring.get("note"):
+        yield f"Ranked {recall.scoring['note']}."
+    if recall.weights[0] == 0:
+        yield "Relevance had no weight, so it was not computed and counts as 0."
+
+
+def _scoring(recall: data.RecordedRecall) -> dict[str, Any]:
     rules = ("decay", "lexical_share", "refresh")
     known = {name.replace("_", " "): name for name in rules if name in recall.scoring}
-    solara.v.Html(tag="h4", children=["Query"])
-    if recall.query is None:
-        Note("Recalled without a query, so relevance is the same for all records.")
-    else:
-        Plain(recall.query)
-        if recall.scoring.get("note"):
-            Note(f"Ranked {recall.scoring['note']}.")
-        if recall.weights[0] == 0:
-            Note("Relevance had no weight, so it was not computed and counts as 0.")
-    Facts(
-        {
-            "purpose": recall.purpose or "–",
-            "layer": recall.layer or "–",
-            "candidates": len(recall.candidates),
-            "dropped by budget": recall.dropped,
-            **{label: recall.scoring[name] for label, name in known.items()},
-        }
-    )
+    return {
+        "purpose": recall.purpose or "–",
+        "layer": recall.layer or "–",
+        "candidates": len(recall.candidates),
+        "dropped by budget": recall.dropped,
+        **{label: recall.scoring[name] for label, name in known.items()},
+    }
 
 
-@solara.component
 def Candidates(focus: Focus, recall: data.RecordedRecall) -> Any:
     """The candidates ranked by the weights to try."""
     tried = focus.selection.choice.weights
@@ -115,21 +109,21 @@ def Candidates(focus: Focus, recall: data.RecordedRecall) -> Any:
     moved = sum(one.moved != 0 for one in ranked)
     changed = f"{moved} of {len(ranked)} ranks change" if tried else "Original ranking"
     shown = min(len(ranked), BARS)
-    with Section(
+    with ui.Section(
         "What would it have recalled if …",
-        hint="other weights rank the same candidates; the score is the sum of the parts",
+        "other weights rank the same candidates; the score is the sum of the parts",
     ):
         Weights(focus, recall, tried)
         solara.v.Html(tag="p", children=[f"{changed}."])
-        Chart(
+        ui.Chart(
             bars(ranked[:BARS], recall.names),
             label=f"Scores of {shown} candidates, as bars of their weighted parts; the "
             "table below has the same numbers",
             height=90 + 26 * shown,
-            file=f"recall-agent-{focus.agent}-step-{number(recall.step)}",
+            file=f"recall-agent-{focus.agent}-step-{ui.number(recall.step)}",
         )
         if len(ranked) > BARS:
-            Hint(f"The first {BARS} have bars; the table has all {len(ranked)}.")
+            ui.Hint(f"The first {BARS} have bars; the table has all {len(ranked)}.")
 
 
 @solara.component
@@ -146,10 +140,10 @@ def Weights(
         choose(weights=tuple(weights))
 
     if None in recall.weights[:3]:
-        Note("The weights of this recall were not recorded; choose some.", "warning")
+        ui.Note("The weights of this recall were not recorded; choose some.", "warning")
     with solara.Div(classes=["mm-row"]):
         for place, label in enumerate(WEIGHTS):
-            Slide(
+            ui.Slide(
                 label=label, value=used[place],
                 min=0.0, max=max(MAX_WEIGHT, *used), step=0.05,
                 event_change=partial(change_one, place),
@@ -163,7 +157,6 @@ def Weights(
         )
 
 
-@solara.component
 def Ranking(focus: Focus, recall: data.RecordedRecall) -> Any:
     """The candidates as a table; a click goes to the record."""
     ranked = data.ranked(recall, focus.selection.choice.weights)
@@ -189,9 +182,9 @@ def Ranking(focus: Focus, recall: data.RecordedRecall) -> Any:
     # The share of relevance that the talk adds stands last, as it is not weighted.
     talk = {"session": lambda one: round(one.candidate.session, 4)}
 
-    Table(
+    ui.Table(
         {
-            "rank": lambda one: one.rank,
+            "rank": "rank",
             "was": lambda one: one.candidate.rank,
             "change": change,
             "prompt": _prompt,

@@ -5,10 +5,10 @@ from typing import Any
 import solara
 
 import mesa_memory.viz.views.curves as curves
+import mesa_memory.viz.widgets as ui
 from mesa_memory.runtime.services import Services
 from mesa_memory.viz.data.requests import cost as data
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Answer, Choose, Facts, Note, Section, Table, number
 
 LABELS = {name: label for name, (label, _) in data.MEASURES.items()}
 #: shown if they are not 0
@@ -45,7 +45,7 @@ def CostView(focus: Focus) -> Any:
     """The calls, tokens and money spent, by purpose, step and agent."""
     spent = focus.source.of(data.spent)
     with solara.Column(gap="0px"):
-        Answer(_answer(focus, spent))
+        ui.Answer(_answer(focus, spent))
         Course(focus, spent)
         Sums(focus, spent)
         Groups(focus)
@@ -54,18 +54,17 @@ def CostView(focus: Focus) -> Any:
 def _answer(focus: Focus, spent: data.Spent) -> str:
     until = spent.until(focus.step)
     return (
-        f"Until step {number(focus.step)}, {written('calls', until['calls'])} calls had "
+        f"Until step {ui.number(focus.step)}, {written('calls', until['calls'])} calls had "
         f"{written('tokens', until['tokens'])} tokens and cost "
         f"{written('cost', until['cost'])}, most tokens for {spent.most(focus.step)}."
     )
 
 
-@solara.component
 def Sums(focus: Focus, spent: data.Spent) -> Any:
     """The sums of the step, and until its end."""
     now, until = spent.at(focus.step), spent.until(focus.step)
-    with Section(
-        f"Until step {number(focus.step)}", hint="all agents; in brackets this step"
+    with ui.Section(
+        f"Until step {ui.number(focus.step)}", "all agents; in brackets this step"
     ):
         facts = {
             LABELS[name].lower(): f"{written(name, until[name])} "
@@ -80,14 +79,14 @@ def Sums(focus: Focus, spent: data.Spent) -> Any:
             share = "unknown share" if used is None else f"{used / limit:.1%}"
             label = f"{LABELS[name].lower()} budget used"
             facts[label] = f"{share} of {written(name, limit)}"
-        Facts(facts)
+        ui.Facts(facts)
         missing = [
             f"{row['model'] or '?'} ({row['unpriced']:,} calls)"
             for row in focus.source.of(data.grouped, ("model",))
             if row["unpriced"]
         ]
         if missing:
-            Note(
+            ui.Note(
                 f"No price is known for: {', '.join(missing)}. Their cost is unknown, and "
                 "is not counted as 0; the other calls have cost "
                 f"{written('cost', until['known'])} so far.",
@@ -112,21 +111,20 @@ def Course(focus: Focus, spent: data.Spent) -> Any:
     measure = selection.option("cost_measure", "tokens", data.MEASURES)
     option = solara.use_memo(lambda: _course(spent, measure), [id(spent), measure])
     label, meaning = data.MEASURES[measure]
-    with Section(f"{label} by purpose", hint=f"{meaning}, in each step"):
+    with ui.Section(f"{label} by purpose", f"{meaning}, in each step"):
         if measure == "cost" and spent.counts["unpriced"].any():
-            Note(
+            ui.Note(
                 "Where the price of a call is unknown, the chart has a gap. Choose "
                 f"“{LABELS['known']}” to see the sum of the others."
             )
         curves.StepChart(
-            selection,
+            focus,
             option,
             spent.steps,
-            focus.step,
             label=f"{label} of all agents by purpose, in each step",
             file=f"cost-{measure}",
         )
-        Choose("Shown", measure, LABELS, selection.setter("cost_measure"))
+        ui.Choose("Shown", measure, LABELS, selection.setter("cost_measure"))
 
 
 def _course(spent: data.Spent, measure: str) -> dict[str, Any]:
@@ -138,7 +136,6 @@ def _course(spent: data.Spent, measure: str) -> dict[str, Any]:
     return curves.over_steps(spent.steps, unit, series, gap=True)
 
 
-@solara.component
 def Groups(focus: Focus) -> Any:
     """A table of sums over the whole run."""
     source, selection = focus.source, focus.selection
@@ -151,8 +148,8 @@ def Groups(focus: Focus) -> Any:
     def cell(row: dict[str, Any], name: str) -> Any:
         return "unknown" if name == "cost" and row["unpriced"] else row[name]
 
-    with Section("Whole run", hint="sums over all finished steps"):
-        Choose("Rows by", by, GROUPS, selection.setter("cost_by"))
+    with ui.Section("Whole run", "sums over all finished steps"):
+        ui.Choose("Rows by", by, GROUPS, selection.setter("cost_by"))
         columns = {
             name: (lambda row, name=name: whose(row, name)) for name in by.split(",")
         }
@@ -161,7 +158,7 @@ def Groups(focus: Focus) -> Any:
             for name, label in SUMS.items()
             if name not in RARE or any(row[name] for row in rows)
         }
-        Table(columns, rows, file=f"cost-by-{by.replace(',', '-')}")
+        ui.Table(columns, rows, file=f"cost-by-{by.replace(',', '-')}")
 
 
 def written(name: str, value: float | None) -> str:

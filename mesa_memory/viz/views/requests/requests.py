@@ -4,32 +4,22 @@ from typing import Any
 
 import solara
 
+import mesa_memory.viz.widgets as ui
 from mesa_memory.core.content import brief
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.decisions import decisions
 from mesa_memory.viz.data.requests import requests as data
-from mesa_memory.viz.views.agent import Words
 from mesa_memory.viz.views.decisions import Decision
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import Elsewhere
 from mesa_memory.viz.views.requests.cost import written
-from mesa_memory.viz.widgets import (
-    Answer,
-    Empty,
-    Facts,
-    Note,
-    Plain,
-    Section,
-    Table,
-    number,
-)
 
 
 @solara.component
 def RequestsView(focus: Focus) -> Any:
     """The requests of the agent in the step; one of them in full."""
     found = focus.source.of(data.requests, focus.agent, focus.previous, focus.step)
-    title = f"Requests of agent {focus.name}, step {number(focus.step)}"
+    title = f"Requests of agent {focus.name}, step {ui.number(focus.step)}"
     if not found:
         Elsewhere(focus, "requests", f"{focus.title} asked nothing in this step.")
         return
@@ -37,10 +27,8 @@ def RequestsView(focus: Focus) -> Any:
     chosen = focus.selection.option("request", places[0], places)
     request = found[places.index(chosen)]
     with solara.Column(gap="0px"):
-        Answer(_answer(focus, found))
-        with Section(
-            title, hint="in the order of their purposes; click one to read it"
-        ):
+        ui.Answer(_answer(focus, found))
+        with ui.Section(title, "in the order of their purposes; click one to read it"):
             Listed(focus, found, chosen)
         with solara.Column(gap="0px").key(chosen):
             own = [d for d in focus.of(decisions) if str(d["seq"]) == chosen]
@@ -57,16 +45,15 @@ def _answer(focus: Focus, found: list[data.Row]) -> str:
     tokens = sum((one["tokens_in"] or 0) + (one["tokens_out"] or 0) for one in found)
     failed = sum(one["error"] is not None for one in found)
     return (
-        f"In step {number(focus.step)}, {focus.title} asked a language model "
+        f"In step {ui.number(focus.step)}, {focus.title} asked a language model "
         f"{len(found)} time{'s' * (len(found) != 1)}, with {tokens:,} tokens; "
         f"{failed or 'none'} of the requests failed."
     )
 
 
-@solara.component
 def Listed(focus: Focus, found: list[data.Row], chosen: str) -> Any:
     """All requests of the step; a click chooses one."""
-    Table(
+    ui.Table(
         {
             "purpose": "purpose",
             "answered": "outcome",
@@ -89,20 +76,18 @@ def Listed(focus: Focus, found: list[data.Row], chosen: str) -> Any:
     )
 
 
-@solara.component
 def Own(row: data.Row, decision: data.Row) -> Any:
     """A request of the agent itself, as in the view Agent."""
-    with Section(f"Decision: {row['purpose']}", hint=row["outcome"]):
+    with ui.Section(f"Decision: {row['purpose']}", row["outcome"]):
         Route(row)
         Decision(decision)
 
 
-@solara.component
 def Route(row: data.Row) -> Any:
     """The model that was asked, its settings, and tokens and cost."""
     names = ("model", "tier", "client", "form")
     tokens = ("tokens_in", "tokens_cached", "tokens_out")
-    Facts(
+    ui.Facts(
         {name: row[name] for name in names if row[name]}
         | row["sent_with"]
         | {name.replace("_", " "): written(name, row[name]) for name in tokens}
@@ -110,45 +95,46 @@ def Route(row: data.Row) -> Any:
     )
 
 
-@solara.component
 def Sent(row: data.Row) -> Any:
     """The words of a request, and its route."""
     title = f"Request for {row['purpose'] or 'an unknown purpose'}"
-    with Section(title, hint=f"number {row['occurrence'] or 1} of this step"):
+    with ui.Section(title, f"number {row['occurrence'] or 1} of this step"):
         Route(row)
         if row["round"] == "repair":
-            Note("It repairs a reply of this step that could not be used.")
-        for role, text in row["messages"]:
-            Words("earlier reply" if role == "assistant" else f"sent as {role}", text)
-        if not row["messages"]:
-            Empty("The words of this request were not recorded.")
+            ui.Note("It repairs a reply of this step that could not be used.")
+        if row["messages"]:
+            ui.Texts([_message(*message) for message in row["messages"]])
+        else:
+            ui.Empty("The words of this request were not recorded.")
 
 
-@solara.component
+def _message(role: str, text: str) -> ui.TextBlock:
+    head = "earlier reply" if role == "assistant" else f"sent as {role}"
+    return ui.TextBlock(head, text, sent=True)
+
+
 def Reply(request: data.Row) -> Any:
     """The reply, with the tools that it calls."""
     error = request["error"]
-    with Section("Reply", hint=request["outcome"]):
+    with ui.Section("Reply", request["outcome"]):
         if error is not None:
-            Note(f"There was no usable reply: {error}", "error")
+            ui.Note(f"There was no usable reply: {error}", "error")
         if request["doubtful"]:
-            Note(f"The reply is doubtful: the summary {request['doubtful']}.")
+            ui.Note(f"The reply is doubtful: the summary {request['doubtful']}.")
         if request["reply"]:
-            with solara.Div(classes=["mm-prompt"]):
-                Plain(request["reply"])
+            ui.Plain(request["reply"], sent=True)
         elif error is None:
-            Empty("The reply has no text.", "mdi-comment-remove-outline")
+            ui.Empty("The reply has no text.", "mdi-comment-remove-outline")
         if request["tools"]:
-            solara.v.Html(tag="h4", children=["Tool calls"])
             columns = {"tool": "name", "arguments": "arguments"}
-            Table(columns, request["tools"], file=f"request-{request['id']}-tools")
+            file = f"request-{request['id']}-tools"
+            ui.Table(columns, request["tools"], title="Tool calls", file=file)
 
 
 #: characters of a part in the table; the request above has all
 TABLE_CHARS = 160
 
 
-@solara.component
 def ContextWindow(focus: Focus, request: memories.Row) -> Any:
     """The parts that filled the context window, with their shares of tokens."""
     shown = focus.source.of(memories.shown, focus.agent, request["step"])
@@ -158,14 +144,14 @@ def ContextWindow(focus: Focus, request: memories.Row) -> Any:
     sent = request["tokens_in"]
     counted = sum(part.tokens for part in found)
     known = "" if sent is None else f"; the provider counted {sent:,}"
-    with Section(
-        "Context window", hint=f"about {counted:,} tokens, four characters each{known}"
+    with ui.Section(
+        "Context window", f"about {counted:,} tokens, four characters each{known}"
     ):
-        Table(
+        ui.Table(
             {
-                "part": lambda part: part.label,
+                "part": "label",
                 "from": lambda part: "memory" if part.memory else "instructions",
-                "tokens": lambda part: part.tokens,
+                "tokens": "tokens",
                 "share": lambda part: round(part.tokens / counted, 4),
                 "begins with": lambda part: brief(part.text, TABLE_CHARS),
             },

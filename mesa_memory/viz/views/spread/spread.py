@@ -7,13 +7,13 @@ import numpy as np
 import solara
 
 import mesa_memory.viz.views.curves as curves
+import mesa_memory.viz.widgets as ui
 from mesa_memory.runs.claims import Verdict, has_words
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data.spread import spread as data
 from mesa_memory.viz.selection import nearest
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import NO_MEMORIES, Nothing
-from mesa_memory.viz.widgets import Answer, Empty, Hint, Section, Table, TextBox, number
 
 RULE = (
     "A sentence counts if it has the text's names and numbers and says the same in these "
@@ -34,14 +34,12 @@ def SpreadView(focus: Focus) -> Any:
     with solara.Column(gap="0px"):
         if has_words(text):
             Spread(focus, text)
-        with Section(
-            "Text to follow", hint="a sentence, as an agent might remember it"
-        ):
-            TextBox(focus.selection)
+        with ui.Section("Text to follow", "a sentence, as an agent might remember it"):
+            ui.TextBox(focus.selection)
             if has_words(text):
-                Hint(RULE)
+                ui.Hint(RULE)
             else:
-                Empty(ASK_FOR_TEXT, "mdi-map-search-outline")
+                ui.Empty(ASK_FOR_TEXT, "mdi-map-search-outline")
 
 
 @solara.component
@@ -71,13 +69,13 @@ def Holding(focus: Focus, found: data.Found) -> Any:
     )
     place = held.steps.index(focus.step)
     now, ever = held.holders[place], held.reached[place]
-    Answer(
-        f"At step {number(focus.step)}, {now} of {len(held.agents)} agents remember it; "
+    ui.Answer(
+        f"At step {ui.number(focus.step)}, {now} of {len(held.agents)} agents remember it; "
         f"{ever} ever did, {ever - now} have forgotten it."
     )
     with solara.Div(classes=["mm-columns"]):
         Diffusion(focus, held, denied)
-        with Section("Holders by step", hint="first holders at the top"):
+        with ui.Section("Holders by step", "first holders at the top"):
             curves.StepMap(
                 focus,
                 values,
@@ -96,18 +94,17 @@ def Diffusion(
 ) -> Any:
     """The number of holders, and of those of a denial, step by step."""
     option = solara.use_memo(lambda: _lines(held, denied), [id(held), id(denied)])
-    with Section("Diffusion", hint="agents that hold such a memory, by step"):
+    with ui.Section("Diffusion", "agents that hold such a memory, by step"):
         if not held.counts.any():
-            Empty(
+            ui.Empty(
                 "No sentence states the text. The nearest ones are listed below.",
                 "mdi-arrow-down",
             )
             return
         curves.StepChart(
-            focus.selection,
+            focus,
             option,
             held.steps,
-            focus.step,
             label="Number of agents that hold such a memory, and that ever held one, "
             "by step",
             height=260,
@@ -125,16 +122,15 @@ def _lines(held: data.HoldingCounts, denied: data.HoldingCounts) -> dict[str, An
     return curves.over_steps(held.steps, "agents", lines)
 
 
-@solara.component
 def Holders(focus: Focus, found: data.Found) -> Any:
     """The holders at the step, each with its most similar record."""
-    step = number(focus.step)
+    step = ui.number(focus.step)
     names = ("text", "similarity", "since", "kind", "records")
-    with Section(
+    with ui.Section(
         f"Holders at step {step}",
-        hint="with their most similar record; a click opens the agent",
+        "with their most similar record; a click opens the agent",
     ):
-        Table(
+        ui.Table(
             {
                 "agent": lambda row: focus.source.called(row["agent"]),
                 **{name: name for name in names},
@@ -149,19 +145,18 @@ def Holders(focus: Focus, found: data.Found) -> Any:
         )
 
 
-@solara.component
 def Sentences(focus: Focus, rows: list[dict[str, Any]]) -> Any:
     """The different sentences: first the counted ones, then the others with a reason."""
     counted = sum(row["counts"] for row in rows)
-    with Section(
-        f"Sentences counted: {counted} of {len(rows)}", hint="# stands for any number"
+    with ui.Section(
+        f"Sentences counted: {counted} of {len(rows)}", "# stands for any number"
     ):
-        Table(
+        ui.Table(
             {
                 "counts": lambda row: "☑" if row["counts"] else "☐",
                 "sentence": "text",
                 "reason": _reason,
-                f"agents at step {number(focus.step)}": "agents",
+                f"agents at step {ui.number(focus.step)}": "agents",
                 "agents ever": "ever",
                 "first step": "first",
                 "similarity": "similarity",

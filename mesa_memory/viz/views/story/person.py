@@ -6,6 +6,7 @@ from typing import Any
 
 import solara
 
+import mesa_memory.viz.widgets as ui
 from mesa_memory.core.content import shorten
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import decisions
@@ -15,7 +16,6 @@ from mesa_memory.viz.serving.portions import use_portions
 from mesa_memory.viz.serving.run_feed import Source
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence, to_spread
-from mesa_memory.viz.widgets import number
 from mesa_memory.viz.widgets.person import (
     PersonLine,
     PersonPages,
@@ -52,7 +52,7 @@ def _pages(focus: Focus, now: list[range]) -> list[PersonStep]:
         steps = focus.source.steps[some.start : some.stop]
         for place, step in zip(some, steps):
             at = replace(focus, step=step)
-            found.append(PersonStep(place, number(step), _parts(at)))
+            found.append(PersonStep(place, ui.number(step), _parts(at)))
     return found
 
 

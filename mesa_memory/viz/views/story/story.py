@@ -6,8 +6,8 @@ from typing import Any
 import solara
 
 import mesa_memory.viz.views.curves as curves
+import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.background import is_small, use_work
-from mesa_memory.viz.data.activity import MEASURES as COUNTED
 from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.data.story import colouring as data
@@ -22,14 +22,11 @@ from mesa_memory.viz.serving.run_feed import Source
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_spread
 from mesa_memory.viz.views.story.person import Person
-from mesa_memory.viz.widgets import Answer, Choose, Section, TextBox, number
 from mesa_memory.viz.widgets.chart import COLOURS
-from mesa_memory.viz.widgets.stage import NEUTRAL, Stage
-from mesa_memory.viz.widgets.stage import STYLE as STAGE
+from mesa_memory.viz.widgets.stage import NEUTRAL, STYLE, Stage
 
-#: colours by a text, besides the outcomes and the measures of memories
+#: colours by a text, besides those of ``colour_keys``
 TEXT = "text"
-MEASURES = {f"memory:{name}": label for name, (label, _) in COUNTED.items()}
 
 
 @solara.component
@@ -55,48 +52,41 @@ def StoryView(focus: Focus) -> Any:
 
 def _colouring(source: Source, shown: Scene, key: str, text: str) -> Colouring | None:
     """The colours of a key; None for those of a blank text."""
-    kind, _, name = key.partition(":")
-    if kind == "outcome":
-        return data.of_outcome(shown, name)
-    if kind == "memory":
-        return data.of_measure(source.of(activity), name)
+    if key != TEXT:
+        return data.coloured(key, shown, lambda: source.of(activity))
     held = spread.holding(spread.found(source.run, text)) if text else None
     return data.of_text(held, text) if held else None
 
 
 def _colour(selection: Selection, shown: Scene) -> str:
-    """The key of the colours: as chosen, else the first outcome, else events."""
-    outcomes = [f"outcome:{name}" for name in shown.outcomes]
-    allowed = [*outcomes, *MEASURES, TEXT]
-    return selection.option("colour", next(iter(outcomes), "memory:events"), allowed)
+    """The chosen key of the colours, else the usual one."""
+    allowed = [*data.colour_keys(shown), TEXT]
+    return selection.option("colour", allowed[0], allowed)
 
 
 @solara.component
 def Scenery(focus: Focus, shown: Scene, found: Colouring) -> Any:
     """Picture, person and curves."""
-    solara.Style(STYLE + STAGE)
-    Answer(
-        f"At step {number(focus.step)}, {found.summary(focus.source.steps.index(focus.step))}."
+    solara.Style(STYLE)
+    ui.Answer(
+        f"At step {ui.number(focus.step)}, {found.summary(focus.source.steps.index(focus.step))}."
     )
     with solara.Div(classes=["mm-story"]):
-        with Section("Story", hint="messages are arrows; click an agent, or words"):
+        with ui.Section("Story", "messages are arrows; click an agent, or words"):
             Picture(focus, shown, found)
             Colours(focus.selection, shown)
         Person(focus)
     Curves(focus, shown, found)
 
 
-@solara.component
 def Colours(selection: Selection, shown: Scene) -> Any:
     """The choice of the colours."""
     key = _colour(selection, shown)
-    choices = {f"outcome:{name}": f"Outcome: {name}" for name in shown.outcomes}
-    choices |= {name: f"Memory: {label.lower()}" for name, label in MEASURES.items()}
-    choices[TEXT] = "Memory: like a text …"
+    choices = data.colour_keys(shown) | {TEXT: "Memory: like a text …"}
     with solara.Div(classes=["mm-row"]):
-        Choose("Colour shows", key, choices, selection.setter("colour"))
+        ui.Choose("Colour shows", key, choices, selection.setter("colour"))
         if key == TEXT:
-            TextBox(selection)
+            ui.TextBox(selection)
 
 
 @solara.component
@@ -169,7 +159,7 @@ def _names(source: Source, shown: Scene) -> str:
     """The steps and agents of the pictures, as JSON."""
     count = len(shown.agents)
     names = {
-        "steps": [number(step) for step in source.steps],
+        "steps": [ui.number(step) for step in source.steps],
         "agents": [source.called(agent) for agent in shown.agents],
         "bare": list(range(count - len(shown.others), count)),
     }
@@ -190,12 +180,6 @@ def _ground(shown: Scene, place: int) -> str:
     return json.dumps(ground)
 
 
-STYLE = """
-.mm-story { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 0 16px; align-items: start; }
-@media (max-width: 1000px) { .mm-story { grid-template-columns: minmax(0, 1fr); } }
-"""
-
-
 #: the curves that go with the colours
 CURVES = "colours"
 
@@ -212,13 +196,12 @@ def Curves(focus: Focus, scene: Scene, found: Colouring) -> Any:
         lambda: json.dumps(_option(steps, scene, found, key)),
         [id(scene), id(found), key],
     )
-    with Section("Outcome", hint="by step; click a point to go there"):
-        Choose("Curves show", key, choices, selection.setter("curve"))
+    with ui.Section("Outcome", "by step; click a point to go there"):
+        ui.Choose("Curves show", key, choices, selection.setter("curve"))
         curves.StepChart(
-            selection,
+            focus,
             option,
             steps,
-            focus.step,
             label=f"Curves of {choices[key]}, by step",
             height=240,
             file="story-outcome",
