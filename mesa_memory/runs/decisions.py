@@ -81,10 +81,11 @@ def _followed(row: Mapping[str, Any]) -> list[str]:
 def _events(run: RecordedRun, ids: Iterable[str]) -> _Events:
     """The existing records among these ids, as events."""
     naming, wording, found = _naming(run.names), wording_of(run), {}
+    unique_ids = run.unique_ids  # asks the store
     names = ("agent", "kind", "origin", "content", "text")
     columns = (_records.c[name] for name in names)
     for id, agent, kind, origin, content, text in columns_of(run, list(ids), *columns):
-        voice = Voice(naming, wording, run.unique_ids.get(agent), to_owner=True)
+        voice = Voice(naming, wording, unique_ids.get(agent), to_owner=True)
         derived, known = origin == DERIVED, isinstance(content, dict) and bool(content)
         calls = content.get("tool_calls") if known and kind == "action" else None
         found[id] = _Event(

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, func, or_, select
@@ -87,8 +88,13 @@ def wording_of(run: RecordedRun) -> Wording:
     files = [row for row in prompt_files(run).rows if row["name"] == "events"]
     if not files:
         return ENGLISH
-    texts = {row["name"]: row["text"] for row in files[-1:]}
-    return restored(files[-1]["language"], texts)
+    return _wording(files[-1]["language"], files[-1]["text"])
+
+
+@lru_cache(maxsize=16)
+def _wording(language: str, events: str) -> Wording:
+    """With these templates of events, which take long to compile."""
+    return restored(language, {"events": events})
 
 
 def _written(run: RecordedRun) -> Callable[[int | None], float | None]:
