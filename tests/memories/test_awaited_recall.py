@@ -217,16 +217,6 @@ def test_a_query_in_an_event_loop_is_embedded_and_awaited_if_asked_so(server, ca
     assert not caplog.records
 
 
-def test_a_query_that_is_not_awaited_inside_an_astep_is_embedded(server):
-    class Blunt(Awaiting):
-        async def astep(self):
-            await self.agenerate_obs()
-            self.keep(self.memory.recall(f"What of {self.unique_id}?", k=2))
-
-    colony = lived(Blunt, server.base)
-    assert colony.recalled[1][-1][0][-1]["dense"]
-
-
 def test_what_many_see_at_the_same_moment_is_embedded_together(server):
     lived(Awaiting, server.base, n=20, days=3)
     texts = [text for body in server.bodies for text in body["input"]]
