@@ -5,14 +5,13 @@ from functools import partial
 import pytest
 
 from mesa_memory import EpisodicMemory, FactMemory
-from tests.layers.test_fact_costs import stated
+from tests.layers.test_fact_costs import RULES
 from tests.support.models import hear
 from tests.support.single import memory_of, scripted
 
 
 def facts_with(most):
-    rules = {"extract": stated, "judge": {"decisions": []}}
-    return scripted(partial(FactMemory, max_facts=most), rules)[0]
+    return scripted(partial(FactMemory, max_facts=most), RULES)[0]
 
 
 def stream_of(most):

@@ -2,8 +2,6 @@
 
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 from pydantic import BaseModel, model_validator
 
 from mesa_memory import (
@@ -15,6 +13,7 @@ from mesa_memory import (
 )
 from mesa_memory.core.requests import ask
 from mesa_memory.llm import LLMRequest
+from tests.support.single import settle
 
 BUGS = [TypeError, KeyError, ZeroDivisionError, AttributeError, ValueError]
 
@@ -33,8 +32,7 @@ def failing(bug):
 def remembering(kind=LongTermMemory, **services):
     model = mesa.Model(rng=1)
     configure(model, **services)
-    agent = LLMAgent(model, CoTReasoning, "ollama/x", api_base="http://127.0.0.1:9")
-    agent.memory = kind(agent)
+    (agent,) = settle(model, kind, name="ollama/x", api_base="http://127.0.0.1:9")
     agent.memory.add_to_memory("message", {"message": "the dam broke", "sender": 4})
     return model, agent.memory
 
