@@ -339,25 +339,6 @@ def test_a_resumed_evening_goes_on_as_it_would_have(at, tmp_path):
         assert {row["kind"] for row in leaves} == {"conversation", "message"}
 
 
-# -- bad input ----------------------------------------------------------------------------
-
-
-def test_a_wrong_number_is_refused():
-    cases = [
-        ("recent", -1),
-        ("recall", -1),
-        ("recall", 1.5),
-        ("idle_steps", -1),
-        ("idle_steps", float("nan")),
-        ("recent", None),
-    ]
-    for name, value in cases:
-        with pytest.raises(ValueError, match=f"{name} must be >= 0.*got {value}"):
-            ConversationMemory(Hall(1).guest[1], **{name: value})
-        with pytest.raises(TypeError, match="scoring must be a Scoring"):
-            ConversationMemory(Hall(1).guest[1], scoring="best")
-
-
 def test_any_sender_and_any_recipients_are_remembered():
     for sender in [None, [1], {"a": 1}, 2.5, True, "x" * 500, -3]:
         hall = Hall(1)

@@ -243,22 +243,3 @@ def test_a_resumed_life_goes_on_as_it_would_have(at, tmp_path):
         assert kinds == {"message", "story", "chapter"}
         told = run.state(1, 14, kind="chapter", as_records=True)
         assert {row["missing"] for row in run.provenance(told[-1]["id"], as_records=True)} == {False}  # fmt: skip
-
-
-# -- bad input -----------------------------------------------------------------------------
-
-
-def test_a_wrong_rule_for_chapters_is_refused():
-    for rule in [0, -1, 2.5, True, "often", "model", None, int, [3]]:
-        with pytest.raises(ValueError, match="chapters must be"):
-            Life(given={"chapters": rule})
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("story_tokens", 0), ("keep_last", -1), ("recap_chars", 0),
-     ("story_chars", 1.5)],
-)  # fmt: skip
-def test_a_wrong_number_is_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be"):
-        Life(given={name: value})
