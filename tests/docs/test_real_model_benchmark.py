@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import real_model
 from benchmarks.small_model import GEMMA, TEMPLATES
-from tests.support.openai_server import Behaviour, OpenAIServer, default_answer
+from tests.support.openai_server import Behaviour, OpenAIServer, always, default_answer
 
 QUICK = {"backoff": 0.01}
 REFUSAL = "I am sorry, but I cannot help with that request."
@@ -23,6 +23,7 @@ PURPOSES = {
     "Narrative": {"chapter", "story"},
     "Layered": {"consolidate", "impression"},
 }
+NONE = ["0%"] * 3
 ASKING = [name for name in real_model.MEMORIES if name != "ShortTerm"]
 
 
@@ -40,28 +41,17 @@ def rows(name, server, steps=6):
     return real_model.lived(name, 3, steps, whom, real_model.SETTINGS | QUICK)
 
 
-def shares(row):
-    return [row[how] for how in real_model.OUTCOMES]
-
-
 @pytest.mark.parametrize("name", ASKING)
-def test_a_model_that_answers_well_answers_at_once(name):
-    with OpenAIServer() as server:
-        found = rows(name, server)
-    for row in found:
-        assert shares(row) == ["100%", "0%", "0%", "0%"]
-        assert row["ended"] == "yes" and row["lost"].startswith("0/")
-        assert row["requests"] and row["prompt tokens"] and row["seconds"] > 0
-    assert {row["purpose"] for row in found} == PURPOSES[name]
-
-
-@pytest.mark.parametrize("name", ASKING)
-def test_a_model_that_refuses_everything_ends_no_run(name):
-    with OpenAIServer(behave=lambda _: Behaviour.text(REFUSAL)) as server:
-        found = rows(name, server)
-    for row in found:
-        assert shares(row) == ["0%", "0%", "0%", "100%"]
-        assert row["ended"] == "yes" and row["lost"].startswith("0/")
+def test_a_model_answers_at_once_or_refuses_everything_and_no_run_ends(name):
+    refuse = always(Behaviour.text(REFUSAL))
+    for behave, expected in ((None, ["100%", *NONE]), (refuse, [*NONE, "100%"])):
+        with OpenAIServer(behave=behave) as server:
+            found = rows(name, server)
+        for row in found:
+            assert [row[how] for how in real_model.OUTCOMES] == expected
+            assert row["ended"] == "yes" and row["lost"].startswith("0/")
+            assert row["requests"] and row["prompt tokens"] and row["seconds"] > 0
+        assert {row["purpose"] for row in found} == PURPOSES[name]
 
 
 def test_what_is_repaired_and_what_is_split_is_told_apart():
