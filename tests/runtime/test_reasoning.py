@@ -132,5 +132,5 @@ def test_an_arranged_request_is_as_mesa_llm_makes_it(reasoning, monkeypatch):
         lambda self, *given: seen.append(make(self, *given)) or seen[-1],
     )
     village.lived(3)
-    sent = [list(r.messages()) for r in village.client.planned]
+    sent = [list(r.messages()) for r in village.planned]
     assert [m for m in seen if "executor" not in m[0]["content"]] == sent
