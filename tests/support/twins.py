@@ -1,19 +1,14 @@
 """A small world whose memories are run in every execution and compared."""
 
 import asyncio
-import os
 from typing import Any
-
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-os.environ.setdefault("OPENAI_API_KEY", "test")
 
 import mesa
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import configure
 from tests.support.diary import Diary
-from tests.support.single import Late
+from tests.support.single import Late, settle
 
 
 def rows(diary: Diary) -> list[tuple]:
@@ -63,12 +58,8 @@ class Village(mesa.Model):
         self.llm = Late(5)
         self.services = configure(self, llm=self.llm, **services)
         self.diary = Diary(self)
-        self.villagers = [
-            Villager(self, CoTReasoning, "openai/test", step_prompt="Live well.")
-            for _ in range(4)
-        ]
-        for villager in self.villagers:
-            villager.memory = memory(villager)
+        told = {"step_prompt": "Live well."}
+        self.villagers = settle(self, memory, 4, Villager, "openai/test", **told)
 
     def step(self) -> None:
         """One day, in an order from the seed."""
