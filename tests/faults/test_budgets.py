@@ -32,9 +32,7 @@ def saying(usage):
 SAID = {
     "honest": "honest",
     "absent": "absent",
-    "null": None,
     "zero": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-    "empty": {},
 }
 
 

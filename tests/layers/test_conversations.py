@@ -14,7 +14,6 @@ from mesa_memory import (
     ScriptedLLM,
     configure,
     open_run,
-    resume,
 )
 from mesa_memory.interventions import edit, erase
 from tests.support.models import hear
@@ -308,35 +307,6 @@ def test_an_edited_summary_is_shown_and_recalled_and_an_erased_one_is_gone():
     assert [r.record for r in memory.recall("song")] == [new]
     erase(hall.guest[2], new)
     assert memory.conversations() == [] == memory.recall("song")
-
-
-@pytest.mark.parametrize("at", [2, 6, 9])
-def test_a_resumed_evening_goes_on_as_it_would_have(at, tmp_path):
-    def live(hall, first, last):
-        for step in range(first, last + 1):
-            if step in (1, 2, 7):
-                hall.said((1, f"Word {step}!", 2, 3), (2, f"Answer {step}?", 1))
-            elif step == 3:
-                hall.said((3, "I whisper: gold.", 1))
-                hall.guest[1].memory.close_conversation(3)
-            else:
-                hall.step()
-        return [g.memory.get_prompt_ready() for g in hall.guest.values()]
-
-    memory = ConversationMemory
-    whole = live(Hall(3, memory=memory), 1, 13)
-    file = str(tmp_path / "hall.sqlite")
-    hall = Hall(3, memory=memory, record=file)
-    live(hall, 1, at)
-    configure(hall, record=None)
-    again = resume(Hall, file, n=3, memory=memory)
-    assert live(again, at + 1, 13) == whole
-    configure(again, record=None)
-    with open_run(file) as run:
-        rows = run.state(1, 13, kind="conversation", as_records=True)
-        assert [row["text"] for row in rows] == [c["text"] for c in again.told(1)]
-        leaves = run.provenance(rows[0]["id"], as_records=True)
-        assert {row["kind"] for row in leaves} == {"conversation", "message"}
 
 
 def test_any_sender_and_any_recipients_are_remembered():

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.openai_server import OpenAIServer
 
+pytestmark = pytest.mark.slow
 #: takes away what only Unix has, before anything of ours is loaded; other packages, which
 #: ask for the system's name instead, are loaded with it
 WITHOUT = """
@@ -51,7 +52,6 @@ def printed(program):
     return done.stdout
 
 
-@pytest.mark.slow
 def test_a_study_that_asks_a_provider_is_recorded(tmp_path, server):
     factors = {"base": server.base, "client": ["direct", "litellm"]}
     run = RUN.format(factors=factors, store=str(tmp_path / "study.sqlite"))
