@@ -7,14 +7,7 @@ import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
 
-from mesa_memory import (
-    ConversationMemory,
-    LLMUnavailable,
-    MemoryRecord,
-    ScriptedLLM,
-    configure,
-    open_run,
-)
+from mesa_memory import ConversationMemory, MemoryRecord, configure, open_run
 from mesa_memory.interventions import edit, erase
 from tests.support.models import hear
 from tests.support.single import Asked, scripted, settle
@@ -160,28 +153,6 @@ def test_of_a_conversation_without_end_the_oldest_part_is_summarised():
         True,
     ]
     assert f"({29 - covered - 3} earlier turns not shown)" in shown
-
-
-def test_a_failed_summary_stays_due_and_the_words_in_sight():
-    def sometimes(request):
-        if hall.steps < 8:
-            raise LLMUnavailable("down", purpose=request.purpose)
-        return {"summary": f"I remember: {request.inputs['lines'][0][1]}"}
-
-    hall = Hall(
-        2, llm=ScriptedLLM(rules={"conversation": sometimes}), execution="blocking"
-    )
-    hall.said((1, "The safe is behind the oven.", 2))
-    for _ in range(6):
-        hall.quiet(1)
-        assert hall.told(1) == []
-        assert "behind the oven" in hall.guest[1].memory.format_short_term()
-    hall.said((1, "It is a new day.", 2))
-    assert "unavailable" not in hall.guest[1].memory.get_prompt_ready()
-    hall.quiet(1)
-    (content,) = hall.told(1)
-    assert content["turns"] == 1 and "oven" in content["text"]
-    assert "new day" in hall.guest[1].memory.format_short_term()
 
 
 # -- SYSTEMS: the constants of the society of talking characters -------------------------

@@ -91,17 +91,6 @@ def test_impressions_are_renewed_once_per_update_every_interactions(
     assert max(waiting) < 5 + 2  # a step brings two interactions with one agent
 
 
-def test_impressions_that_are_due_in_the_same_step_are_one_request(server):
-    town, log = run(ImpressionMemory, server)
-    renewed = sum(
-        len(one.memory.revisions(other))
-        for one in town.citizens
-        for other in town.citizens
-    )
-    # Each citizen speaks to one and hears from another in each step.
-    assert renewed / 2 <= len(log) < renewed
-
-
 @pytest.mark.parametrize("memory", EVERY)
 def test_a_step_in_which_nothing_happens_costs_nothing(memory, server):
     town, _ = run(memory, server, steps=8)
