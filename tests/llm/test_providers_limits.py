@@ -1,7 +1,5 @@
 """Limits on both ways to a provider: connections and concurrency."""
 
-import asyncio
-import gc
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -33,20 +31,6 @@ def test_no_more_than_so_many_requests_and_connections_at_once(concurrency):
         assert server.in_flight_max == concurrency
         assert server.max_connections <= concurrency
         assert server.total_connections <= concurrency
-
-
-def test_requests_in_several_event_loops_print_nothing(server, capfd, caplog):
-    llm = client()
-
-    async def together():
-        await asyncio.gather(*(llm.acomplete(question(server)) for _ in range(12)))
-
-    for _ in range(4):
-        asyncio.run(together())
-        ask(llm, question(server))  # in the loop of the memories
-        gc.collect()
-    assert server.requests == 4 * 13
-    assert "".join(capfd.readouterr()) == caplog.text == ""
 
 
 FAULTS = [
