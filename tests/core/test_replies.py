@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from pydantic import BaseModel
 
 from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import LLMRequest, ask, run
 from mesa_memory.core.text.refusals import refuses
 from mesa_memory.core.text.replies import Filtered, Unusable, read, repair_prompt
 from mesa_memory.tasks import GRADE
@@ -183,3 +185,26 @@ def test_a_filter_is_told_from_a_limit():
         for text in ('{"summary": "Agent 2 sold"}', "", None):
             with pytest.raises(Filtered):
                 summary_of(text, finish)
+
+
+# -- which of two replies ----------------------------------------------------------------
+
+
+class Mood(BaseModel):
+    mood: str
+
+
+REQUEST = LLMRequest("mood", 1, 2, "system", "prompt", Mood)
+
+
+class Swapping:
+    """Finds out that an answer can be used, and gives another one."""
+
+    def perform(self, request):
+        glad, sad = (Reply(json.dumps({"mood": mood})) for mood in ("glad", "sad"))
+        request.accepts(glad)
+        return sad
+
+
+def test_another_reply_than_the_accepted_one_is_read():
+    assert run(ask(REQUEST, 100, lambda reply: reply.mood), Swapping()) == "sad"

@@ -1,15 +1,23 @@
 """Prompt files: filled in with values, exchanged by a user's, checked before a run."""
 
 import pickle
+from types import SimpleNamespace
 
 import pytest
 from mesa import Model
 
 from mesa_memory import LongTermMemory, configure
-from mesa_memory.core.wording import ENGLISH, FOLDER, WHOSE, Wording, languages
+from mesa_memory.core.wording import (
+    ENGLISH,
+    FOLDER,
+    WHOSE,
+    Wording,
+    Wordings,
+    languages,
+)
 from mesa_memory.errors import PromptFileError
 from tests.support.models import hear
-from tests.support.single import scripted
+from tests.support.single import scripted, table
 
 LINES = {
     "summary": "Ada owes Bo.",
@@ -100,3 +108,24 @@ def test_a_file_uses_no_value_that_its_head_does_not_name():
     for name, file in ENGLISH.files.items():
         used = set().union(*(file.used(part) for part in file.parts))
         assert used - WHOSE == file.allowed - WHOSE, f"{FOLDER}/en/{name}.md"
+
+
+# -- the language of an agent, where it is to be detected ---------------------------------
+
+TOLD = table("spoken")["prompts"]
+
+
+@pytest.mark.parametrize("language", TOLD)
+def test_the_language_of_the_prompts_is_found(language):
+    agent = SimpleNamespace(system_prompt=TOLD[language])
+    assert Wordings("auto").of_agent(agent).language == language
+
+
+def test_without_much_to_go_by_it_is_english_and_an_own_language_comes_first():
+    agent = SimpleNamespace(system_prompt=None, step_prompt="Go.")
+    assert Wordings("auto").of_agent(agent).language == "en"
+    agent.language = "pt"
+    assert Wordings("auto").of_agent(agent).language == "pt"
+    assert Wordings("zh").of_agent(agent).language == "pt"
+    agent.language, agent.system_prompt = "auto", TOLD["es"]
+    assert Wordings("zh").of_agent(agent).language == "es"

@@ -1,6 +1,9 @@
 """The documentation is true: every Python block of it runs."""
 
+import os
 import re
+import subprocess
+import sys
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -8,6 +11,9 @@ from pathlib import Path
 import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
+
+from mesa_memory import open_run
+from tests.support.browser import served
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -53,3 +59,67 @@ def test_the_model_in_the_readme_prints_what_stands_below_it():
 def test_the_readme_is_one_page():
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 130
+
+
+# -- the tutorial, from an empty folder as a user would do it --------------------------
+
+TUTORIAL = Path(__file__).parent.parent.parent / "docs" / "tutorial.md"
+_BLOCK = re.compile(
+    r"^```(?:\{code-block\} python\n:caption: (?P<file>\S+)\n\n|(?P<kind>bash|text)\n)"
+    r"(?P<text>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
+SECONDS = 600
+
+
+def run(command, folder):
+    """What a line in a terminal prints."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=os.environ | {"PATH": path, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    # As the tutorial says of diff.
+    usual = (0, 1) if command.startswith("mesa-memory diff") else (0,)
+    assert "leaked" not in ran.stderr, ran.stderr
+    assert ran.returncode in usual, f"{command}\n{ran.stdout}\n{ran.stderr}"
+    return ran.stdout
+
+
+@pytest.mark.slow
+def test_the_tutorial_leads_from_an_empty_folder_to_a_comparison(tmp_path):
+    printed, last = {}, ""
+    for block in _BLOCK.finditer(TUTORIAL.read_text(encoding="utf-8")):
+        if block["file"]:
+            (tmp_path / block["file"]).write_text(block["text"], encoding="utf-8")
+            continue
+        if block["kind"] == "text":
+            assert set(block["text"].splitlines()) <= set(last.splitlines())
+            continue
+        for command in block["text"].splitlines():
+            if command.startswith("mesa-memory dashboard"):
+                given = command.split()[1:]
+                look = ("-m", "mesa_memory.cli", *given[:1])
+                file = str(tmp_path / given[1])
+                with served(*look, file, "--port", "0", "--no-open") as base:
+                    assert base.startswith("http://127.0.0.1:")
+                continue
+            last = printed[command] = run(command, tmp_path)
+    assert "relevance" in printed["python look.py"]
+    # Resumed, it ends as the run that was not interrupted.
+    went_on = printed["python go_on.py"]
+    assert "going on after day 8\n8 of 10 would come on the right day" in went_on
+    with open_run(tmp_path / "run.sqlite") as found:
+        assert found.steps == [float(day) for day in range(1, 13)]
+    assert (tmp_path / "report.html").stat().st_size > 20_000
+    status = printed["mesa-memory study status compare.py"]
+    assert "finished     20" in status and "records recalled" in status
+    assert (tmp_path / "study.html").stat().st_size > 20_000
+    # The study takes at most 15 lines of code after the model.
+    text = (tmp_path / "compare.py").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.strip()]
+    assert len([line for line in lines if '"""' not in line]) <= 15

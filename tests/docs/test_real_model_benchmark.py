@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import real_model
 from benchmarks.small_model import GEMMA, TEMPLATES
-from tests.support.openai_server import Behaviour, OpenAIServer
+from tests.support.openai_server import Behaviour, OpenAIServer, always
 
 QUICK = {"backoff": 0.01}
 REFUSAL = "I am sorry, but I cannot help with that request."
@@ -22,6 +22,7 @@ PURPOSES = {
     "Narrative": {"chapter", "story"},
     "Layered": {"consolidate", "impression"},
 }
+NONE = ["0%", "0%"]
 ASKING = [name for name in real_model.MEMORIES if name != "ShortTerm"]
 
 
@@ -39,28 +40,17 @@ def rows(name, server, steps=6):
     return real_model.lived(name, 3, steps, whom, real_model.SETTINGS | QUICK)
 
 
-def shares(row):
-    return [row[how] for how in real_model.OUTCOMES]
-
-
 @pytest.mark.parametrize("name", ASKING)
-def test_a_model_that_answers_well_answers_at_once(name):
-    with OpenAIServer() as server:
-        found = rows(name, server)
-    for row in found:
-        assert shares(row) == ["100%", "0%", "0%"]
-        assert row["ended"] == "yes" and row["lost"].startswith("0/")
-        assert row["requests"] and row["prompt tokens"] and row["seconds"] > 0
-    assert {row["purpose"] for row in found} == PURPOSES[name]
-
-
-@pytest.mark.parametrize("name", ASKING)
-def test_a_model_that_refuses_everything_ends_no_run(name):
-    with OpenAIServer(behave=lambda _: Behaviour.text(REFUSAL)) as server:
-        found = rows(name, server)
-    for row in found:
-        assert shares(row) == ["0%", "0%", "100%"]
-        assert row["ended"] == "yes" and row["lost"].startswith("0/")
+def test_a_model_answers_at_once_or_refuses_everything_and_no_run_ends(name):
+    refuse = always(Behaviour.text(REFUSAL))
+    for behave, expected in ((None, ["100%", *NONE]), (refuse, [*NONE, "100%"])):
+        with OpenAIServer(behave=behave) as server:
+            found = rows(name, server)
+        for row in found:
+            assert [row[how] for how in real_model.OUTCOMES] == expected
+            assert row["ended"] == "yes" and row["lost"].startswith("0/")
+            assert row["requests"] and row["prompt tokens"] and row["seconds"] > 0
+        assert {row["purpose"] for row in found} == PURPOSES[name]
 
 
 def test_what_is_repaired_is_told_apart():
@@ -70,7 +60,7 @@ def test_what_is_repaired_is_told_apart():
 
     with OpenAIServer(behave=second) as server:
         (row,) = rows("LongTerm", server)
-    assert shares(row) == ["0%", "100%", "0%"]
+    assert [row[how] for how in real_model.OUTCOMES] == ["0%", "100%", "0%"]
 
 
 def test_a_run_that_ends_early_says_where_and_why():

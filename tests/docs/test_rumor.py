@@ -178,14 +178,6 @@ def test_a_language_model_gets_the_prompt_that_the_offline_reader_gets():
     assert (reasoning.calls, reasoning.cost) == (80, None)
 
 
-def test_the_memories_ask_the_same_model():
-    with OpenAIServer() as server:
-        model = play(2, memory="long_term", llm="openai/some", api_base=server.base)
-        model.agents[0].memory.format_long_term()
-    used = Services.of(model).ledger.by("purpose", "model")
-    assert {("reasoning", "openai/some"), ("consolidate", "openai/some")} <= set(used)
-
-
 @pytest.mark.parametrize("reply", ["nothing", " Nothing. ", "", None])
 def test_silence_is_no_message(reply):
     with OpenAIServer(behave=always(Behaviour.text(reply))) as server:

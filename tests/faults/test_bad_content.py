@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from mesa_memory import OfflineLLM
+from mesa_memory import OfflineLLM, configure, open_run
 from tests.support.fleet import HASTY, MEMORIES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import OpenAIServer
@@ -270,6 +270,36 @@ def test_hostile_text_stays_on_its_line():
         assert "end6" in shown
         assert not re.search(r"^(- )?Agent 7 says", shown, re.MULTILINE)
         assert not set(shown) & set("\r\u2028\x1b\u202e")
+
+
+# -- half of a character, as a cut text or a broken model sends it -----------------------
+
+HALF = "half \ud83d"
+EVENTS = [
+    ("sight \udc00", {"text": "a field"}),
+    ("note", {"te\ud800xt": {"\udfff": ["\ud83d"]}}),
+    ("message", {"message": HALF, "sender": HALF, "recipients": [HALF]}),
+    ("observation", {"self_state": {}, "local_state": {HALF: {HALF: HALF}}}),
+    ("action", {"tool_calls": [{"name": HALF, "response": HALF}]}),
+    ("plan", {"content": HALF}),
+]
+
+
+@every_memory
+def test_half_a_character_in_an_event_does_not_end_the_run(memory, tmp_path):
+    town = Town(memory, 1, llm="offline", execution="blocking")
+    configure(town, record=str(tmp_path / "run.sqlite"))
+    (agent,) = town.citizens
+    agent.name = agent.system_prompt = HALF
+    for _ in range(6):
+        for event in EVENTS:
+            agent.memory.add_to_memory(*event)
+        town.advance()
+    shown = agent.memory.get_prompt_ready() + agent.memory.get_communication_history()
+    assert shown.encode()
+    configure(town, record=None)
+    with open_run(str(tmp_path / "run.sqlite")) as run:
+        assert run.state(agent.unique_id, 5) is not None
 
 
 # -- the console -----------------------------------------------------------------------

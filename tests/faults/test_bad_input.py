@@ -11,14 +11,16 @@ from mesa_memory import (
     EpisodicMemory,
     FactMemory,
     ImpressionMemory,
+    LayeredMemory,
     LongTermMemory,
+    NarrativeMemory,
     Recording,
     Services,
     ShortTermMemory,
     STLTMemory,
     configure,
 )
-from mesa_memory.layers import EveryBatch, FrontHalf, OverTokens
+from mesa_memory.layers import EveryBatch, FrontHalf, OverTokens, Reflection
 from mesa_memory.llm import LLMSettings
 from tests.support.classes import EVERY
 from tests.support.fleet import MEMORIES, Town
@@ -41,6 +43,9 @@ CAPACITIES = [
     (ConversationMemory, "short_term_turns"),
     (ConversationMemory, "n"),
     (ConversationMemory, "summary_chars"),
+    (NarrativeMemory, "story_tokens"),
+    (NarrativeMemory, "story_chars"),
+    (NarrativeMemory, "recap_chars"),
     *((cls, name) for cls in EVERY for name in LIMITS),
 ]
 NO_CAPACITIES = (0, -1, 2.5, True, False, "5", None, NAN, [3])
@@ -70,9 +75,25 @@ def test_a_wrong_capacity_is_refused(cls, name, agent):
         refused(partial(cls, agent), name, value)
 
 
-def test_a_wrong_number_of_the_stream_is_refused(agent):
-    for value in (-1, "many", 2.5):
-        refused(partial(EpisodicMemory, agent), "grade_context", value)
+@pytest.mark.parametrize(
+    ("cls", "name", "values"),
+    [
+        (EpisodicMemory, "grade_context", (-1, "many", 2.5)),
+        (EpisodicMemory, "reflect_threshold", (0, NAN)),
+        (ConversationMemory, "recent", (-1, None)),
+        (ConversationMemory, "recall", (-1, 1.5)),
+        (ConversationMemory, "idle_steps", (-1, NAN)),
+        (NarrativeMemory, "keep_last", (-1,)),
+        (NarrativeMemory, "chapters", (0, -1, 2.5, True, "often", "model", None, int, [3])),
+        (LayeredMemory, "budget", (99, 0, -1, 2.5, True, "much", None)),
+    ],
+)  # fmt: skip
+def test_a_wrong_number_of_a_memory_is_refused(cls, name, values, agent):
+    for value in values:
+        refused(partial(cls, agent), name, value)
+
+
+def test_a_wrong_decay_is_refused(agent):
     for value in (0, -0.5, 1.01, NAN, float("inf")):
         with pytest.raises(ValueError, match=f"decay must be.*got {value}"):
             EpisodicMemory(agent, recency_decay=value)
@@ -87,6 +108,7 @@ def test_a_wrong_number_of_the_stream_is_refused(agent):
         (EpisodicMemory, "importance", "gpt"),
         (EpisodicMemory, "importance", 3),
         (EpisodicMemory, "importance", None),
+        (ConversationMemory, "scoring", "best"),
         (ShortTermMemory, "capacity", 5),
         (LongTermMemory, "n", 5),
         (FactMemory, "gate", "fact"),
@@ -109,6 +131,9 @@ WRONG = [
     (OverTokens, "keep_last", (-1, 1.5)),
     (FrontHalf, "max_entries", (0, 2.5)),
     (FrontHalf, "fraction", (0, 1.5, "half")),
+    (Reflection.questions, "last", (0,)),
+    (Reflection.questions, "insights", (0,)),
+    (Reflection.questions, "questions", (0,)),
     (Budget, "calls", (-1, "5")),
     (Budget, "tokens", (-5,)),
     (Budget, "cost", (-0.5, NAN)),
@@ -145,6 +170,12 @@ def test_a_wrong_policy_budget_or_setting_is_refused():
         ("concurrency", 0),
         ("backoff", -0.1),
         ("fallbacks", "openai/other"),
+        ("cache", True),
+        ("cache", 3),
+        ("cache", ""),
+        ("cache", ":memory:"),
+        ("replicate", -1),
+        ("replicate", "two"),
     ],
 )
 def test_a_wrong_setting_is_refused_and_changes_nothing(name, value, agent):

@@ -1,4 +1,4 @@
-"""No key, no model: told typed, in time, and nothing is forgotten."""
+"""No key, no model, or one that answers nonsense: told typed, and nothing is forgotten."""
 
 import pytest
 
@@ -9,8 +9,9 @@ from mesa_memory import (
     STLTMemory,
     configure,
 )
+from mesa_memory.llm import Reply
 from tests.support import story
-from tests.support.fleet import ASKING, EXECUTIONS, HASTY, Town
+from tests.support.fleet import ASKING, EXECUTIONS, HASTY, MEMORIES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.story import live, town_of
 
@@ -80,3 +81,46 @@ def test_who_speaks_to_an_agent_without_a_key_is_told_nothing_of_it(
     assert server.requests == 0
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     assert "Fish on day 9" in listener.get_prompt_ready()
+
+
+# -- a model of the user's own that answers nonsense ------------------------------------
+
+
+class Own:
+    """A user's model that gives whatever it is told to."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def complete(self, request):
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+def test_a_broken_own_model_makes_no_memory_forget():
+    third = [
+        None,
+        "text",
+        7,
+        Reply(7),
+        KeyError("bug"),
+        RuntimeError("bug"),
+        OSError("bug"),
+    ]
+    for memory in MEMORIES:
+        for execution in EXECUTIONS:
+            for answer in third:
+                town = town_of(memory, None, llm=Own(answer), execution=execution)
+                raised = 0
+                for _ in range(5):
+                    try:
+                        live(town, 1)
+                    except Exception:
+                        raised += 1
+                assert (raised > 0) == (memory in ASKING)
+                configure(town, llm="offline", execution=execution)
+                town.check_nothing_lost()
+                live(town, 1)
+                assert town.due(town.citizens[0]) == 0
+                town.check_nothing_lost()

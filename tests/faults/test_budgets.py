@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mesa_memory import Budget, BudgetExceeded, Services
-from tests.faults.test_waits import Street
+from tests.faults.test_waits import street_of
 from tests.support.behaviours import Behaviour, completion, default_answer
 from tests.support.openai_server import OpenAIServer, always
 
@@ -32,9 +32,7 @@ def saying(usage):
 SAID = {
     "honest": "honest",
     "absent": "absent",
-    "null": None,
     "zero": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-    "empty": {},
 }
 
 
@@ -71,7 +69,7 @@ def test_a_budget_is_crossed_by_at_most_one_request(
     usage, budget, reason, execution, server
 ):
     server.behave = saying(SAID[usage])
-    street = Street(server.base, 6, PRICED, budget=budget, execution=execution)
+    street = street_of(server, 6, PRICED, budget=budget, execution=execution)
     with pytest.raises(
         BudgetExceeded, match=f"would cross the budget.*{reason}"
     ) as told:
@@ -96,7 +94,7 @@ def test_a_budget_is_crossed_by_at_most_one_request(
 def test_long_replies_side_by_side_cross_a_budget_by_at_most_one(server):
     long = json.dumps({"summary": "Bridge, mill and market. " * 120})
     server.behave = lambda _: Behaviour.text(long)
-    street = Street(server.base, 12, PRICED, budget=Budget(tokens=8_000))
+    street = street_of(server, 12, PRICED, budget=Budget(tokens=8_000))
     with pytest.raises(BudgetExceeded):
         live(street)
     largest = max(received.chars + len(long) for received in server.log) // 4
@@ -105,7 +103,7 @@ def test_long_replies_side_by_side_cross_a_budget_by_at_most_one(server):
 
 def test_a_budget_that_is_far_away_makes_no_request_wait(server):
     server.together = 3  # none is answered before there are so many
-    street = Street(server.base, 8, PRICED, budget=Budget(tokens=1_000_000))
+    street = street_of(server, 8, PRICED, budget=Budget(tokens=1_000_000))
     live(street, 1)
     assert server.in_flight_max > 2
 
@@ -118,7 +116,7 @@ def test_a_budget_that_is_far_away_makes_no_request_wait(server):
     ],
 )
 def test_without_a_budget_or_a_price_nothing_is_sent(model, budget, reason, server):
-    street = Street(server.base, 1, model, budget=budget)
+    street = street_of(server, 1, model, budget=budget)
     with pytest.raises(BudgetExceeded, match=reason):
         live(street, 1)
     assert server.requests == 0
@@ -127,7 +125,7 @@ def test_without_a_budget_or_a_price_nothing_is_sent(model, budget, reason, serv
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
 def test_an_outage_does_not_use_up_a_budget_of_money(execution, server):
     given = {"execution": execution, "budget": Budget(cost=5.0), "backoff": 0.01}
-    street = Street(server.base, 1, PRICED, **given)
+    street = street_of(server, 1, PRICED, **given)
     server.behave = always(Behaviour.status(503))
     live(street, 1)
     server.behave = None

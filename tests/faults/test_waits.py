@@ -4,41 +4,23 @@ import logging
 import time
 from itertools import pairwise
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import LongTermMemory, MemoryStalled, Services, configure
+from mesa_memory import MemoryStalled, Services
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
 from mesa_memory.errors import EmbedderError
 from tests.support.embeddings import EmbeddingsServer, refused
 from tests.support.openai_server import Behaviour, OpenAIServer, always
+from tests.support.street import Street
 
 #: so that no request waits until a provider may be asked again
 UNWILLING = {"attempts": 1, "timeout": 60, "deadline": 60}
 
 
-class Neighbour(LLMAgent):
-    """README's agent."""
-
-    def step(self):
-        others = [agent for agent in self.model.agents if agent is not self]
-        self.send_message(f"The bridge broke on day {self.model.steps}!", others)
-
-
-class Street(mesa.Model):
-    """README's model, with a memory that asks the model in each step."""
-
-    def __init__(self, base, n=3, llm="openai/x", **services):
-        super().__init__(rng=1)
-        configure(self, **services)
-        for _ in range(n):
-            agent = Neighbour(self, CoTReasoning, llm, api_base=base)
-            agent.memory = LongTermMemory(agent)
-
-    def step(self):
-        self.agents.shuffle_do("step")
+def street_of(server, n=3, name="openai/x", **services):
+    """README's street with a memory that asks the model in each step."""
+    given = {"memory": "long_term", "base": server.base, "llm": None, **services}
+    return Street(n=n, name=name, **given)
 
 
 @pytest.fixture
@@ -51,7 +33,7 @@ def server():
 def test_a_wait_of_an_hour_does_not_end_a_run_of_quick_steps(execution, server, caplog):
     caplog.set_level(logging.WARNING, "mesa_memory")
     server.behave = always(Behaviour.status(429, "Quota is used up", retry_after=3600))
-    street = Street(server.base, execution=execution)
+    street = street_of(server, execution=execution)
     for _ in range(25):
         street.step()
     Services.of(street).flush()
@@ -64,12 +46,12 @@ def test_a_wait_of_an_hour_does_not_end_a_run_of_quick_steps(execution, server, 
     assert len(caplog.records) <= 2 * asked, "it is told once, not in each step"
     for agent in street.agents:
         shown = agent.memory.get_prompt_ready()
-        assert "day 1!" in shown or "day 25!" in shown
+        assert "Day 1:" in shown or "Day 25:" in shown
 
 
 def test_once_the_wait_is_over_the_provider_is_asked_and_nothing_is_lost(server):
     server.behave = always(Behaviour.status(429, retry_after=1))
-    street = Street(server.base, n=2, execution="blocking", **UNWILLING)
+    street = street_of(server, n=2, execution="blocking", **UNWILLING)
     for _ in range(15):
         street.step()
     times = [received.time for received in server.log]
@@ -80,14 +62,14 @@ def test_once_the_wait_is_over_the_provider_is_asked_and_nothing_is_lost(server)
     Services.of(street).flush()
     asked = "\n".join(received.prompt for received in server.log)
     for day in range(1, 16):
-        assert f"day {day}!" in asked
+        assert f"Day {day}:" in asked
     assert all(agent.memory.long_term_memory for agent in street.agents)
 
 
 def test_a_provider_that_refuses_after_each_wait_stalls_the_run(server):
     server.behave = always(Behaviour.status(429, retry_after=0.2))
     given = UNWILLING | {"execution": "blocking", "max_pending_steps": 3}
-    street = Street(server.base, n=1, **given)
+    street = street_of(server, n=1, **given)
     with pytest.raises(
         MemoryStalled, match=r"3 step\(s\) in a row.*asks to wait 0.2 s"
     ):
@@ -99,7 +81,7 @@ def test_a_provider_that_refuses_after_each_wait_stalls_the_run(server):
 
 def test_who_wants_to_stop_at_the_first_failure_is_told_at_once(server):
     server.behave = always(Behaviour.status(429, retry_after=3600))
-    street = Street(server.base, n=1, execution="blocking", on_failure="raise")
+    street = street_of(server, n=1, execution="blocking", on_failure="raise")
     street.agents[0].memory.add_to_memory("observation", {"seen": "a bridge"})
     with pytest.raises(MemoryStalled, match="asks to wait 3600 s"):
         street.step()
@@ -112,7 +94,7 @@ def test_a_wait_of_one_model_keeps_no_other_from_being_asked(server):
     server.behave = lambda received: (
         Behaviour.status(429, retry_after=3600) if received.model == "x" else None
     )
-    street = Street(server.base, fallbacks=("openai/y",), execution="blocking")
+    street = street_of(server, fallbacks=("openai/y",), execution="blocking")
     for _ in range(3):
         street.step()
     assert [received.model for received in server.log].count("x") == 1

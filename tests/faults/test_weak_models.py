@@ -1,17 +1,15 @@
 """Small models that miscount, ramble or answer in prose: no run ends, nothing is lost."""
 
-import json
 import re
 
-import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import LLMUnavailable, ScriptedLLM, configure, register_policy
+from mesa_memory import LLMUnavailable
 from mesa_memory.errors import PromptTooLong
 from mesa_memory.tasks import GRADE
+from tests.memories.test_grades import grades_of, numbered
 from tests.support import fleet
+from tests.support.single import scripted
 
 LONG = "news {}-{} " + "and so on " * 5
 PROSE = "Once upon a time there was a little model that loved to tell stories."
@@ -22,29 +20,16 @@ def told(request):
     return re.findall(r"^\d+\. Agent 9 says: (.*)$", request.prompt, re.MULTILINE)
 
 
-def graded(count):
-    """A reply with this number of grades."""
-    return json.dumps(
-        {"grades": [{"event": n, "grade": 3} for n in range(1, count + 1)]}
-    )
-
-
 def right(request):
-    return graded(len(told(request)))
+    return numbered([3] * len(told(request)))
 
 
 def one_less(request):
-    return graded(len(told(request)) - 1)
+    return numbered([3] * (len(told(request)) - 1))
 
 
 def memory_of(make, answer, **settings):
-    model = mesa.Model(rng=1)
-    llm = ScriptedLLM(rules={"*": answer})
-    configure(model, llm=llm, execution="blocking", **settings)
-    mute = register_policy("mute", lambda turn: "")
-    agent = LLMAgent(model, CoTReasoning, mute)
-    agent.memory = fleet.MEMORIES[make](agent)
-    return agent.memory, llm
+    return scripted(fleet.MEMORIES[make], {"*": answer}, **settings)
 
 
 def live(memory, step, count=1, text="news {}-{}"):
@@ -53,12 +38,6 @@ def live(memory, step, count=1, text="news {}-{}"):
         message = {"message": text.format(step, number), "sender": 9}
         memory.add_to_memory("message", message)
     memory.process_step()
-
-
-def grades_of(memory):
-    """Text of each event -> the grade that it has."""
-    entries = [entry.content["message"] for entry in memory.memory_entries]
-    return {content["message"]: content.get("importance") for content in entries}
 
 
 def ungraded(memory):

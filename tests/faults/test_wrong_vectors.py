@@ -1,13 +1,11 @@
 """An embedder of the user's own that gives no usable vectors is told so, by its name."""
 
-import mesa
 import numpy as np
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import EpisodicMemory, configure, open_run, register_policy
+from mesa_memory import EpisodicMemory, open_run
 from mesa_memory.errors import EmbedderError
+from tests.support.single import memory_of
 
 
 async def later(texts):
@@ -46,14 +44,9 @@ class MyEmbedder:
 
 def listener(embedder, **services):
     """The memory of an agent that has heard of the rain and plans what to do."""
-    model = mesa.Model(rng=1)
-    configure(model, llm="offline", embedder=embedder, **services)
-    agent = LLMAgent(
-        model, CoTReasoning, register_policy("quiet", lambda turn: "Wait.")
-    )
-    agent.memory = EpisodicMemory(agent)
-    agent.memory.add_to_memory("message", {"message": "It rains.", "sender": 4})
-    return agent.memory
+    memory = memory_of(EpisodicMemory, embedder=embedder, **services)
+    memory.add_to_memory("message", {"message": "It rains.", "sender": 4})
+    return memory
 
 
 def lived(memory):

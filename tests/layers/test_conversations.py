@@ -7,15 +7,7 @@ import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
 
-from mesa_memory import (
-    ConversationMemory,
-    LLMUnavailable,
-    MemoryRecord,
-    ScriptedLLM,
-    configure,
-    open_run,
-    resume,
-)
+from mesa_memory import ConversationMemory, MemoryRecord, configure, open_run
 from mesa_memory.interventions import edit, erase
 from tests.support.models import hear
 from tests.support.single import Asked, scripted, settle
@@ -163,28 +155,6 @@ def test_of_a_conversation_without_end_the_oldest_part_is_summarised():
     assert f"({29 - covered - 3} earlier turns not shown)" in shown
 
 
-def test_a_failed_summary_stays_due_and_the_words_in_sight():
-    def sometimes(request):
-        if hall.steps < 8:
-            raise LLMUnavailable("down", purpose=request.purpose)
-        return {"summary": f"I remember: {request.inputs['lines'][0][1]}"}
-
-    hall = Hall(
-        2, llm=ScriptedLLM(rules={"conversation": sometimes}), execution="blocking"
-    )
-    hall.said((1, "The safe is behind the oven.", 2))
-    for _ in range(6):
-        hall.quiet(1)
-        assert hall.told(1) == []
-        assert "behind the oven" in hall.guest[1].memory.format_short_term()
-    hall.said((1, "It is a new day.", 2))
-    assert "unavailable" not in hall.guest[1].memory.get_prompt_ready()
-    hall.quiet(1)
-    (content,) = hall.told(1)
-    assert content["turns"] == 1 and "oven" in content["text"]
-    assert "new day" in hall.guest[1].memory.format_short_term()
-
-
 # -- SYSTEMS: the constants of the society of talking characters -------------------------
 
 
@@ -308,54 +278,6 @@ def test_an_edited_summary_is_shown_and_recalled_and_an_erased_one_is_gone():
     assert [r.record for r in memory.recall("song")] == [new]
     erase(hall.guest[2], new)
     assert memory.conversations() == [] == memory.recall("song")
-
-
-@pytest.mark.parametrize("at", [2, 6, 9])
-def test_a_resumed_evening_goes_on_as_it_would_have(at, tmp_path):
-    def live(hall, first, last):
-        for step in range(first, last + 1):
-            if step in (1, 2, 7):
-                hall.said((1, f"Word {step}!", 2, 3), (2, f"Answer {step}?", 1))
-            elif step == 3:
-                hall.said((3, "I whisper: gold.", 1))
-                hall.guest[1].memory.close_conversation(3)
-            else:
-                hall.step()
-        return [g.memory.get_prompt_ready() for g in hall.guest.values()]
-
-    memory = ConversationMemory
-    whole = live(Hall(3, memory=memory), 1, 13)
-    file = str(tmp_path / "hall.sqlite")
-    hall = Hall(3, memory=memory, record=file)
-    live(hall, 1, at)
-    configure(hall, record=None)
-    again = resume(Hall, file, n=3, memory=memory)
-    assert live(again, at + 1, 13) == whole
-    configure(again, record=None)
-    with open_run(file) as run:
-        rows = run.state(1, 13, kind="conversation", as_records=True)
-        assert [row["text"] for row in rows] == [c["text"] for c in again.told(1)]
-        leaves = run.provenance(rows[0]["id"], as_records=True)
-        assert {row["kind"] for row in leaves} == {"conversation", "message"}
-
-
-# -- bad input ----------------------------------------------------------------------------
-
-
-def test_a_wrong_number_is_refused():
-    cases = [
-        ("recent", -1),
-        ("recall", -1),
-        ("recall", 1.5),
-        ("idle_steps", -1),
-        ("idle_steps", float("nan")),
-        ("recent", None),
-    ]
-    for name, value in cases:
-        with pytest.raises(ValueError, match=f"{name} must be >= 0.*got {value}"):
-            ConversationMemory(Hall(1).guest[1], **{name: value})
-        with pytest.raises(TypeError, match="scoring must be a Scoring"):
-            ConversationMemory(Hall(1).guest[1], scoring="best")
 
 
 def test_any_sender_and_any_recipients_are_remembered():

@@ -1,4 +1,4 @@
-"""The work of a step depends on the facts that hold, not on those that have ended."""
+"""The work of a step depends on the facts that hold, and a model is shown the right ones."""
 
 import sys
 from functools import partial
@@ -7,6 +7,7 @@ from statistics import median
 import pytest
 
 from mesa_memory import FactMemory
+from tests.support.models import hear
 from tests.support.single import scripted
 
 
@@ -29,12 +30,14 @@ def stated(request):
     return {"facts": facts}
 
 
+RULES = {"extract": stated, "judge": {"decisions": []}}
+
+
 class Life:
     """A memory of facts that change again and again."""
 
     def __init__(self, **given):
-        rules = {"extract": stated, "judge": {"decisions": []}}
-        self.memory, _ = scripted(partial(FactMemory, **given), rules)
+        self.memory, _ = scripted(partial(FactMemory, **given), RULES)
 
     def calls(self, *texts):
         """Lives a step in which these are heard; the number of function calls."""
@@ -92,3 +95,32 @@ def test_all_that_ended_is_there_for_a_question_about_the_past():
     assert [r.content["value"] for r in life.memory.facts()] == ["house 50"]
     assert [r.content["value"] for r in life.memory.facts(at=7)] == ["house 7"]
     assert len(life.memory.fact_history("Carl", "home")) == 50
+
+
+# -- the known facts that a model is shown beside the events it reads ---------------------
+
+
+def prompts_of(*steps):
+    """The prompts of the requests for facts; each step hears (sender, text) pairs."""
+    memory, llm = scripted(FactMemory, RULES)
+    for step in steps:
+        hear(memory, *step)
+    return [request.prompt for request in llm.history if request.purpose == "extract"]
+
+
+def test_rival_claims_are_shown_with_their_speakers():
+    claims = [(2, "Carl: home: the mill"), (3, "Carl: home: the inn")]
+    *_, prompt = prompts_of(claims, [(4, "Carl: mood: sad")])
+    assert "2. Carl: home: the mill (Agent 2)\n" in prompt
+    assert "3. Carl: home: the inn (Agent 3)\n" in prompt
+
+
+def test_a_subject_of_many_facts_hides_no_other_that_the_events_name():
+    debt = (2, "Dov: debt: ten crowns")
+    many = [(2, f"Ada: belongings: book {n}") for n in range(35)]
+    later = [(2, f"Carl: belongings: cup {n}") for n in range(15)]
+    *_, prompt = prompts_of([debt], many, later, [(3, "Ada: debt: what Dov owes")])
+    known = prompt.partition("Known facts")[2].splitlines()
+    assert any("Dov: debt: ten crowns" in line for line in known)
+    assert sum("Ada: belongings" in line for line in known) == 29
+    assert any("Ada: belongings: book 34" in line for line in known)

@@ -6,7 +6,7 @@ import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
 
-from mesa_memory import ImpressionMemory, LLMUnavailable, ScriptedLLM, configure
+from mesa_memory import ImpressionMemory, ScriptedLLM, configure
 from tests.support.single import settle
 
 REPLY = {"text": "Seems fair.", "sentiment": 0.1, "familiarity": 0.3}
@@ -263,16 +263,6 @@ def test_several_impressions_are_read_in_many_forms():
         assert len(history) == 1
         made = [memory.impression_of(s).content["text"] for s in OTHERS]
         assert made == [f"Is number {n}." for n in (1, 2, 3, 4)]
-
-
-def test_a_model_that_is_away_leaves_all_due():
-    away = LLMUnavailable("away", purpose="impression")
-    memory, history = gossip(away)
-    hears(memory, *OTHERS)
-    assert len(history) == 1 and memory.impressions() == {}
-    history.clear()
-    hears(memory)
-    assert asked(history) == [[f"Agent {s}" for s in OTHERS]]
 
 
 def test_without_a_model_each_impression_is_as_if_it_were_the_only_one():

@@ -6,6 +6,7 @@ ended or refused, and each of these is a record.
 
 import pytest
 
+from benchmarks.facts import measure
 from mesa_memory import FactMemory, OfflineLLM, ScriptedLLM
 from tests.support.diary import Diary
 from tests.support.single import memory_of, table
@@ -68,3 +69,13 @@ def test_at_least_thirty_are_right_without_a_model():
 
 #: what no rule of ours tells
 OFFLINE_WRONG = ["one of several is gone"]
+
+
+@pytest.mark.parametrize("offline", [False, True], ids=["scripted", "offline"])
+def test_facts_answer_what_they_are_for(offline):
+    found = measure(2, 25, offline)
+    shares = found["shares"]["facts"]
+    assert shares["current"] >= 0.95 and shares["at a step"] >= 0.95
+    assert shares["two hops"] >= 0.5 and shares["premise"] >= 0.8
+    assert shares["conflict"] == 1.0 and shares["false alarms"] == 0.0
+    assert found["judged"] < 0.3

@@ -105,17 +105,6 @@ def test_a_stream_grades_then_embeds_and_stays_new_after_a_failure():
     assert stream.recent() == [] and list(stream.records()) == [event]
 
 
-def test_a_stream_forgets_what_matters_least():
-    grader = Grader(lambda record: len(record.content["message"]))
-    stream = joined(EventStream(grader, Recollection(), Reflector(None), capacity=2))
-    events = happens([stream], "four", "a", "two")
-    flow = stream.remember()
-    assert isinstance(next(flow), EmbedRequest)
-    ended(flow, Embedded([[1.0, 0.0]] * 3, "none"))
-    batch_ends([stream])
-    assert [event.closed_because for event in events] == [None, "evicted", None]
-
-
 def test_layers_of_one_name_are_told_apart():
     assert [layer.name for layer in with_unique_names([Window(), Window()])] == [
         "window",

@@ -5,14 +5,7 @@ from functools import partial
 import mesa
 import pytest
 
-from mesa_memory import (
-    LLMUnavailable,
-    NarrativeMemory,
-    ScriptedLLM,
-    configure,
-    open_run,
-    resume,
-)
+from mesa_memory import LLMUnavailable, NarrativeMemory, ScriptedLLM, configure, resume
 from mesa_memory.interventions import edit, erase
 from mesa_memory.memories.tools import search_memories
 from tests.support.single import Asked, settle
@@ -224,41 +217,3 @@ def test_story_and_chapters_are_changed_by_hand():
     erase(life.hero, event)
     memory = life.live(4)
     assert spans(memory)[-1] == (5, 9, 10)
-
-
-@pytest.mark.parametrize("at", [3, 7, 10])
-def test_a_resumed_life_goes_on_as_it_would_have(at, tmp_path):
-    given = {"chapters": 3, "story_tokens": 200}
-    whole = Life(given=given).live(14)
-    file = str(tmp_path / "life.sqlite")
-    life = Life(file, given=given)
-    life.live(at)
-    configure(life, record=None)
-    again = resume(Life, file, given=given)
-    memory = again.live(14 - at)
-    assert memory.get_prompt_ready() == whole.get_prompt_ready()
-    configure(again, record=None)
-    with open_run(file) as run:
-        kinds = {row["kind"] for row in run.state(1, 14, as_records=True)}
-        assert kinds == {"message", "story", "chapter"}
-        told = run.state(1, 14, kind="chapter", as_records=True)
-        assert {row["missing"] for row in run.provenance(told[-1]["id"], as_records=True)} == {False}  # fmt: skip
-
-
-# -- bad input -----------------------------------------------------------------------------
-
-
-def test_a_wrong_rule_for_chapters_is_refused():
-    for rule in [0, -1, 2.5, True, "often", "model", None, int, [3]]:
-        with pytest.raises(ValueError, match="chapters must be"):
-            Life(given={"chapters": rule})
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("story_tokens", 0), ("keep_last", -1), ("recap_chars", 0),
-     ("story_chars", 1.5)],
-)  # fmt: skip
-def test_a_wrong_number_is_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be"):
-        Life(given={name: value})

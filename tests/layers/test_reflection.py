@@ -243,23 +243,9 @@ def test_offline_grades_use_the_whole_scale():
     assert grades[0] < 5 < grades[1] <= 10
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "words"),
-    [
-        ({"reflect_threshold": 0}, ValueError, "reflect_threshold"),
-        ({"reflect_threshold": float("nan")}, ValueError, "reflect_threshold"),
-        ({"reflection": "direct"}, TypeError, "Reflection.direct"),
-    ],
-)
-def test_wrong_arguments_are_refused(given, error, words):
-    with pytest.raises(error, match=words):
-        EpisodicMemory(citizen(), **given)
-
-
-@pytest.mark.parametrize("given", [{"last": 0}, {"insights": 0}, {"questions": 0}])
-def test_a_reflection_of_nothing_is_refused(given):
-    with pytest.raises(ValueError, match=next(iter(given))):
-        Reflection.questions(**given)
+def test_a_word_is_no_reflection():
+    with pytest.raises(TypeError, match=r"Reflection\.direct"):
+        EpisodicMemory(citizen(), reflection="direct")
 
 
 def shown(count):

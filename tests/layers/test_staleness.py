@@ -13,7 +13,6 @@ from mesa_memory import (
     LayeredMemory,
     LongTermMemory,
     NarrativeMemory,
-    Recording,
     RunningSummary,
     ScriptedLLM,
     Window,
@@ -161,16 +160,6 @@ def test_it_is_recorded_and_a_resumed_run_knows_it(days, tmp_path):
             for step in (3, 4, 5)
         ]
     assert letters == [[("the mill", None)], [("the mill", 4)], [("the inn", None)]]
-
-
-def test_a_run_that_is_taken_back_forgets_what_became_stale_later(tmp_path):
-    file = str(tmp_path / "run.sqlite")
-    village = Village()
-    configure(village, record=Recording(file, checkpoint_every=1, parameters={}))
-    ended(lived(village, 4))
-    again = resume(Village, file, step=3)
-    assert all(r.stale_since is None for r in again.ann.memory.current_records())
-    ended(again)
 
 
 def insights(memory):

@@ -1,18 +1,17 @@
 """Cached tokens and tiers: in replies, ledger, record, view and command."""
 
-import mesa
 import pytest
 from click.testing import CliRunner
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import LongTermMemory, Services, configure, open_run
+from mesa_memory import LongTermMemory, Services, open_run
 from mesa_memory.cli import main
 from mesa_memory.cli.cost import COST_KEYS as OFFERED
 from mesa_memory.llm.cost import pricing
 from mesa_memory.runs.calls import KEYS
 from mesa_memory.viz.data.requests import cost as viewed
 from tests.support.openai_server import OpenAIServer
+from tests.support.playing import ended, lived
+from tests.support.street import Street
 
 PRICED = "openai/gpt-5-mini"
 #: so long that its prompt is worth caching
@@ -26,47 +25,23 @@ class RuledMemory(LongTermMemory):
         return f"{RULES}\n{super().system_for(task, inputs)}"
 
 
-class Neighbour(LLMAgent):
-    def step(self):
-        others = [agent for agent in self.model.agents if agent is not self]
-        self.send_message("The bridge is broken!", others)
-
-
-class Street(mesa.Model):
-    def __init__(self, base=None, n=2, **services):
-        super().__init__(rng=1)
-        configure(self, **{"execution": "blocking"} | services)
-        for _ in range(n):
-            agent = Neighbour(self, CoTReasoning, PRICED, api_base=base)
-            agent.memory = RuledMemory(agent)
-
-    def step(self):
-        self.agents.shuffle_do("step")
-
-
-def lived(steps, **given):
-    street = Street(**given)
-    for _ in range(steps):
-        street.step()
-    Services.of(street).flush()
-    return street
-
-
 @pytest.fixture
 def server():
     with OpenAIServer(caches=True) as server:
         yield server
 
 
-@pytest.mark.parametrize("client", ["direct", "litellm"])
-@pytest.mark.parametrize("tier", [None, "flex"])
+@pytest.mark.parametrize(("client", "tier"), [("direct", "flex"), ("litellm", None)])
 def test_what_the_cache_and_the_tier_save_is_in_ledger_and_record(
     tier, client, server, tmp_path
 ):
     file = str(tmp_path / "run.sqlite")
     options = {"service_tier": tier} if tier else {}
-    street = lived(3, base=server.base, record=file, options=options, client=client)
-    Services.of(street).recorder.close()
+    street = Street(
+        file, 2, RuledMemory, name=PRICED, base=server.base, llm=None,
+        execution="blocking", options=options, client=client,
+    )  # fmt: skip
+    ended(lived(street, 3))
     used = Services.of(street).ledger.total
     assert 0 < used.cached_tokens < used.prompt_tokens
     with open_run(file) as run:

@@ -3,14 +3,13 @@
 import sqlite3
 from contextlib import closing
 
-import mesa
 import numpy as np
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import EpisodicMemory, configure, register_policy
+from mesa_memory import EpisodicMemory
 from mesa_memory.embedders.base import normalised
+from tests.support.models import hear
+from tests.support.single import memory_of
 
 
 class Counting:
@@ -34,17 +33,10 @@ def file(tmp_path):
 
 def town(embedder, cache):
     """A run in which an agent hears three things and recalls one."""
-    model = mesa.Model(rng=1)
-    configure(model, llm="offline", embedder=embedder, cache=cache)
-    agent = LLMAgent(
-        model, CoTReasoning, register_policy("still", lambda turn: "I wait.")
-    )
-    agent.memory = EpisodicMemory(agent)
+    memory = memory_of(EpisodicMemory, embedder=embedder, cache=cache)
     for said in ("The mill burns.", "Zoë buys müsli.", "The mayor of 東京 left."):
-        model.steps += 1
-        agent.memory.add_to_memory("message", {"message": said, "sender": 9})
-        agent.memory.process_step()
-    return [r.record.id for r in agent.memory.recall("Who left?", k=2)]
+        hear(memory, (9, said))
+    return [r.record.id for r in memory.recall("Who left?", k=2)]
 
 
 def test_a_second_run_embeds_nothing_and_recalls_the_same(file):

@@ -10,9 +10,12 @@ from tests.support import ways
 from tests.support.client import ask, ask_all, client, question
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer, always, completion
+from tests.support.single import table
 
 way = ways.way  # each test on both
 
+#: how servers refuse a form, and by name a setting
+WORDS = table("refusing_words")
 ANSWER = {"text": "A good soul.", "sentiment": 0.5, "familiarity": 0.1}
 
 
@@ -80,15 +83,7 @@ def test_the_first_form_that_a_server_knows_is_found_and_remembered(known, way):
 
 @pytest.mark.parametrize("code", [400, 422])
 def test_a_refusal_is_understood_in_many_words(code):
-    cases = [
-        "This response_format type is unavailable now",
-        "'response_format.type' must be 'json_schema' or 'text'",
-        "Unrecognized request argument supplied",
-        "body.response_format: extra fields not permitted",
-        "json_schema is not supported by this model",
-        "Invalid schema for grammar",
-    ]
-    for said in cases:
+    for said in WORDS["forms"]:
         with Server("json_object", refusal=Behaviour.status(code, said)) as server:
             assert ask(client(), asked(server)).route.form == "json_object"
 
@@ -124,12 +119,7 @@ def test_a_lasting_outage_is_no_refusal_of_a_form():
         assert ask(llm, asked(server)).route.form == "json_schema"
 
 
-REFUSALS = {
-    "temperature": "Unsupported value: 'temperature' does not support 0.5 with this "
-    "model. Only the default (1) value is supported.",
-    "seed": "seed: Extra inputs are not permitted",
-    "max_tokens": "max_tokens is no field of this request",
-}
+REFUSALS = WORDS["settings"]
 
 
 def test_a_setting_that_is_refused_is_left_out_from_then_on():

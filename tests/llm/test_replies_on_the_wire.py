@@ -7,14 +7,13 @@ import litellm
 import mesa
 import pytest
 from aiohttp import web
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import LLMRejected, LongTermMemory, MemoryStalled, configure
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
 from mesa_memory.errors import EmbedderError
 from tests.support.embeddings import EmbeddingsServer, answered, refused
 from tests.support.openai_server import Behaviour, OpenAIServer, always, completion
+from tests.support.single import settle
 from tests.support.ways import way  # noqa: F401 - each test on both
 
 BLANKS = b" " * 100_000_000
@@ -25,8 +24,7 @@ TOO_LONG = "more than 10000000 bytes"
 def remember(server, **settings):
     model = mesa.Model(rng=1)
     configure(model, execution="blocking", **settings)
-    agent = LLMAgent(model, CoTReasoning, "openai/test", api_base=server.base)
-    agent.memory = LongTermMemory(agent)
+    (agent,) = settle(model, LongTermMemory, name="openai/test", api_base=server.base)
     agent.memory.add_to_memory("message", {"message": "the dam broke", "sender": 4})
     agent.memory.process_step()
     return agent.memory

@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from mesa_memory.llm.schemas import json_schema, schema_of
-from mesa_memory.tasks.grade import Grades
+from mesa_memory.llm.schemas import schema_of
 
 
 class Part(BaseModel):
@@ -58,9 +57,3 @@ def test_what_holds_itself_is_referred_to():
     children = schema["$defs"]["Tree"]["properties"]["children"]
     assert children["items"] == {"$ref": "#/$defs/Tree"}
     assert schema["$defs"]["Tree"]["additionalProperties"] is False
-
-
-def test_a_class_is_walked_through_once():
-    assert schema_of(Grades) is schema_of(Grades)
-    assert json_schema(Grades)["json_schema"]["schema"] is schema_of(Grades)
-    assert "$defs" not in schema_of(Grades)

@@ -129,13 +129,6 @@ class Street(mesa.Model):
         self.agents.shuffle_do("step")
 
 
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("memory", KINDS)
-def test_the_record_agrees_with_the_memory_after_each_step(memory, execution, tmp_path):
-    street = Street(memory, str(tmp_path / "run.sqlite"), execution, rng=1)
-    agrees(street, DAYS)
-
-
 @pytest.mark.parametrize("memory", ["none", "nothing"])
 def test_a_memory_that_keeps_nothing_holds_what_waits_for_its_step_alone(
     memory, tmp_path
@@ -181,11 +174,11 @@ def empty(memory):
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
 @pytest.mark.parametrize("memory", KINDS)
-def test_what_is_taken_out_by_hand_is_closed_at_the_end_of_the_step(
+def test_the_record_agrees_after_each_step_also_with_what_is_taken_out_by_hand(
     memory, execution, tmp_path
 ):
     street = Street(memory, str(tmp_path / "run.sqlite"), execution, rng=1)
-    agrees(street, 3)
+    agrees(street, DAYS)
     for agent in street.agents:
         empty(agent.memory)
     agrees(street, 2)

@@ -4,6 +4,7 @@ import mesa_memory  # noqa: F401, I001 - first, as README says
 
 import asyncio
 import sqlite3
+from functools import partial
 
 import mesa
 import numpy as np
@@ -16,7 +17,7 @@ from mesa_memory import EpisodicMemory, Services, configure, register_policy
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
 from tests.support.embeddings import EmbeddingsServer, refused
 from tests.support.models import hear
-from tests.support.single import memory_of
+from tests.support.single import memory_of, settle
 
 DAYS = 5
 NEWS = (
@@ -73,9 +74,8 @@ class Colony(mesa.Model):
         configure(self, llm="offline", embedder=embedder, record=record)
         self.shown, self.recalled = {}, {}
         mute = register_policy("mute", lambda turn: "")
-        for _ in range(n):
-            agent = kind(self, reasoning, mute, vision=-1)
-            agent.memory = EpisodicMemory(agent, considered_entries=3)
+        memory = partial(EpisodicMemory, considered_entries=3)
+        for agent in settle(self, memory, n, kind, mute, reasoning, vision=-1):
             self.shown[agent.unique_id], self.recalled[agent.unique_id] = [], []
 
     def morning(self):
@@ -215,16 +215,6 @@ def test_a_query_in_an_event_loop_is_embedded_and_awaited_if_asked_so(server, ca
     assert [r.parts for r in awaited] == [r.parts for r in outside]
     assert any(r.parts["dense"] for r in inside)
     assert not caplog.records
-
-
-def test_a_query_that_is_not_awaited_inside_an_astep_is_embedded(server):
-    class Blunt(Awaiting):
-        async def astep(self):
-            await self.agenerate_obs()
-            self.keep(self.memory.recall(f"What of {self.unique_id}?", k=2))
-
-    colony = lived(Blunt, server.base)
-    assert colony.recalled[1][-1][0][-1]["dense"]
 
 
 def test_what_many_see_at_the_same_moment_is_embedded_together(server):

@@ -9,7 +9,6 @@ from mesa_memory import (
     ConversationMemory,
     EpisodicMemory,
     ImpressionMemory,
-    LongTermMemory,
     ScriptedLLM,
     Services,
     configure,
@@ -92,17 +91,6 @@ def test_impressions_are_renewed_once_per_update_every_interactions(
     assert max(waiting) < 5 + 2  # a step brings two interactions with one agent
 
 
-def test_impressions_that_are_due_in_the_same_step_are_one_request(server):
-    town, log = run(ImpressionMemory, server)
-    renewed = sum(
-        len(one.memory.revisions(other))
-        for one in town.citizens
-        for other in town.citizens
-    )
-    # Each citizen speaks to one and hears from another in each step.
-    assert renewed / 2 <= len(log) < renewed
-
-
 @pytest.mark.parametrize("memory", EVERY)
 def test_a_step_in_which_nothing_happens_costs_nothing(memory, server):
     town, _ = run(memory, server, steps=8)
@@ -166,18 +154,3 @@ def test_episodic_prompts_are_a_fifth_of_one_request_per_event(server):
     _, log = run(EpisodicMemory, server)
     tokens = sum(len(r.system) + len(r.prompt) for r in log) / 4
     assert tokens / (AGENTS * STEPS) < 1755 / 5
-
-
-def test_the_ledger_agrees_with_the_server(server):
-    town, log = run(LongTermMemory, server)
-    total = Services.of(town).ledger.total
-    assert (total.calls, total.attempts, total.failures) == (len(log), len(log), 0)
-    assert total.prompt_tokens == sum((len(r.system) + len(r.prompt)) // 4 for r in log)
-    assert total.cost is None  # nobody knows the price of this model
-    ledger = Services.of(town).ledger
-    assert ledger.by("purpose") == {("consolidate",): total}
-    for groups in (("agent",), ("purpose", "model", "agent")):
-        used = ledger.by(*groups).values()
-        assert sum(each.tokens for each in used) == total.tokens
-    by_agent = ledger.by("agent", "purpose")
-    assert set(by_agent) == {(c.unique_id, "consolidate") for c in town.citizens}

@@ -1,31 +1,25 @@
 """No request made for one agent holds what only another one knows."""
 
-import asyncio
-import random
 import re
 
 import pytest
 
-from mesa_memory import LLMUnavailable, OfflineLLM
+from mesa_memory import LLMUnavailable
 from tests.support.fleet import ASKING, MIXED, Town
+from tests.support.single import Late
 
 SECRET = re.compile(r"secret-of-(\d+)")
 
 
-class Moody:
-    """Answers late, as the offline model does; one of ten requests is not answered."""
-
-    def __init__(self):
-        self.requests, self._model = [], OfflineLLM()
-        self._random = random.Random(11)
+class Moody(Late):
+    """Does not answer one of ten requests."""
 
     async def acomplete(self, request):
-        self.requests.append(request)
-        await asyncio.sleep(self._random.random() * 0.001)
-        if self._random.random() < 0.1:
+        reply = await super().acomplete(request)
+        if self.dice.random() < 0.1:
             where = {"agent": request.agent, "step": request.step}
             raise LLMUnavailable("a bad mood", purpose=request.purpose, **where)
-        return self._model.complete(request)
+        return reply
 
 
 def confide(town):
@@ -51,14 +45,14 @@ def told(texts):
     [("sync", "blocking"), ("asyncio", "deferred"), ("threading", "deferred")],
 )
 def test_no_request_tells_another_agents_secret(memory, mode, execution):
-    llm = Moody()
+    llm = Moody(11, 0.001)
     town = Town(memory, 10, llm=llm, execution=execution, max_pending_steps=100)
     town.script = confide(town)
     for _ in range(6):
         town.advance(mode)
     town.services.flush()
-    assert len(llm.requests) > 20
-    for request in llm.requests:
+    assert len(llm.asked) > 20
+    for request in llm.asked:
         texts = [message["content"] for message in request.messages()]
         assert told([*texts, repr(request.inputs)]) <= {request.agent}
     for citizen in town.citizens:

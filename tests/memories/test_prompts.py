@@ -4,7 +4,6 @@ from functools import partial
 
 import mesa
 import pytest
-from mesa.experimental.devs import DEVSimulator
 from mesa_llm.llm_agent import LLMAgent
 
 from mesa_memory import (
@@ -167,28 +166,6 @@ def test_the_agents_own_steps_give_way_to_the_models_clock():
         mesa.Model.step(house)
     steps = [e.step for e in house.resident.memory.short_term_memory]
     assert steps == sorted(steps)
-
-
-def test_under_a_discrete_event_simulator_time_counts():
-    house = House(STLTMemory)
-    simulator = DEVSimulator()
-    simulator.setup(house)
-    for n in range(1, 15):
-        simulator.schedule_event_absolute(_visit(house, n), n * 0.5)
-    simulator.run_until(10)
-    assert house.steps == 0
-    assert "Step 7.0:" in house.resident.memory.get_prompt_ready()
-    assert "s1.1" not in house.resident.memory.format_short_term()
-    assert "s1.1" in _summed(house)
-
-
-def _visit(house, number):
-    def visit():
-        house.resident.news = [f"s{number}.1 is news"]
-        house.resident.step()
-
-    house.visits = [*getattr(house, "visits", ()), visit]  # events hold them weakly
-    return visit
 
 
 def test_no_huge_text_reaches_a_prompt_from_any_field():

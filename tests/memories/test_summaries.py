@@ -18,7 +18,6 @@ from mesa_memory import (
     open_run,
     resume,
 )
-from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.llm import Reply
 from mesa_memory.tasks.grounding import check_summary, doubt_of
 from tests.support.models import hear
@@ -349,11 +348,3 @@ def test_a_full_summary_may_stay_as_it_is_when_what_is_new_matters_less():
     hear(memory, (1, "The planks of the bridge creak in the wind."))
     assert memory.long_term_memory == full
     assert "creak" not in memory.format_short_term()
-
-
-@pytest.mark.parametrize("memory", ["stlt", "long_term"])
-def test_a_long_offline_run_is_never_refused_its_own_summaries(memory):
-    town = RumorModel(8, memory, rng=0)
-    for _ in range(60):
-        town.step()
-    assert all(person.memory.long_term_memory for person in town.agents)

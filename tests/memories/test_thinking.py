@@ -3,17 +3,14 @@
 import pytest
 
 from mesa_memory import EpisodicMemory, LongTermMemory, ShortTermMemory
-from tests.support.single import memory_of, scripted
+from tests.support.single import memory_of, scripted, table
 
 THOUGHT = "The user wants me to decide between mill and bridge."
 GO = "I go to the bridge."
+#: a plan in each form in which models think
 PLANS = [
-    f"<think>{THOUGHT}</think>\n\n{GO}",
-    f"{THOUGHT}</think>{GO}",
-    f"[THINK]{THOUGHT}[/THINK]{GO}",
-    f"<reasoning>{THOUGHT}</reasoning> {GO}<|im_end|>",
-    f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|channel|>final<|message|>{GO}",
-    f"<thought>{THOUGHT}</thought>{GO}</s>",
+    form.replace("Hm.", THOUGHT).replace("@", GO)
+    for form in table("replies")["thoughts"]
 ]
 
 

@@ -1,7 +1,6 @@
 """Gathered flows go each at its own pace, and end alike in whatever order replies come."""
 
 import asyncio
-import random
 
 import pytest
 
@@ -9,7 +8,6 @@ from mesa_memory import (
     EpisodicMemory,
     LLMUnavailable,
     MemoryStalled,
-    OfflineLLM,
     Services,
     configure,
 )
@@ -24,23 +22,9 @@ from mesa_memory.core.requests import (
 from mesa_memory.errors import EmbedderError
 from mesa_memory.llm import LLMRequest
 from tests.support.models import citizen, live, said
-from tests.support.single import Asked
+from tests.support.single import Asked, Late
 from tests.support.stored import rows
 from tests.support.waiting import HUNG
-
-
-class Late:
-    """Answers as the offline model does, each request after a while of its own."""
-
-    def __init__(self, seed=0, longest=0.004):
-        self.asked = []
-        self._model = OfflineLLM()
-        self._random, self._longest = random.Random(seed), longest
-
-    async def acomplete(self, request):
-        self.asked.append(request)
-        await asyncio.sleep(self._random.random() * self._longest)
-        return self._model.complete(request)
 
 
 class Gathering(EpisodicMemory):
@@ -112,7 +96,7 @@ def test_a_flow_of_several_requests_does_not_wait_for_a_slow_one():
             finished.append(request.purpose)
             if len(finished) == 3:
                 others.set()
-            return self._model.complete(request)
+            return self.model.complete(request)
 
     def flows(memory):
         return [asking(memory, 3), failing(memory)]

@@ -12,6 +12,7 @@ from mesa_llm.reasoning.rewoo import ReWOOReasoning
 from mesa_memory import ShortTermMemory, configure
 from tests.support.behaviours import Behaviour, default_answer
 from tests.support.openai_server import OpenAIServer
+from tests.support.single import settle
 
 REASONINGS = {"cot": CoTReasoning, "react": ReActReasoning, "rewoo": ReWOOReasoning}
 
@@ -82,12 +83,8 @@ class Deciders(mesa.Model):
         self.mode, self.tools = mode, None if says else []
         if services is not None:
             configure(self, **services, record=record)
-        for _ in range(n):
-            agent = Decider(
-                self, REASONINGS[reasoning], "openai/test", step_prompt="Greet.",
-                api_base=base,
-            )  # fmt: skip
-            agent.memory = memory(agent)
+        told = {"step_prompt": "Greet.", "api_base": base}
+        settle(self, memory, n, Decider, "openai/test", REASONINGS[reasoning], **told)
 
     def step(self):
         if self.mode == "sync":

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import mesa
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import configure, register_policy
 from mesa_memory.interventions import edit, erase, exchange, implant
 from mesa_memory.memories.registry import OUR_MEMORIES
 from tests.support.classes import EVERY
+from tests.support.single import settle
 from tests.support.street import Neighbour
 
 
@@ -40,9 +40,7 @@ class Hamlet(mesa.Model):
         super().__init__(rng=rng)
         configure(self, **{"llm": "offline", "record": record} | services)
         name = register_policy("greet", lambda turn: "I greet my neighbour.")
-        for _ in range(n):
-            agent = Neighbour(self, CoTReasoning, name)
-            agent.memory = self.makers[memory](agent)
+        settle(self, self.makers[memory], n, Neighbour, name)
 
     def step(self) -> None:
         """All act in random order."""

@@ -5,8 +5,8 @@ from mesa_llm.llm_agent import LLMAgent
 
 from mesa_memory import Services, arrange_prompts, configure, register_policy
 from mesa_memory.llm import ToolCall
-from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.memories.registry import find
+from tests.support.single import Asked
 
 TASK = "Live your day in the village, and tell your neighbours what is new."
 
@@ -20,19 +20,6 @@ def decide(turn):
             ToolCall("speak_to", {"listener_agents_unique_ids": [1], "message": "hm"})
         ]
     return "It is a quiet day."
-
-
-class KeepingLLM(OfflineLLM):
-    """Answers offline, and keeps the requests with which agents reason."""
-
-    def __init__(self):
-        super().__init__()
-        self.planned = []
-
-    def complete(self, request):
-        if request.purpose == "reasoning" and "executor" not in request.system:
-            self.planned.append(request)
-        return super().complete(request)
 
 
 class Planner(LLMAgent):
@@ -60,7 +47,7 @@ class Village(mesa.Model):
         self, memory, reasoning, arranged=True, n=3, record=None, persona="", **given
     ):
         super().__init__(rng=1)
-        self.client = KeepingLLM()
+        self.client = Asked()
         configure(self, llm=self.client, execution="blocking", record=record)
         name = register_policy("planner", decide)
         for number in range(n):
@@ -86,9 +73,15 @@ class Village(mesa.Model):
         Services.of(self).flush()
         return self
 
+    @property
+    def planned(self):
+        """The requests with which agents reason."""
+        asked = [r for r in self.client.asked if r.purpose == "reasoning"]
+        return [r for r in asked if "executor" not in r.system]
+
     def of_agent(self, unique_id=1):
         """An agent's planning requests, oldest first."""
-        return [r for r in self.client.planned if r.agent == unique_id]
+        return [r for r in self.planned if r.agent == unique_id]
 
 
 def text_of(request):

@@ -1,6 +1,8 @@
 """One agent with one memory, and tables of cases, where nothing else of a model matters."""
 
+import asyncio
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,21 @@ class Asked(OfflineLLM):
         """See ``OfflineLLM``."""
         self.asked.append(request)
         return super().complete(request)
+
+
+class Late:
+    """Answers as the offline model does, each request after a while of its own."""
+
+    def __init__(self, seed: int = 0, longest: float = 0.004) -> None:
+        self.asked: list[Any] = []
+        self.dice, self.longest = random.Random(seed), longest
+        self.model = OfflineLLM()
+
+    async def acomplete(self, request: Any) -> Any:
+        """The offline answer, late."""
+        self.asked.append(request)
+        await asyncio.sleep(self.dice.random() * self.longest)
+        return self.model.complete(request)
 
 
 def scripted(

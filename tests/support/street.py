@@ -11,11 +11,11 @@ from typing import Any
 
 import mesa
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import configure, register_policy, resume
 from mesa_memory.interventions import edit, erase, exchange, implant
 from mesa_memory.memories.registry import find
+from tests.support.single import settle
 
 
 def talk(turn):
@@ -53,11 +53,8 @@ class Street(mesa.Model):
         if given:
             configure(self, **given)
         name = name or register_policy("talk", talk)
-        for _ in range(n):
-            agent = Neighbour(
-                self, CoTReasoning, name, api_base=base, step_prompt="Keep the peace."
-            )
-            agent.memory = find(memory)(agent)
+        told = {"api_base": base, "step_prompt": "Keep the peace."}
+        settle(self, find(memory), n, Neighbour, name, **told)
 
     def step(self):
         self.agents.shuffle_do("step")

@@ -12,7 +12,8 @@ os.environ.setdefault("OPENAI_API_KEY", "test")
 
 import mesa
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
+
+from tests.support.single import settle
 
 
 class Citizen(LLMAgent):
@@ -63,12 +64,8 @@ class Town(mesa.Model):
         super().__init__(rng=42)
         if setup:
             setup(self)
-        self.citizens = [
-            citizen(self, CoTReasoning, "openai/local", api_base=api_base)
-            for _ in range(n)
-        ]
-        for citizen in self.citizens:
-            citizen.memory = memory(citizen)
+        name = "openai/local"
+        self.citizens = settle(self, memory, n, citizen, name, api_base=api_base)
 
     def neighbours(self, agent: LLMAgent) -> list[LLMAgent]:
         """The next and the previous agent on the ring."""

@@ -1,41 +1,14 @@
 """A small world whose memories are run in every execution and compared."""
 
 import asyncio
-import os
-import random
 from typing import Any
-
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-os.environ.setdefault("OPENAI_API_KEY", "test")
 
 import mesa
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import OfflineLLM, configure
+from mesa_memory import configure
 from tests.support.diary import Diary
-
-
-class SlowOffline:
-    """Answers as the offline model does, after a while that differs by request."""
-
-    def __init__(self) -> None:
-        self.requests: list[Any] = []
-        self._delays = random.Random(5)
-        self._model = OfflineLLM()
-
-    async def acomplete(self, request: Any) -> Any:
-        """The offline answer, late."""
-        self.requests.append(request)
-        await asyncio.sleep(self._delays.random() * 0.004)
-        return self._model.complete(request)
-
-    def asked(self) -> list[tuple]:
-        """What was asked, by agent and step."""
-        asked = [
-            (r.agent, r.step, r.purpose, r.system, r.prompt) for r in self.requests
-        ]
-        return sorted(asked)
+from tests.support.single import Late, settle
 
 
 def rows(diary: Diary) -> list[tuple]:
@@ -82,15 +55,11 @@ class Village(mesa.Model):
         super().__init__(rng=3)
         self.asynchronous = asynchronous
         self.shown: list[str] = []
-        self.llm = SlowOffline()
+        self.llm = Late(5)
         self.services = configure(self, llm=self.llm, **services)
         self.diary = Diary(self)
-        self.villagers = [
-            Villager(self, CoTReasoning, "openai/test", step_prompt="Live well.")
-            for _ in range(4)
-        ]
-        for villager in self.villagers:
-            villager.memory = memory(villager)
+        told = {"step_prompt": "Live well."}
+        self.villagers = settle(self, memory, 4, Villager, "openai/test", **told)
 
     def step(self) -> None:
         """One day, in an order from the seed."""
@@ -113,9 +82,12 @@ def live(memory: Any, execution: str, asynchronous: bool, days: int = 12) -> dic
     for _ in range(days):
         village.step()
     village.services.flush()
+    asked = village.llm.asked
     final = [v.memory.get_prompt_ready() for v in village.villagers]
     return {
-        "requests": village.llm.asked(),
+        "requests": sorted(
+            (r.agent, r.step, r.purpose, r.system, r.prompt) for r in asked
+        ),
         "records": rows(village.diary),
         "shown": village.shown + final,
     }

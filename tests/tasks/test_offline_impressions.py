@@ -5,6 +5,10 @@ import pytest
 from mesa_memory.examples.rumor.conversation import SMALL_TALK
 from mesa_memory.examples.rumor.hearsay import SAYINGS
 from mesa_memory.tasks.impress import offline_impression
+from tests.support.single import table
+
+#: sentences, and whether they are hostile or friendly
+SAID = table("sayings")
 
 
 def impression(*since):
@@ -21,31 +25,14 @@ def event(line):
     return told, words, who == "Ann"
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "The town well was tested, its water is safe and the tale of poison is false.",
-        "No, the bridge is not open.",
-        "The police have the man who stole the geese.",
-        "There was a fight at the wrong tavern, of all places.",
-    ],
-)
+@pytest.mark.parametrize("said", SAID["of the world"])
 def test_what_somebody_says_of_the_world_is_no_hostility(said):
     assert impression(*[f"Step {n}: Ben says: {said}" for n in range(5)])[
         "sentiment"
     ] == pytest.approx(0.0)
 
 
-@pytest.mark.parametrize(
-    ("said", "sign"),
-    [
-        ("I hate you, liar!", -1),
-        ("Your advice was stupid and unfair.", -1),
-        ("Thanks a lot!", 1),
-        ("I am glad to help you.", 1),
-        ("We trust our friend.", 1),
-    ],
-)
+@pytest.mark.parametrize(("said", "sign"), SAID["to somebody"])
 def test_what_somebody_says_to_those_who_hear_it_counts(said, sign):
     assert impression(f"Step 1: Ben says: {said}")["sentiment"] * sign > 0
 

@@ -9,13 +9,9 @@ from mesa_memory import BadReply, OfflineLLM
 from mesa_memory.core.text.replies import Unusable, read
 from mesa_memory.llm import LLMRequest, Reply
 from mesa_memory.tasks import (
-    CHAPTER,
     CONSOLIDATE,
     CONVERSATION,
-    EXTRACT,
-    GRADE,
     IMPRESS,
-    JUDGE,
     PROBE,
     QUESTIONS,
     REFLECT,
@@ -25,61 +21,16 @@ from mesa_memory.tasks import (
 )
 from mesa_memory.tasks.consolidate import Summary
 from mesa_memory.tasks.grounding import NOTHING_SHARED, doubt_of
+from tests.support.single import table
 
-LINES = [
-    "Agent 2 says: The bridge broke!",
-    "Agent 3 says: I like the bridge.",
-    "Agent 2 says: The mill burns.",
-]
-STEPS = [*zip((2, 2, 3), LINES)]
+DATA = table("task_inputs")
+LINES, FACT = DATA["lines"], DATA["fact"]
 TURNS = [tuple(line.split(" says: ")) for line in LINES]
-FACT = {"subject": "the bridge", "attribute": "state", "holds": True}
 WHOSE = {"agent": 7, "step": 3}
-OURS = {
-    CONSOLIDATE: {
-        "summary": "Step 1: Agent 3 built a mill.",
-        "lines": STEPS,
-        "max_chars": 800,
-    },
-    GRADE: {"events": [("message", line) for line in LINES], "top": 5, "context": []},
-    EXTRACT: {
-        "me": "Agent 7", "lines": LINES, "summary": None,
-        "said": [tuple(line.split(" says: ")) for line in LINES],
-        "known": [FACT | {"line": "the bridge: state: new", "value": "new"}],
-    },
-    JUDGE: {
-        "new": [FACT | {"line": LINES[0], "value": "broken", "may_be": [0, 1]}],
-        "known": [FACT | {"line": line, "value": "whole"} for line in LINES[1:]],
-    },
-    IMPRESS: {
-        "observer": "Agent 7", "subject": "Agent 2", "previous": None,
-        "since": LINES, "meetings": 3, "max_chars": 400,
-    },
-    PROBE: {"question": "What of the mill?", "memory": "", "recalled": LINES},
-    QUESTIONS: {"lines": LINES, "count": 2},
-    REFLECT: {"lines": LINES, "count": 2, "question": None},
-    CONVERSATION: {
-        "me": "Agent 1", "others": "Agent 2 and Agent 3", "turns": TURNS,
-        "lines": STEPS, "max_chars": 600,
-    },
-    STORY: {
-        "summary": "Step 1: Agent 3 built a mill.",
-        "lines": STEPS, "max_chars": 800,
-    },
-    CHAPTER: {
-        "number": 2, "story": "Agent 3 built a mill.",
-        "lines": STEPS, "max_chars": 400,
-    },
-}  # fmt: skip
+#: each task of the package with inputs of its own
+OURS = {registered()[purpose]: given for purpose, given in DATA["inputs"].items()}
 #: what is asked of several others at once
-SEVERAL = {
-    "observer": "Agent 7", "max_chars": 400,
-    "others": [
-        {"subject": "Agent 2", "previous": None, "since": LINES[:1], "meetings": 1},
-        {"subject": "Agent 3", "previous": {"text": "Is kind.", "sentiment": 0.4,
-         "familiarity": 0.2}, "since": LINES[1:], "meetings": 2},
-    ],
-}  # fmt: skip
+SEVERAL = DATA["several"]
 TASKS = [*OURS.items(), (IMPRESS, SEVERAL)]
 EACH = pytest.mark.parametrize(
     ("task", "inputs"), TASKS, ids=[*(t.purpose for t in OURS), "impressions"]

@@ -1,7 +1,5 @@
 """Steps, events and seeds of Mesa's models, as the recorder takes them."""
 
-import copy
-
 import mesa
 import pytest
 from mesa.experimental.devs import DEVSimulator
@@ -173,17 +171,6 @@ def test_a_name_of_mesa_that_is_gone_is_an_error_that_says_what_to_do(
         monkeypatch.delattr(mesa.Model, name)
     with pytest.raises(HostChanged, match=f"lacks {name}.*pip install"):
         configure(model, record=tmp_path / "run.sqlite")
-
-
-def test_a_copy_of_a_recorded_model_is_not_recorded(tmp_path):
-    model = Yard(tmp_path / "run.sqlite", rng=1)
-    model.step()
-    twin = copy.deepcopy(model)
-    twin.run_for(2)
-    model.step()
-    end(model)
-    assert twin.calls == 3
-    assert open_run(tmp_path / "run.sqlite").steps == [1, 2]
 
 
 def test_the_dashboard_sees_the_events_of_a_simulator():

@@ -4,6 +4,8 @@ import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
+from mesa_llm.reasoning.react import ReActReasoning
+from mesa_llm.reasoning.rewoo import ReWOOReasoning
 from pydantic import BaseModel, model_validator
 
 from mesa_memory import (
@@ -11,10 +13,13 @@ from mesa_memory import (
     LongTermMemory,
     ScriptedLLM,
     ShortTermMemory,
+    arrange_prompts,
     configure,
+    register_policy,
 )
 from mesa_memory.core.requests import ask
 from mesa_memory.llm import LLMRequest
+from tests.support.single import settle
 
 BUGS = [TypeError, KeyError, ZeroDivisionError, AttributeError, ValueError]
 
@@ -33,8 +38,7 @@ def failing(bug):
 def remembering(kind=LongTermMemory, **services):
     model = mesa.Model(rng=1)
     configure(model, **services)
-    agent = LLMAgent(model, CoTReasoning, "ollama/x", api_base="http://127.0.0.1:9")
-    agent.memory = kind(agent)
+    (agent,) = settle(model, kind, name="ollama/x", api_base="http://127.0.0.1:9")
     agent.memory.add_to_memory("message", {"message": "the dam broke", "sender": 4})
     return model, agent.memory
 
@@ -156,3 +160,72 @@ def test_an_outage_behind_what_replaces_the_memorys_llm_passes(outage):
     use(model, memory)
     assert not memory.long_term_memory
     assert memory.llm.generate.calls > 0
+
+
+# -- a policy of one's own -------------------------------------------------------------
+
+
+class Slip(Exception):
+    """The user's own error."""
+
+
+def fails(error):
+    def policy(turn):
+        raise error
+
+    return policy
+
+
+class Thinker(LLMAgent):
+    def step(self):
+        self.apply_plan(self.reasoning.plan(prompt="What now?"))
+
+    async def astep(self):
+        self.apply_plan(await self.reasoning.aplan(prompt="What now?"))
+
+
+class Room(mesa.Model):
+    def __init__(self, policy, reasoning=CoTReasoning):
+        super().__init__(rng=1)
+        configure(self, llm="offline")
+        name = register_policy("buggy", policy)
+        (self.agent,) = settle(self, EpisodicMemory, 1, Thinker, name, reasoning)
+
+    def step(self):
+        self.agents.shuffle_do("step")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("error", [Slip("mine"), KeyError("mine"), OSError("mine")])
+@pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
+def test_a_bug_in_a_policy_ends_the_step_as_the_error_that_it_is(reasoning, error):
+    room = Room(fails(error), reasoning)
+    with pytest.raises(type(error), match="mine") as raised:
+        room.step()
+    assert raised.value is error
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_a_bug_in_a_policy_ends_an_asynchronous_step(wrapped):
+    room = Room(fails(Slip("mine")))
+    if wrapped:
+        arrange_prompts(room.agent)
+    with pytest.raises(Slip, match="mine"):
+        await room.agent.astep()
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("llm", "error", "match"),
+    [
+        ("offline/buggy", TypeError, "buggy"),
+        ("offline/typo", LookupError, "register_policy"),
+    ],
+    ids=["answers nothing", "nobody registered it"],
+)
+def test_a_policy_that_gives_no_answer_ends_the_step(llm, error, match):
+    room = Room(lambda turn: None)
+    room.agent.llm.llm_model = llm
+    with pytest.raises(error, match=match):
+        room.step()

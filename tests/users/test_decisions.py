@@ -181,26 +181,6 @@ def test_a_recorded_run_is_replayed_without_a_provider(mode, tmp_path):
             assert one.memory.get_prompt_ready() == other.memory.get_prompt_ready()
 
 
-def test_the_models_of_the_pages_are_replayed_without_a_provider(monkeypatch, tmp_path):
-    with provider() as server:
-        monkeypatch.setenv("OPENAI_API_BASE", server.base)
-        for name, make in pages(server).items():
-            file = tmp_path / f"{name}.sqlite"
-            first, again = make(), make()
-            configure(first, record=file)
-            configure(again, replay=file)
-            for _ in range(5):
-                first.step()
-            Services.of(first).recorder.close()
-            server.clear()
-            for _ in range(5):
-                again.step()
-            Services.of(again).flush()
-            assert len(server.log) == 0, name
-            for one, other in zip(first.agents, again.agents, strict=True):
-                assert one.memory.get_prompt_ready() == other.memory.get_prompt_ready()
-
-
 def test_no_recorded_decision_is_asked_again_after_a_stop(tmp_path):
     file = tmp_path / "run.sqlite"
     with provider() as server:

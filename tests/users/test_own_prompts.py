@@ -2,12 +2,12 @@
 
 import mesa
 import pytest
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import configure, open_run
 from mesa_memory.experiments import Study
 from mesa_memory.memories.registry import find
 from tests.support.openai_server import OpenAIServer
+from tests.support.single import settle
 from tests.support.street import Neighbour, Street
 from tests.support.study_results import run
 
@@ -29,9 +29,7 @@ def sent(memory, prompts):
     with OpenAIServer() as server:
         model = mesa.Model(rng=1)
         configure(model, prompts=prompts, execution="blocking")
-        for _ in range(2):
-            agent = Digger(model, CoTReasoning, "openai/local", api_base=server.base)
-            agent.memory = find(memory)(agent)
+        settle(model, find(memory), 2, Digger, "openai/local", api_base=server.base)
         for _ in range(3):
             model.step()
             model.agents.do("step")

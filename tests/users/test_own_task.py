@@ -194,38 +194,21 @@ def test_without_an_offline_answer_one_is_made_and_plain_text_is_text():
 # -- recorded, replayed, shown -------------------------------------------------------
 
 
-@pytest.fixture
-def recorded(tmp_path):
+def test_a_run_with_its_calls_and_their_cost_is_shown_replayed_and_resumed(tmp_path):
     file = str(tmp_path / "run.sqlite")
     with OpenAIServer(behave=mind) as server:
         street = asking(server, record=file)
         ended(street)
-    return file, moods(street)
-
-
-def test_its_calls_are_recorded_with_their_cost(recorded):
-    with open_run(recorded[0]) as run:
+    with open_run(file) as run:
         calls = run.calls(purpose="feeling", as_records=True)
         (cost,) = [r for r in run.cost(as_records=True) if r["purpose"] == "feeling"]
+        assert "feeling" in spent(run).purposes
     assert len(calls) == 6 and all(call["reply"] for call in calls)
     assert cost["calls"] == 6 and cost["cost"] > 0
-
-
-def test_a_replay_gives_the_same_moods_without_a_model(recorded, tmp_path):
-    file, before = recorded
-    assert moods(asking(NOBODY, replay=file)) == before
-
-
-def test_a_run_is_resumed_with_its_moods(recorded):
-    file, before = recorded
+    assert moods(asking(NOBODY, replay=file)) == moods(street)
     again = resume(Street, file, trust=True, base=NOBODY.base)
-    assert moods(again) == before
+    assert moods(again) == moods(street)
     ended(again)
-
-
-def test_the_dashboard_counts_it_by_purpose(recorded):
-    with open_run(recorded[0]) as run:
-        assert "feeling" in spent(run).purposes
 
 
 # -- registered ----------------------------------------------------------------------

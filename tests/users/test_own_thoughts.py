@@ -120,16 +120,6 @@ def test_a_thought_of_ones_own_runs_offline():
     assert felt(diarists(3)) == felt(diarists(3))
 
 
-def test_an_answer_of_ones_own_takes_the_place_of_the_made_one():
-    def answer(inputs):
-        causes = [{"what": "rain", "certainty": 0.5}] * 2
-        shape = {"feeling": "calm", "strength": 2, "direction": "up", "secret": None}
-        return shape | {"text": "fine", "since": inputs["since"], "causes": causes}
-
-    street = diarists(2, llm=OfflineLLM({"mood": answer}))
-    assert [agent.memory.mood for agent in street.agents] == ["fine", "fine"]
-
-
 def test_a_schema_that_nobody_can_guess_is_told_with_what_to_do():
     class Plate(BaseModel):
         plate: str = Field(pattern=r"^[A-Z]{3}-\d{4}$")
