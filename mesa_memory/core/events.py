@@ -202,31 +202,47 @@ def _done(action: Any, result: Any, voice: Voice) -> str | None:
 def _state(content: Mapping, voice: Voice, brief: bool = False) -> str:
     """An observation; if ``brief``, of the others only who and where they were."""
     own, near = content.get(_SELF), content.get(_NEAR)
-    said = []
+    where = how = ""
+    here, elsewhere, said = list[str](), list[str](), list[str]()
     if is_mapping(own):
         where, how = _condition(own, "location", _OWN_SAID)
-        if where:
-            said.append(voice.say("place", where=where, how=how))
-        elif how:
-            said.append(voice.say("own state", how=how))
     elif own is not None:
         said.append(f"{value_text(own)}.")
     if is_mapping(near):
-        told = [
-            _seen(_known(key, voice), value, brief, voice)
-            for key, value in near.items()
-        ]
-        seen = ", ".join(told)
-        said.append(
-            voice.say("sight", seen=seen, brief=brief)
-            if seen
-            else voice.say("sight of nobody")
-        )
-    elif near is not None:
+        here, elsewhere = _company(near, where, brief, voice)
+    if where:
+        company = ", ".join(here)
+        told = {"where": where, "how": how, "company": company}
+        said.append(voice.say("place", **told, brief=brief and bool(here)))
+    elif how:
+        said.append(voice.say("own state", how=how))
+    if elsewhere:
+        said.append(voice.say("sight", seen=", ".join(elsewhere), brief=brief))
+    elif is_mapping(near) and not here:
+        said.append(voice.say("sight of nobody"))
+    elif near is not None and not is_mapping(near):
         said.append(voice.say("sight", seen=value_text(near), brief=False))
     if rest := rest_of(content, _SIGHT_SAID):
         said.append(f"{rest}.")
     return " ".join(said)
+
+
+def _company(
+    near: Mapping, place: str, brief: bool, voice: Voice
+) -> tuple[list[str], list[str]]:
+    """Those in sight at the agent's own place, and the others with theirs."""
+    here, elsewhere = list[str](), list[str]()
+    for key, state in near.items():
+        where, how = "", ""
+        if is_mapping(state):
+            where, how = _condition(state, "position", _NEAR_SAID)
+        elif not brief:
+            how = value_text(state)
+        together = bool(place) and where == place
+        told = {"where": "" if together else where, "how": "" if brief else how}
+        seen = voice.say("seen", who=_known(key, voice), **told)
+        (here if together else elsewhere).append(seen)
+    return here, elsewhere
 
 
 def _condition(state: Mapping, place: str, said: frozenset[str]) -> tuple[str, str]:
@@ -243,14 +259,6 @@ def _condition(state: Mapping, place: str, said: frozenset[str]) -> tuple[str, s
         texts = dict.fromkeys([value_text(item) for item in items if item is not None])
         how = ", ".join([text for text in (*texts, how) if text])
     return "" if where is None else value_text(where), how
-
-
-def _seen(who: str, state: Any, brief: bool, voice: Voice) -> str:
-    if not is_mapping(state):
-        how = "" if brief else value_text(state)
-        return voice.say("seen", who=who, where="", how=how)
-    where, how = _condition(state, "position", _NEAR_SAID)
-    return voice.say("seen", who=who, where=where, how="" if brief else how)
 
 
 def _known(key: Any, voice: Voice) -> str:

@@ -48,10 +48,11 @@ class Complete(NamedTuple):
 class Chapters(Layer):
     """Writes a recap of two or three sentences of each complete chapter.
 
-    A recap is never rewritten. The newest recaps are shown in full, in half of
-    ``section_chars`` and at least one. Older ones are shown by their first sentence, in
-    a quarter of it, and the oldest as a count. All of them stay current records, which
-    ``search_memories`` finds in full.
+    A recap is never rewritten. The newest recaps are shown in full, at least one, older
+    ones by their first sentence, and the oldest as a count. All of them stay current
+    records, which ``search_memories`` finds in full. Recaps share three quarters of
+    ``section_chars`` with the steps that are verbatim, so that the prompt does not grow
+    with the run; first sentences have a quarter at most.
 
     Args:
         rule: when a chapter is complete. With a number, each has that number of steps;
@@ -112,10 +113,12 @@ class Chapters(Layer):
 
     def summary(self) -> list[Line]:
         """The count of the oldest chapters, older ones, and the newest in full."""
-        told, room = self.told, self.context.section_chars
-        full = self._fitting(len(told), room // 2, self._line_of)
+        told, brief = self.told, self.context.section_chars // 4
+        room = 3 * brief - sum(self.story.window.lengths())
+        full = self._fitting(len(told), room - brief, self._line_of)
         full = full or [self._line_of(record) for record in told[-1:]]
-        short = self._fitting(len(told) - len(full), room // 4, self._beginning_of)
+        room = min(brief, room - sum(len(line.text) for line in full))
+        short = self._fitting(len(told) - len(full), room, self._beginning_of)
         count = len(told) - len(full) - len(short)
         left_out = self.context.told("left out chapters", count=count)
         note = Line(left_out, kind=KIND, rank=math.inf)

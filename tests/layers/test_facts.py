@@ -129,9 +129,25 @@ def test_two_speakers_who_say_different_things_make_two_facts():
     (line,) = world.facts.summary()
     assert line.records == tuple(conflict)
     assert line.text == (
-        "Carl: home: the mill (said by Agent 2, step 1) — but: Carl: home: the inn "
+        "Carl: home: the mill (said by Agent 2, step 1) — but: the inn "
         "(said by Agent 3, step 2) — they disagree"
     )
+
+
+def test_a_long_conflict_shows_what_was_seen_and_what_was_stated_last():
+    world = World()
+    world.sees(1, "Carl lives at the mill.")
+    world.thinks({"facts": [stated("the mill", speaker="")]})
+    places = ("inn", "tower", "bridge", "castle", "harbour", "market")
+    for step, place in enumerate(places, 2):
+        world.told(step, step, f"Carl lives at the {place}.", value=f"the {place}")
+    world.told(8, 2, "Carl lives at the inn.", value="the inn")
+    (line,) = world.facts.summary()
+    shown = [world.facts.table.of(record).value for record in line.records]
+    assert shown == ["the mill", "the inn", "the harbour", "the market"]
+    assert line.text.endswith("they disagree (3 older values not shown)")
+    assert line.text.count("Carl: home:") == 1
+    assert len(world.facts.table.current()) == 7
 
 
 def test_who_changes_its_mind_no_longer_stands_for_what_it_said():

@@ -117,6 +117,22 @@ def test_a_long_life_has_hardly_a_longer_prompt_than_a_short_one(recap):
     assert len(life.live(300).format_long_term()) <= 1.2 * early
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("chars", [0, 60, 600])
+def test_the_newest_recaps_share_their_room_with_the_steps_that_are_verbatim(chars):
+    memory, lengths = Life(rng=1).hero.memory, []
+    for step in range(1, 501):
+        memory.agent.model.steps = step
+        text = f"The bridge of day {step} broke! {'Water rises. ' * (chars // 13)}"
+        memory.add_to_memory("message", {"message": text, "sender": step % 7 + 2})
+        memory.process_step()
+        with memory.peek():
+            lengths.append(len(memory.get_prompt_ready()))
+    # The longest prompt before a merge into the story, beside the shortest after one.
+    early, late = lengths[300:400], lengths[400:]
+    assert max(late) <= 1.5 * min(early) and sum(late) <= 1.1 * sum(early)
+
+
 def test_a_recap_is_stale_once_the_story_that_it_rests_on_is_changed_by_hand(tmp_path):
     given = {"chapters": 1, "story_tokens": 600}
     whole = Life(given=given)

@@ -17,6 +17,7 @@ from mesa_memory import (
     configure,
     register_policy,
 )
+from mesa_memory.core.events import event_text
 from mesa_memory.llm import ToolCall
 from tests.support.single import settle
 
@@ -130,6 +131,20 @@ def test_a_crowd_that_does_not_fit_keeps_everybodys_name():
     text = remembered(shop)
     assert all(f"Cop {n} at [1, 2]" in text for n in range(10))
     assert "how they were is left out" in text
+
+
+def test_those_at_the_agents_own_place_are_told_with_it():
+    near = {
+        "Cop 2": {"position": [1, 2], "internal_state": ["sad"]},
+        "Cop 3": {"position": [4, 2]},
+        "Cop 4": {"position": [1, 2]},
+    }
+    sight = {"self_state": {"location": [1, 2]}, "local_state": near}
+    told = "At [1, 2] with Cop 2 (sad), Cop 4. Saw Cop 3 at [4, 2]."
+    assert event_text("observation", sight, 1000) == told
+    state = sight["self_state"] | {"internal_state": ["tired"]}
+    told = "At [1, 2]: tired; with Cop 2 (sad), Cop 4. Saw Cop 3 at [4, 2]."
+    assert event_text("observation", sight | {"self_state": state}, 1000) == told
 
 
 def test_a_state_is_no_query_and_no_top_hit():

@@ -1,6 +1,7 @@
 """Facts as lines: all while they are few, then the most relevant ones."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
@@ -13,6 +14,8 @@ from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 
 #: the highest importance; a fact has one more than how often it was stated
 MAX_IMPORTANCE = 5
+#: most values of a conflict on its line
+MAX_VALUES = 4
 
 
 class FactLines(EmbeddedIndex):
@@ -104,12 +107,22 @@ class FactLines(EmbeddedIndex):
         return render.one_line(told)
 
     def _line(self, records: Sequence[MemoryRecord]) -> Line:
-        lines = list(map(self.text, records))
-        text = lines[0]
-        if len(lines) > 1:
-            text = self.context.told("facts that disagree", lines=lines)
+        """A fact, or some that disagree: those seen, and those stated last."""
+        newest = sorted(records, key=self._newest)[-MAX_VALUES:]
+        shown = tuple(record for record in records if record in newest)
+        text, *others = map(self.text, shown)
+        if others:
+            about = self.table.of(shown[0]).about_what
+            lines = [text, *(other.removeprefix(about) for other in others)]
+            left_out = len(records) - len(shown)
+            text = self.context.told("facts that disagree", lines=lines, count=left_out)
         rank = float(max(map(self._strength, records)))
-        return Line(text, tuple(records), rank=rank, wording=self.context.wording)
+        return Line(text, shown, rank=rank, wording=self.context.wording)
+
+    def _newest(self, record: MemoryRecord) -> tuple[Any, ...]:
+        """A key that is highest for a fact seen, then for the one stated last."""
+        statement = self.table.of(record)
+        return statement.witnessed, statement.last, record.order
 
     # -- what comes to mind ---------------------------------------------------------------
 

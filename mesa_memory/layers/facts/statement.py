@@ -88,11 +88,16 @@ class FactStatement:
         )
 
     @property
+    def about_what(self) -> str:
+        """The beginning of its text: subject and attribute."""
+        return f"{self.subject}: {self.attribute}: "
+
+    @property
     def content(self) -> dict[str, Any]:
         """The content of its record."""
         negation = "" if self.holds else "not "
         return {
-            "text": f"{self.subject}: {self.attribute}: {negation}{self.value}",
+            "text": f"{self.about_what}{negation}{self.value}",
             "subject": self.subject,
             "attribute": self.attribute,
             "value": self.value,
