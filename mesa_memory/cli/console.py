@@ -1,7 +1,7 @@
-"""Shared by all commands: a console, errors in one line, progress, the run to read."""
+"""Shared by all commands: a console, errors in one line, the run to read."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -89,17 +89,3 @@ def say_loading() -> None:
     """Says that packages are loaded, unless they are loaded already."""
     if "mesa_llm" not in sys.modules:
         say("Loading Mesa and Mesa-LLM ...")
-
-
-@contextmanager
-def counted_to(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Gives a function of (done, of how many) that draws a bar on a terminal."""
-    from tqdm.auto import tqdm
-
-    with tqdm(desc=what, file=sys.stderr, leave=False, disable=None) as bar:
-
-        def show(done: int, of: int) -> None:
-            bar.total = of
-            bar.update(done - bar.n)
-
-        yield show

@@ -1,5 +1,6 @@
 """``mesa-memory demo``: a town in which a rumour spreads, in the browser or in words."""
 
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import counted_to, say, say_loading
+from mesa_memory.cli.console import say, say_loading
 from mesa_memory.cli.output import Output
 from mesa_memory.cli.town import show
 from mesa_memory.examples.rumor import MEMORIES, MORE_MEMORIES
@@ -121,12 +122,13 @@ def _record(location: Any, name: str | None) -> Any:
 
 def _played(steps: int, *, agents: int, seed: int, **given: Any) -> Any:
     """The town after some days."""
+    from tqdm.auto import trange
+
     from mesa_memory.examples.rumor.model import RumorModel
 
     options.importable(Path())
     model = RumorModel(agents, rng=seed, **given)
-    with counted_to("Days in town") as progress:
-        for day in range(steps):
-            model.step()
-            progress(day + 1, steps)
+    bar = {"desc": "Days in town", "file": sys.stderr, "leave": False}
+    for _ in trange(steps, disable=None, **bar):
+        model.step()
     return model

@@ -17,10 +17,9 @@ NARROW_CHARS = 100
 #: headings of columns; all others are the column's name
 HEADINGS = {
     "importance": "grade", "prompt_tokens": "tokens in", "completion_tokens": "tokens out",
-    "tokens_in": "tokens in", "tokens_out": "tokens out",
-    "cached_tokens": "of them cached", "tokens_cached": "of them cached",
+    "tokens_in": "tokens in", "tokens_out": "tokens out", "tokens_cached": "of them cached",
     "cached_calls": "from the cache", "failures": "failed", "latency": "seconds",
-    "cost": "US dollars", "cost_low": "from", "cost_high": "to",
+    "cost": "US dollars",
 }  # fmt: skip
 
 
@@ -113,19 +112,12 @@ class Output:
         for line in text.split("\n"):
             self._console.print(f"  {one_line(line)}", soft_wrap=True)
 
-    def tree(
-        self,
-        key: str,
-        heading: str,
-        rows: Sequence[Any],
-        drawn: Callable[[Sequence[Any]], Any],
-    ) -> None:
-        """A tree for people, as ``drawn`` makes it of the rows; for programs the rows."""
+    def report(self, told: str, **data: Any) -> None:
+        """What the library prints for people; for programs the data under their names."""
         if self.as_json:
-            self._collected[key] = list(rows)
-            return
-        self._console.print(heading)
-        self._console.print(drawn(rows))
+            self._collected |= data
+        else:
+            self._console.print(told, soft_wrap=True)
 
     def end(self) -> None:
         """Prints the JSON object, if that was asked for and there is one."""

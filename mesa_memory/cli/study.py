@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import counted_to, plain_console, say, say_loading
-from mesa_memory.cli.estimate import columns_of, shown
+from mesa_memory.cli.console import plain_console, say, say_loading
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.runs.spreadsheet import write_csv
 
@@ -126,28 +125,21 @@ def results(file: str, table: str, out: Path | None, output: Output) -> None:
 
 @study.command()
 @file_argument
-@options.priced("the models of the study")
+@click.option(
+    "--llm",
+    "models",
+    multiple=True,
+    metavar="PROVIDER/MODEL",
+    help="A model to be priced; may be given several times.  [default: the models of "
+    "the study]",
+)
 @printed
 def estimate(file: str, models: tuple[str, ...], output: Output) -> None:
     """Estimates the cost of the missing runs, before anything is paid."""
     found = read_study(file)
-    with counted_to("Pilots") as progress:
-        told = found.estimate(list(models), progress=progress)
-    if not told.arms:
-        say("Nothing is missing: all runs of the study are finished.")
-    rows, total = told.costs(as_records=True), told.total
-    if told.arms and not rows:
-        say("No model is priced: name one with --llm, such as openai/gpt-5-mini.")
-        rows = [
-            dict(arm.labels) | {"runs": arm.runs, "calls": round(arm.calls.value)}
-            for arm in told.arms
-        ]
-    if not output.as_json:
-        rows, total = list(map(shown, rows)), shown(total)
-    title = f"Arms of {found.name} (range of two pilots)"
-    if rows or output.as_json:
-        output.table("arms", title, columns_of(rows[0] if rows else (), rows), rows)
-    output.fields("total", total)
+    say("Counting the requests of short runs without a language model ...")
+    told = found.estimate(list(models))
+    output.report(str(told), arms=told.costs(as_records=True), total=told.total)
 
 
 def compared(command: Any) -> Any:
@@ -180,11 +172,7 @@ def compare(file: str, plot: Path | None, output: Output, **given: Any) -> None:
     found = _comparison(file, given)
     if plot is not None:
         found.plot(plot)
-    if output.as_json:
-        output.table("arms", "", (), rows_of(found.table()))
-        output.text("text", "", str(found))
-    else:
-        plain_console().print(str(found), soft_wrap=True)
+    output.report(str(found), arms=rows_of(found.table()), text=str(found))
 
 
 @study.command()
@@ -329,16 +317,12 @@ def read_study(file: str) -> "Study":
 
 
 def _tell(output: Output, found: "Study", status: Any) -> None:
-    fields = {"study": found.name, "store": str(found.location), **status.counts}
-    fields |= {"calls": status.calls, "cost": status.cost}
+    counted = {"study": found.name, "store": str(found.location), **status.counts}
+    counted |= {"calls": status.calls, "cost": status.cost}
     if status.forecast is not None:
-        fields |= {f"{n} as forecast": v for n, v in status.forecast.items()}
-    output.fields("study", fields)
-    if status.failed:
-        columns = ("case", "parameters", "seed", "error")
-        output.table("failed", "Failed", columns, status.failed)
+        counted |= {f"{n} as forecast": v for n, v in status.forecast.items()}
+    failed, warnings = status.failed, status.warnings
+    output.report(str(status), study=counted, failed=failed, warnings=warnings)
     if checks := status.checks:
         names = [name for name in checks[0] if name != "parameters"]
         output.table("checks", "Manipulation checks", names, checks)
-    if status.warnings:
-        output.text("warnings", "Warnings", "\n".join(status.warnings))

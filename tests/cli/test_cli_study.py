@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from mesa_memory.cli import main
-from mesa_memory.cli.estimate import MODELS, model_named
+from mesa_memory.cli.attribute import imported
 from mesa_memory.cli.study import read_study
 
 PYTHON = """
@@ -130,24 +130,16 @@ def test_what_a_study_will_cost_is_said_for_missing_runs_and_stands_beside_the_c
     assert said in str(status)
     shown = data("status", file)["study"]
     assert shown["calls as forecast"] == status.forecast["calls"]
-    assert "Nothing is missing" in call("estimate", file).stderr
+    assert "Nothing is missing" in call("estimate", file).stdout
 
 
 @pytest.mark.parametrize(
-    ("words", "usual"),
-    [(["estimate"], "openai/gpt-5-mini"), (["study", "estimate"], "of the study")],
+    ("name", "said"),
+    [("nowhere:Thing", "cannot be loaded"), ("os:sep", "'/', not a class")],
 )
-def test_the_help_says_which_models_are_priced_if_none_is_named(words, usual):
-    text = CliRunner().invoke(main, [*words, "--help"]).output
-    assert f"{usual}]" in " ".join(text.split())
-
-
-def test_an_estimate_knows_a_model_by_the_same_names_as_a_study():
-    assert [model_named(name).__name__ for name in MODELS] == ["RumorModel"]
-    with pytest.raises(ValueError, match="no example 'flu': choose from rumor, or"):
-        model_named("flu")
-    with pytest.raises(ValueError, match="'nowhere:Thing' cannot be loaded"):
-        model_named("nowhere:Thing")
+def test_what_is_not_a_class_or_function_is_named(name, said):
+    with pytest.raises(ValueError, match=said):
+        imported(name)
 
 
 @pytest.mark.parametrize(
