@@ -10,27 +10,20 @@ from mesa_memory.cli.console import opened, plain_console
 @click.command()
 @click.argument("run", metavar="RUN")
 @click.option(
-    "--format",
-    "format",
-    type=click.Choice(("csv", "jsonl")),
-    default="csv",
-    show_default=True,
-)
-@click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
     metavar="DIR",
     help="Folder for the files, one for each table.",
 )
-def export(run: str, format: str, out: Path) -> None:
-    """Writes a recorded run as files, one for each table.
+def export(run: str, out: Path) -> None:
+    """Writes a recorded run as CSV files, one for each table.
 
     RUN is the path or address of a store; #3 after it is its third run.
     """
     console = plain_console()
     with opened(run) as found:
-        for path in found.export(out, format):
+        for path in found.export(out):
             console.print(f"Wrote {path}", soft_wrap=True)
 
 

@@ -300,17 +300,16 @@ class Run(RecordedRun):
         mine, theirs = differing_parameters([self.parameters, other.parameters])
         return Parting(self.differences(other, events), events, (mine, theirs))
 
-    def export(self, folder: str | Path, format: str = "csv") -> list[Path]:
-        """Writes the run's tables as files; see ``export``.
+    def export(self, folder: str | Path) -> list[Path]:
+        """Writes the run's tables as CSV files; see ``export``.
 
         Args:
             folder: made if need be; must not hold files of these names.
-            format: ``"csv"`` or ``"jsonl"``.
 
         Returns:
             The files.
         """
-        return exporting.export(self, folder, format)
+        return exporting.export(self, folder)
 
     def _told(self, name: str) -> Any:
         runs = schema.runs.c

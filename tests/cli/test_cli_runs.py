@@ -104,12 +104,12 @@ def test_diff_answers_by_its_exit_code(path):
 
 
 def test_export_writes_files_and_says_where(path, tmp_path):
-    result = call("export", path, "--format", "jsonl", "--out", tmp_path / "out")
+    result = call("export", path, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     for name in ("records", "calls", "prompts"):
-        assert str(tmp_path / "out" / f"{name}.jsonl") in result.stdout
-        assert (tmp_path / "out" / f"{name}.jsonl").stat().st_size > 100
-    again = call("export", path, "--format", "jsonl", "--out", tmp_path / "out")
+        assert str(tmp_path / "out" / f"{name}.csv") in result.stdout
+        assert (tmp_path / "out" / f"{name}.csv").stat().st_size > 100
+    again = call("export", path, "--out", tmp_path / "out")
     assert again.exit_code == 2
     assert "exists already" in again.stderr
 
@@ -126,7 +126,6 @@ def test_export_writes_files_and_says_where(path, tmp_path):
         (("inspect", "mysql://x/y"), "no store can be kept in 'mysql'"),
         (("cost", "{path}", "--by", "who"), "'who' is not one of"),
         (("diff", "{path}", "{none}"), "the file does not exist"),
-        (("export", "{path}", "--format", "xls", "--out", "x"), "'xls' is not one of"),
         (("export", "{path}"), "Missing option '--out'"),
         (("inspect", __file__), "not a SQLite file"),
     ],

@@ -166,6 +166,7 @@ def test_csv_holds_every_row_of_this_run_and_no_formula(odd, tmp_path):
     with (tmp_path / "new/out/records.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * (2 * 3 + 1 + 1 + 2)
+    assert [int(row["seq"]) for row in rows] == sorted(int(row["seq"]) for row in rows)
     assert [row["text"] for row in rows if "HYPER" in row["text"]] == ["'" + ODD]
     summary = next(row for row in rows if row["id"] == "7/stlt/summary/1")
     sources = json.loads(summary["sources"])
@@ -174,23 +175,11 @@ def test_csv_holds_every_row_of_this_run_and_no_formula(odd, tmp_path):
         assert len(file.readlines()) == 2
 
 
-def test_json_lines_hold_everything_as_it_is(odd, tmp_path):
-    odd.export(tmp_path, "jsonl")
-    lines = (tmp_path / "records.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
-    rows = [json.loads(line) for line in lines]
-    assert ODD in [row["text"] for row in rows]
-    said = {"message": "The mill of ward 1 is on fire", "sender": "b"}
-    assert rows[0]["content"] == said
-    assert [row["seq"] for row in rows] == sorted(row["seq"] for row in rows)
-
-
 def test_no_file_is_written_over(odd, tmp_path):
     (tmp_path / "steps.csv").write_text("mine")
     with pytest.raises(FileExistsError, match="choose another folder"):
         odd.export(tmp_path)
     assert [p.name for p in tmp_path.glob("*.csv")] == ["steps.csv"]
-    with pytest.raises(ValueError, match="csv, jsonl, got 'xls'"):
-        odd.export(tmp_path, "xls")
 
 
 # -- the store ------------------------------------------------------------------------
