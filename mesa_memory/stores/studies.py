@@ -15,7 +15,6 @@ from mesa_memory.stores.base import RunInfo
 from mesa_memory.stores.batches import INSERTS
 from mesa_memory.stores.columns import storable
 from mesa_memory.stores.schema import (
-    agents,
     calls,
     cases,
     checkpoints,
@@ -299,14 +298,6 @@ class Studies:
         order = [source.c.seq] if "seq" in source.c else list(source.primary_key)[1:]
         with self.store.reading() as on:
             ordered = query.order_by(cases.c.number, *order)
-            return [dict(row) for row in on.execute(ordered).mappings()]
-
-    def memories(self, study: int) -> list[dict[str, Any]]:
-        """Class of memory and its settings, once for each agent of a study's runs."""
-        query = sa.select(agents.c.memory, agents.c.settings)
-        query = query.join(cases, cases.c.run == agents.c.run).filter_by(study=study)
-        with self.store.reading() as on:
-            ordered = query.order_by(cases.c.number, agents.c.agent)
             return [dict(row) for row in on.execute(ordered).mappings()]
 
     def done(self, study: int, number: int) -> float:

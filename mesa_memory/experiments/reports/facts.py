@@ -57,7 +57,7 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
         "prompt_files": _files(studies.rows("prompt_files", row.id, _FILES)),
         "beyond": len(studies.rows("unfinished_calls", row.id, ("number",))),
         **_asked(studies.rows("calls", row.id, _ASKED)),
-        "made": _made(studies.memories(row.id)),
+        "made": _made(studies.rows("agents", row.id, ("memory", "settings"))),
         **_said(row.design.get("questions") or [], studies.rows("responses", row.id)),
         "versions": row.fingerprint.get("versions", {}),
         "drift": drift,
