@@ -1,4 +1,4 @@
-"""Shared by all commands: a console, errors in one line, the run to read."""
+"""Shared by all commands: errors in one line, values as text, the run to read."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 MISTAKEN, INTERRUPTED = 2, 130
 #: longest text in a table
 CELL_CHARS = 300
-
-
-def plain_console() -> Any:
-    """A console that shows texts as they are, also where stdout is not UTF-8."""
-    from rich.console import Console
-
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure:
-        reconfigure(errors="replace")
-    return Console(markup=False, emoji=False, highlight=False)
 
 
 @contextmanager
@@ -54,7 +44,9 @@ class Commands(click.Group):
     """Commands that end in one line after a user's mistake."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """See ``click.Group``."""
+        """See ``click.Group``; also prints where stdout is not UTF-8."""
+        if reconfigure := getattr(sys.stdout, "reconfigure", None):
+            reconfigure(errors="replace")
         with one_line_errors():
             return super().invoke(ctx)
 

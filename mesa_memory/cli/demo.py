@@ -44,22 +44,13 @@ INTRODUCTION = (
     help="Write the run into a store, to inspect, resume or replay it.",
 )
 @click.option(
-    "--name", metavar="TEXT", help="Your own name for the run, shown in lists."
-)
-@click.option(
     "--headless",
     is_flag=True,
     help="Print a report instead: how many know the news, one memory, the cost.",
 )
 @options.served
 def demo(
-    headless: bool,
-    host: str,
-    port: int,
-    open_page: bool,
-    steps: int,
-    name: str | None,
-    **town: Any,
+    headless: bool, host: str, port: int, open_page: bool, steps: int, **town: Any
 ) -> None:
     """Plays a town in which a rumour spreads, and shows it in the browser.
 
@@ -69,17 +60,16 @@ def demo(
     say_loading()
     say(INTRODUCTION.format(agents=town["agents"], steps=steps, then=then))
     if headless:
-        _print(steps, name, **town)
+        _print(steps, **town)
     else:
-        _serve(host, port, open_page, steps, name, **town)
+        _serve(host, port, open_page, steps, **town)
 
 
-def _print(steps: int, name: str | None, **town: Any) -> None:
+def _print(steps: int, **town: Any) -> None:
     """Shows the town in words and tables."""
     from mesa_memory import close
 
     started = time.perf_counter()
-    town["record"] = _record(town["record"], name)
     model = _played(steps, **town)
     seconds = time.perf_counter() - started
     close(model)
@@ -89,35 +79,20 @@ def _print(steps: int, name: str | None, **town: Any) -> None:
     click.echo(f"Wall time: {seconds:.1f} s.")
 
 
-def _serve(
-    host: str, port: int, open_page: bool, steps: int, name: str | None, **town: Any
-) -> None:
+def _serve(host: str, port: int, open_page: bool, steps: int, **town: Any) -> None:
     """Shows the town in the browser."""
     from mesa_memory import close
     from mesa_memory.examples.rumor.page import parameters, town_page
     from mesa_memory.viz.serving.server import listen, serve
 
     place = listen(host, port)  # before days are played that may cost something
-    town["record"] = _record(town["record"] or True, name)
+    town["record"] = town["record"] or True
     model = _played(steps, **town)
     choices = parameters(town.pop("agents"), rng=town.pop("seed"), **town)
     try:
         serve(lambda: town_page(model, choices), place, open_page)
     finally:
         close(model)
-
-
-def _record(location: Any, name: str | None) -> Any:
-    """The recording of the town, under the user's own name."""
-    from mesa_memory import Recording
-
-    if name is None:
-        return location
-    if location is None:
-        raise ValueError(
-            "--name names a recorded run: say where to record it, with --record FILE"
-        )
-    return Recording(location, name=name)
 
 
 def _played(steps: int, *, agents: int, seed: int, **given: Any) -> Any:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from mesa_memory.cli.console import opened, plain_console
+from mesa_memory.cli.console import opened
 
 
 @click.command()
@@ -21,10 +21,9 @@ def export(run: str, out: Path) -> None:
 
     RUN is the path or address of a store; #3 after it is its third run.
     """
-    console = plain_console()
     with opened(run) as found:
         for path in found.export(out):
-            console.print(f"Wrote {path}", soft_wrap=True)
+            click.echo(f"Wrote {path}")
 
 
 @click.command()
@@ -36,7 +35,6 @@ def copy(store: str, target: str) -> None:
     RUN is the path of a SQLite file, TARGET a new path. The copy is complete: the newest
     steps are often not in the file itself, but in files beside it.
     """
-    console = plain_console()
     from mesa_memory.stores.copying import copy_file
 
-    console.print(f"Wrote {copy_file(store, target)}", soft_wrap=True)
+    click.echo(f"Wrote {copy_file(store, target)}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import plain_console, say, say_loading
+from mesa_memory.cli.console import say, say_loading
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.runs.spreadsheet import write_csv
 
@@ -117,7 +117,7 @@ def results(file: str, table: str, out: Path | None, output: Output) -> None:
     frame = getattr(read_study(file).results(), table)
     if out is not None:
         write_csv(frame, out)
-        plain_console().print(f"Wrote {out}", soft_wrap=True)
+        click.echo(f"Wrote {out}")
         return
     columns = list(map(str, frame.columns))
     output.table(table, f"{table} of {file}", columns, rows_of(frame))
@@ -184,7 +184,7 @@ def report(file: str, out: Path, overwrite: bool, **given: Any) -> None:
     """Writes the study as one HTML file: verdict, plot, cost, one decision, methods."""
     found = read_study(file)
     found.report(out, overwrite=overwrite, **_with_level(found, given))
-    plain_console().print(f"Wrote {out}", soft_wrap=True)
+    click.echo(f"Wrote {out}")
 
 
 @study.command()
@@ -240,14 +240,14 @@ def audit(
     found = read_study(file).audit(
         memory, outcome=outcome, base=base, executor=executor
     )
-    plain_console().print(str(found), soft_wrap=True)
+    click.echo(str(found))
 
 
 @study.command()
 @file_argument
 def methods(file: str) -> None:
     """Prints the methods section: design, models, cost, versions, accepted changes."""
-    plain_console().print(read_study(file).methods(), soft_wrap=True)
+    click.echo(read_study(file).methods())
 
 
 @study.command()
@@ -270,19 +270,18 @@ def checklist(file: str) -> None:
 def archive(file: str, out: Path, no_texts: bool) -> None:
     """Writes the study as a sealed folder, with the hashes of all files."""
     place = read_study(file).archive(out, texts=not no_texts)
-    plain_console().print(f"Wrote {place}", soft_wrap=True)
+    click.echo(f"Wrote {place}")
 
 
 @study.command()
 @click.argument("folder", metavar="DIR")
 def verify(folder: str) -> None:
     """Checks a folder that archive has written; the exit code is 1 if it was changed."""
-    console = plain_console()
     from mesa_memory.experiments import verify as check
 
     changes = check(folder)
     for change in changes or ["The folder is as it was sealed."]:
-        console.print(change, soft_wrap=True)
+        click.echo(change)
     if changes:
         sys.exit(1)
 

@@ -138,8 +138,7 @@ class Run(RecordedRun):
     def agents(self, *, as_records: bool = False) -> Any:
         """Each agent: class, memory, layers, and how many records from when to when.
 
-        ``first_step`` and ``last_step`` are the steps by whose end its first and last
-        record were written; None after the last finished step.
+        ``first_step`` and ``last_step`` are the steps of its first and last record.
         """
         return state.agents(self).given(as_records)
 

@@ -124,7 +124,6 @@ def error_line(result):
         (["--port", 70000], "70000 is not in the range"),
         (["--memory", "x"], "'x': choose from short_term, stlt"),
         (["--llm", "gpt-4o"], "Invalid model format 'gpt-4o'"),
-        (["--name", "x"], "--record"),
     ],
 )
 def test_a_wrong_argument_ends_in_one_line_that_says_what_is_right(arguments, message):

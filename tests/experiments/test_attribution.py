@@ -16,7 +16,7 @@ from mesa_memory.cli import main
 from mesa_memory.errors import StoreError
 from mesa_memory.experiments import attribute, draw
 from mesa_memory.experiments.attribution import candidates
-from mesa_memory.inference.two_groups import of_means
+from mesa_memory.inference.two_groups import GroupDifference
 from mesa_memory.runs.recording.resume import copy_at
 from tests.support.playing import play
 
@@ -161,15 +161,14 @@ def test_wrong_numbers_and_steps_are_told(tmp_path):
 
 def test_the_difference_of_two_groups_is_that_of_scipy():
     one, other = [3, 4, 4, 6, 7], [1, 2, 4, 3, 2]
-    found = of_means(one, other)
+    found = GroupDifference(one, other)
     welch = stats.ttest_ind(one, other, equal_var=False)
     assert found.interval == pytest.approx(tuple(welch.confidence_interval()))
     exact = stats.permutation_test((one, other), lambda a, b: sum(a) / 5 - sum(b) / 5)
     assert found.p == pytest.approx(exact.pvalue)
-    assert of_means([1, 1], [1, 1]).p == 1 and of_means([2, 2], [1, 1]).interval == (
-        1,
-        1,
-    )
+    assert GroupDifference([1, 1], [1, 1]).p == 1 and GroupDifference(
+        [2, 2], [1, 1]
+    ).interval == (1, 1)
 
 
 @pytest.mark.slow
