@@ -103,7 +103,7 @@ def _played(steps: int, *, agents: int, seed: int, **given: Any) -> Any:
 
     options.importable(Path())
     model = RumorModel(agents, rng=seed, **given)
-    bar = {"desc": "Days in town", "file": sys.stderr, "leave": False}
-    for _ in trange(steps, disable=None, **bar):
+    said = "Days in town"
+    for _ in trange(steps, desc=said, file=sys.stderr, leave=False, disable=None):
         model.step()
     return model

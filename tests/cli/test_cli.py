@@ -46,15 +46,6 @@ def test_the_demo_shows_who_knows_what_and_why_and_what_it_cost():
         assert "\x1b" not in result.stdout  # plain text where there is no terminal
 
 
-def test_the_same_seed_shows_the_same_town():
-    def shown(seed):
-        output = call(*DEMO, "--seed", seed, *SMALL).stdout
-        return re.sub(r"Wall time.*", "", output)
-
-    assert shown(7) == shown(7)
-    assert shown(7) != shown(8)
-
-
 def test_one_step_is_enough():
     assert call(*DEMO, "--steps", 1, "--agents", 3).exit_code == 0
 

@@ -125,6 +125,7 @@ def test_export_writes_files_and_says_where(path, tmp_path):
         (("inspect", "{path}", "--step", "1"), "--step needs --agent"),
         (("inspect", "mysql://x/y"), "no store can be kept in 'mysql'"),
         (("cost", "{path}", "--by", "who"), "cost is by purpose, agent"),
+        (("dashboard", "{none}"), "the file does not exist"),
         (("diff", "{path}", "{none}"), "the file does not exist"),
         (("export", "{path}"), "Missing option '--out'"),
         (("inspect", __file__), "not a SQLite file"),

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import sqlite3
-from contextlib import closing
 
 import pytest
 
@@ -51,17 +49,6 @@ def test_the_order_in_which_agents_thought_is_no_difference(store):
             getattr(batch, name).sort(key=lambda row: row["agent"], reverse=True)
 
     assert first(store, reversed_agents) is None
-
-
-def test_runs_in_different_databases_are_compared(store, postgres):  # noqa: F811
-    other = open_store(postgres.database())
-    with open_run(store, Story(store).run) as left:
-        with open_run(other, Story(other).run) as right:
-            assert left.differences(right) is None
-        changed = Story(other, edit=lambda s, b: b.prompts.pop() if s == 2 else None)
-        with open_run(other, changed.run) as right:
-            assert left.differences(right).table == "prompts"
-    other.close()
 
 
 def change(table, step, **fields):
@@ -202,23 +189,6 @@ def test_a_run_is_read_while_another_connection_writes_it(tmp_path):
     store.close()
 
 
-def told(folder):
-    """The file of a finished story."""
-    store = open_store(folder / "run.sqlite")
-    Story(store)
-    store.close()
-    return folder / "run.sqlite"
-
-
-def test_asking_changes_nothing_in_the_file(tmp_path):
-    path = told(tmp_path)
-    before = path.read_bytes()
-    with open_run(path) as run:
-        run.history(agent=7)
-        run.export(tmp_path / "out")
-    assert path.read_bytes() == before
-
-
 @pytest.mark.parametrize("bad", [{"id": "x"}, ["x"], [{"rank": 1}], 5])
 def test_candidates_that_are_none_are_a_damaged_file(store, bad):
     run = Story(store, steps=1, edit=change("recalls", 1, candidates=bad)).run
@@ -226,15 +196,3 @@ def test_candidates_that_are_none_are_a_damaged_file(store, bad):
         with pytest.raises(StoreCorrupt, match="does not hold a list of candidates"):
             opened.recalls(7)
         assert len(opened.recalls("b")) == 2
-
-
-@pytest.mark.parametrize("json", ["{", "[1", "nonsense"])
-def test_a_field_that_is_no_json_is_a_damaged_file(tmp_path, json):
-    path = told(tmp_path)
-    with closing(sqlite3.connect(path)) as file, file:
-        file.execute("UPDATE records SET sources = ?, content = ?", (json, json))
-    with open_run(path) as run:
-        for ask in (run.state, lambda agent: run.provenance("7/stlt/summary/3")):
-            with pytest.raises(StoreCorrupt):
-                ask(7)
-        assert run.prompt(7, 1).startswith("short memory")
