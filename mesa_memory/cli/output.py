@@ -114,7 +114,7 @@ class Output:
             click.echo(f"  {one_line(line)}")
 
     def report(self, told: str, **data: Any) -> None:
-        """What the library prints for people; for programs the data under their names."""
+        """A text of the library for people; for programs the data under their names."""
         if self.as_json:
             self._collected |= data
         else:

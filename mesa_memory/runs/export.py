@@ -48,7 +48,7 @@ def export(run: RecordedRun, folder: str | Path) -> list[Path]:
 def _rows(run: RecordedRun, table: SQLTable) -> Iterator[list[Any]]:
     """The run's rows of a table, in the order in which they came if that is known.
 
-    They have no values under names of secrets.
+    Values under names of secrets are left out.
     """
     mine = table.c.id == run.id if table is schema.runs else run.mine(table)
     order = [table.c.seq] if "seq" in table.c else list(table.primary_key)
