@@ -117,8 +117,9 @@ class Output:
         """A text of the library for people; for programs the data under their names."""
         if self.as_json:
             self._collected |= data
-        else:
-            click.echo(told)
+            return
+        for line in told.split("\n"):
+            click.echo(one_line(line))
 
     def end(self) -> None:
         """Prints the JSON object, if that was asked for and there is one."""

@@ -83,7 +83,9 @@ def test_words_of_agents_are_shown_as_they_are(capsys):
         agent.memory.add_to_memory("message", {"message": odd, "sender": 9})
     model.opinions = {a.unique_id: a.opinion() for a in model.agents}
     town.show(model, Output())
+    Output().report(f"1 failed:\n  case 1: {odd}")  # such as the status of a study
     shown = capsys.readouterr().out
+    assert r"  case 1: poison [/red] [bold]:smile: \x1b[31m" in shown
     assert "- Agent 9 to you: poison [/red] [bold]:smile:" in shown
     assert "\x1b[31m" not in shown
 
