@@ -1,10 +1,14 @@
 """``mesa-memory attribute``: the memories on which the outcome of a run hangs."""
 
+import pkgutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import plain_console, say_loading
-from mesa_memory.cli.estimate import model_named
+from mesa_memory.cli.console import say_loading
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.study import rows_of
 
@@ -41,11 +45,28 @@ def attribute(
     with open_run(run) as recorded:
         location, number = recorded.location, recorded.id
     found = find(
-        model_named(model), location, run=number, step=step, steps=steps,
-        outcome=model_named(outcome), screen=screen,
+        imported(model), location, run=number, step=step, steps=steps,
+        outcome=imported(outcome), screen=screen,
     )  # fmt: skip
-    if not output.as_json:
-        plain_console().print(str(found), soft_wrap=True)
+    output.report(str(found))
     names = ("what", "who", "single", "effect", "low", "high", "p_holm", "stays")
     rows = rows_of(found.table())
     output.table("effects", "Without it", names, rows)
+
+
+def imported(name: str) -> Callable[..., Any]:
+    """The class or function at ``module:name``.
+
+    Raises:
+        ValueError: if it cannot be loaded, or is neither of them.
+    """
+    options.importable(Path())
+    try:
+        found = pkgutil.resolve_name(name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"{name!r} cannot be loaded: {error}. Give module:name"
+        ) from error
+    if not callable(found):
+        raise ValueError(f"{name!r} is {found!r}, not a class or function")
+    return found

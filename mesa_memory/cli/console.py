@@ -1,7 +1,7 @@
-"""Shared by all commands: a console, errors in one line, progress, the run to read."""
+"""Shared by all commands: errors in one line, values as text, the run to read."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 MISTAKEN, INTERRUPTED = 2, 130
 #: longest text in a table
 CELL_CHARS = 300
-
-
-def plain_console() -> Any:
-    """A console that shows texts as they are, also where stdout is not UTF-8."""
-    from rich.console import Console
-
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure:
-        reconfigure(errors="replace")
-    return Console(markup=False, emoji=False, highlight=False)
 
 
 @contextmanager
@@ -54,7 +44,9 @@ class Commands(click.Group):
     """Commands that end in one line after a user's mistake."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """See ``click.Group``."""
+        """See ``click.Group``; also prints where stdout is not UTF-8."""
+        if reconfigure := getattr(sys.stdout, "reconfigure", None):
+            reconfigure(errors="replace")
         with one_line_errors():
             return super().invoke(ctx)
 
@@ -89,17 +81,3 @@ def say_loading() -> None:
     """Says that packages are loaded, unless they are loaded already."""
     if "mesa_llm" not in sys.modules:
         say("Loading Mesa and Mesa-LLM ...")
-
-
-@contextmanager
-def counted_to(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Gives a function of (done, of how many) that draws a bar on a terminal."""
-    from tqdm.auto import tqdm
-
-    with tqdm(desc=what, file=sys.stderr, leave=False, disable=None) as bar:
-
-        def show(done: int, of: int) -> None:
-            bar.total = of
-            bar.update(done - bar.n)
-
-        yield show

@@ -11,11 +11,6 @@ _SUMS = (
     "calls", "tokens_in", "tokens_cached", "tokens_out", "cost", "latency", "failures",
     "cached_calls",
 )  # fmt: skip
-#: those of ``runs.calls``, which would load the database for a line of help
-COST_KEYS = (
-    "purpose", "agent", "step", "model", "replayed", "finish", "tier", "cached", "client",
-    "form",
-)  # fmt: skip
 #: columns that are shown only where there is something to show
 _WHERE_KNOWN = ("tokens_cached", "cached_calls")
 
@@ -25,10 +20,10 @@ _WHERE_KNOWN = ("tokens_cached", "cached_calls")
 @click.option(
     "--by",
     multiple=True,
-    type=click.Choice(COST_KEYS),
     default=("purpose",),
     show_default=True,
-    help="What to sum by; may be given several times.",
+    metavar="COLUMN",
+    help="What to sum by, such as agent, step or model; may be given several times.",
 )
 @printed
 def cost(run: str, by: tuple[str, ...], output: Output) -> None:

@@ -1,5 +1,6 @@
 """``mesa-memory demo``: a town in which a rumour spreads, in the browser or in words."""
 
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import counted_to, say, say_loading
+from mesa_memory.cli.console import say, say_loading
 from mesa_memory.cli.output import Output
 from mesa_memory.cli.town import show
 from mesa_memory.examples.rumor import MEMORIES, MORE_MEMORIES
@@ -43,22 +44,13 @@ INTRODUCTION = (
     help="Write the run into a store, to inspect, resume or replay it.",
 )
 @click.option(
-    "--name", metavar="TEXT", help="Your own name for the run, shown in lists."
-)
-@click.option(
     "--headless",
     is_flag=True,
     help="Print a report instead: how many know the news, one memory, the cost.",
 )
 @options.served
 def demo(
-    headless: bool,
-    host: str,
-    port: int,
-    open_page: bool,
-    steps: int,
-    name: str | None,
-    **town: Any,
+    headless: bool, host: str, port: int, open_page: bool, steps: int, **town: Any
 ) -> None:
     """Plays a town in which a rumour spreads, and shows it in the browser.
 
@@ -68,17 +60,16 @@ def demo(
     say_loading()
     say(INTRODUCTION.format(agents=town["agents"], steps=steps, then=then))
     if headless:
-        _print(steps, name, **town)
+        _print(steps, **town)
     else:
-        _serve(host, port, open_page, steps, name, **town)
+        _serve(host, port, open_page, steps, **town)
 
 
-def _print(steps: int, name: str | None, **town: Any) -> None:
+def _print(steps: int, **town: Any) -> None:
     """Shows the town in words and tables."""
     from mesa_memory import close
 
     started = time.perf_counter()
-    town["record"] = _record(town["record"], name)
     model = _played(steps, **town)
     seconds = time.perf_counter() - started
     close(model)
@@ -88,16 +79,14 @@ def _print(steps: int, name: str | None, **town: Any) -> None:
     click.echo(f"Wall time: {seconds:.1f} s.")
 
 
-def _serve(
-    host: str, port: int, open_page: bool, steps: int, name: str | None, **town: Any
-) -> None:
+def _serve(host: str, port: int, open_page: bool, steps: int, **town: Any) -> None:
     """Shows the town in the browser."""
     from mesa_memory import close
     from mesa_memory.examples.rumor.page import parameters, town_page
     from mesa_memory.viz.serving.server import listen, serve
 
     place = listen(host, port)  # before days are played that may cost something
-    town["record"] = _record(town["record"] or True, name)
+    town["record"] = town["record"] or True
     model = _played(steps, **town)
     choices = parameters(town.pop("agents"), rng=town.pop("seed"), **town)
     try:
@@ -106,27 +95,15 @@ def _serve(
         close(model)
 
 
-def _record(location: Any, name: str | None) -> Any:
-    """The recording of the town, under the user's own name."""
-    from mesa_memory import Recording
-
-    if name is None:
-        return location
-    if location is None:
-        raise ValueError(
-            "--name names a recorded run: say where to record it, with --record FILE"
-        )
-    return Recording(location, name=name)
-
-
 def _played(steps: int, *, agents: int, seed: int, **given: Any) -> Any:
     """The town after some days."""
+    from tqdm.auto import trange
+
     from mesa_memory.examples.rumor.model import RumorModel
 
     options.importable(Path())
     model = RumorModel(agents, rng=seed, **given)
-    with counted_to("Days in town") as progress:
-        for day in range(steps):
-            model.step()
-            progress(day + 1, steps)
+    said = "Days in town"
+    for _ in trange(steps, desc=said, file=sys.stderr, leave=False, disable=None):
+        model.step()
     return model

@@ -1,11 +1,11 @@
 """``mesa-memory diff``: where two recorded runs part."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from mesa_memory.cli.console import cell, named, opened, plain_console
+from mesa_memory.cli.console import cell, named, opened
 
 if TYPE_CHECKING:
     from mesa_memory.runs.compare import Difference
@@ -30,38 +30,33 @@ def diff(left: str, right: str, by: str | None) -> None:
     The exit code is 0 if they are equal, 1 if not, and 2 if they cannot be compared.
     Each run is the path or address of a store; #3 after it is its third run.
     """
-    console = plain_console()
     with opened(left) as mine, opened(right) as theirs:
         parting = mine.parting(theirs, None if by is None else by == "event")
     for letter, parameters in zip("AB", parting.parameters):
         if parameters:
-            console.print(f"{letter} was made with {named(parameters)}", soft_wrap=True)
+            click.echo(f"{letter} was made with {named(parameters)}")
     if parting.events:
-        console.print(
-            "Only the agents' events are compared, not their memories of them."
-        )
+        click.echo("Only the agents' events are compared, not their memories of them.")
     found = parting.first
     if found is None:
-        console.print("The runs are equal.")
+        click.echo("The runs are equal.")
         return
-    _show(found, (left, right), console)
+    _show(found, (left, right))
     sys.exit(1)
 
 
-def _show(found: "Difference", names: tuple[str, str], console: Any) -> None:
+def _show(found: "Difference", names: tuple[str, str]) -> None:
     sides = list(zip(("A", "B"), names, (found.left, found.right)))
     what = f"The first difference is at step {found.step:g}, in {found.table}"
-    console.print(f"{what}: {', '.join(found.fields) or 'only one run has this'}.")
+    click.echo(f"{what}: {', '.join(found.fields) or 'only one run has this'}.")
     row = found.left or found.right or {}
     for name, value in row.items():
         if name not in found.fields and isinstance(value, str | int) and found.fields:
-            console.print(f"  {name}: {cell(value)}", soft_wrap=True)
+            click.echo(f"  {name}: {cell(value)}")
     for letter, name, side in sides:
-        console.print(f"{letter}  {cell(name)}", soft_wrap=True)
+        click.echo(f"{letter}  {cell(name)}")
         if side is None:
-            console.print("     has none")
+            click.echo("     has none")
             continue
         for field in found.fields or side:
-            console.print(
-                f"     {field}: {cell(side[field], SIDE_CHARS)}", soft_wrap=True
-            )
+            click.echo(f"     {field}: {cell(side[field], SIDE_CHARS)}")

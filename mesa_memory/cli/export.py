@@ -4,18 +4,11 @@ from pathlib import Path
 
 import click
 
-from mesa_memory.cli.console import opened, plain_console
+from mesa_memory.cli.console import opened
 
 
 @click.command()
 @click.argument("run", metavar="RUN")
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(("csv", "jsonl")),
-    default="csv",
-    show_default=True,
-)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -23,15 +16,14 @@ from mesa_memory.cli.console import opened, plain_console
     metavar="DIR",
     help="Folder for the files, one for each table.",
 )
-def export(run: str, format: str, out: Path) -> None:
-    """Writes a recorded run as files, one for each table.
+def export(run: str, out: Path) -> None:
+    """Writes a recorded run as CSV files, one for each table.
 
     RUN is the path or address of a store; #3 after it is its third run.
     """
-    console = plain_console()
     with opened(run) as found:
-        for path in found.export(out, format):
-            console.print(f"Wrote {path}", soft_wrap=True)
+        for path in found.export(out):
+            click.echo(f"Wrote {path}")
 
 
 @click.command()
@@ -43,7 +35,6 @@ def copy(store: str, target: str) -> None:
     RUN is the path of a SQLite file, TARGET a new path. The copy is complete: the newest
     steps are often not in the file itself, but in files beside it.
     """
-    console = plain_console()
     from mesa_memory.stores.copying import copy_file
 
-    console.print(f"Wrote {copy_file(store, target)}", soft_wrap=True)
+    click.echo(f"Wrote {copy_file(store, target)}")

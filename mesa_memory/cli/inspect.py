@@ -1,6 +1,5 @@
 """``mesa-memory inspect``: the runs of a store, a memory, or a record."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,8 +10,8 @@ from mesa_memory.cli.output import Output, printed
 if TYPE_CHECKING:
     from mesa_memory.runs import Run
 
-#: most lines and levels of a tree
-TREE_LINES, TREE_LEVELS = 200, 12
+#: most lines of evidence, and levels by which they are indented
+EVIDENCE_LINES, EVIDENCE_LEVELS = 200, 12
 _AGENTS = (
     "agent", "name", "class", "memory", "layers", "records", "first_step", "last_step",
 )  # fmt: skip
@@ -96,28 +95,17 @@ def _record(run: "Run", record: str, output: Output) -> None:
     told = run.history(record, as_records=True)
     output.table("history", "History", _HISTORY, told)
     rows = run.provenance(record, as_records=True)
-    output.tree("provenance", "Because of:", rows, evidence_tree)
+    told = [_evidence(row) for row in rows[:EVIDENCE_LINES]]
+    if len(rows) > len(told):
+        told.append(f"… and {len(rows) - len(told)} more")
+    output.report("\n".join(["Because of:", *told]), provenance=rows)
 
 
-def evidence_tree(lines: Sequence[dict[str, Any]]) -> Any:
-    """The rows of ``Run.provenance`` as a tree, cut where it gets too long or deep."""
-    from rich.text import Text
-    from rich.tree import Tree
-
-    branches: dict[int, Any] = {}
-    shown = [line for line in lines if line["depth"] < TREE_LEVELS][:TREE_LINES]
-    for line in shown:
-        label = Text(_label(line))
-        depth = line["depth"]
-        branches[depth] = branches[depth - 1].add(label) if depth else Tree(label)
-    if len(shown) < len(lines):
-        branches[0].add(Text(f"… and {len(lines) - len(shown)} more"))
-    return branches[0]
-
-
-def _label(line: dict[str, Any]) -> str:
+def _evidence(line: dict[str, Any]) -> str:
+    """A line of ``Run.provenance``, below the record that was made from it."""
+    indent = "  " * min(line["depth"] + 1, EVIDENCE_LEVELS)
     if line["missing"]:
-        return f"{cell(line['id'])}: not in this run"
+        return f"{indent}{cell(line['id'])}: not in this run"
     again = " (see above)" if line["repeated"] else ""
-    step = f"step {line['step']:g}"
-    return f"{cell(line['kind'])}, {step}: {cell(line['text'])} [{cell(line['id'])}]{again}"
+    kind, step = cell(line["kind"]), f"step {line['step']:g}"
+    return f"{indent}{kind}, {step}: {cell(line['text'])} [{cell(line['id'])}]{again}"

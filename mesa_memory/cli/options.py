@@ -76,18 +76,3 @@ def steps(default: int, what: str = "Steps of each run.") -> Callable[..., Any]:
 def served(command: Callable[..., Any]) -> Callable[..., Any]:
     """The address of a page: ``host``, ``port`` and ``open_page``."""
     return _host(_port(_open(command)))
-
-
-def priced(usual: str) -> Callable[..., Any]:
-    """The models to be priced, as ``models``.
-
-    Args:
-        usual: says which models are priced if none is given.
-    """
-    return click.option(
-        "--llm",
-        "models",
-        multiple=True,
-        metavar="PROVIDER/MODEL",
-        help=f"A model to be priced; may be given several times.  [default: {usual}]",
-    )

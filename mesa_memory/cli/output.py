@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mesa_memory.cli.console import cell, plain_console
+from mesa_memory.cli.console import cell
 from mesa_memory.core.render import one_line
 
 #: rows of a table without ``--limit``
@@ -17,10 +17,9 @@ NARROW_CHARS = 100
 #: headings of columns; all others are the column's name
 HEADINGS = {
     "importance": "grade", "prompt_tokens": "tokens in", "completion_tokens": "tokens out",
-    "tokens_in": "tokens in", "tokens_out": "tokens out",
-    "cached_tokens": "of them cached", "tokens_cached": "of them cached",
+    "tokens_in": "tokens in", "tokens_out": "tokens out", "tokens_cached": "of them cached",
     "cached_calls": "from the cache", "failures": "failed", "latency": "seconds",
-    "cost": "US dollars", "cost_low": "from", "cost_high": "to",
+    "cost": "US dollars",
 }  # fmt: skip
 
 
@@ -58,7 +57,7 @@ class Output:
     """
 
     def __init__(self, as_json: bool = False, limit: int | None = None) -> None:
-        self._console, self.as_json = plain_console(), as_json
+        self.as_json = as_json
         self._limit = (0 if as_json else DEFAULT_ROWS) if limit is None else limit
         self._collected: dict[str, Any] = {}
 
@@ -88,9 +87,10 @@ class Output:
                 f"{title} (the first {len(shown)} of {len(rows)}; --limit 0 for all)"
             )
         table = _table(title, columns, shown)
-        width, wide = self._console.width, Console(width=10_000)
+        console = Console(markup=False, emoji=False, highlight=False)
+        width, wide = console.width, Console(width=10_000)
         if width >= NARROW_CHARS or wide.measure(table).maximum <= width:
-            self._console.print(table)
+            console.print(table)
         else:
             self._blocks(title, columns, shown)
 
@@ -101,31 +101,25 @@ class Output:
             return
         for name, value in values.items():
             if value not in (None, {}, ""):
-                self._console.print(f"{name:12} {cell(value)}", soft_wrap=True)
-        self._console.print()
+                click.echo(f"{name:12} {cell(value)}")
+        click.echo()
 
     def text(self, key: str, heading: str, text: str) -> None:
         """A text of several lines, as it is."""
         if self.as_json:
             self._collected[key] = text
             return
-        self._console.print(heading)
+        click.echo(heading)
         for line in text.split("\n"):
-            self._console.print(f"  {one_line(line)}", soft_wrap=True)
+            click.echo(f"  {one_line(line)}")
 
-    def tree(
-        self,
-        key: str,
-        heading: str,
-        rows: Sequence[Any],
-        drawn: Callable[[Sequence[Any]], Any],
-    ) -> None:
-        """A tree for people, as ``drawn`` makes it of the rows; for programs the rows."""
+    def report(self, told: str, **data: Any) -> None:
+        """A text of the library for people; for programs the data under their names."""
         if self.as_json:
-            self._collected[key] = list(rows)
+            self._collected |= data
             return
-        self._console.print(heading)
-        self._console.print(drawn(rows))
+        for line in told.split("\n"):
+            click.echo(one_line(line))
 
     def end(self) -> None:
         """Prints the JSON object, if that was asked for and there is one."""
@@ -139,20 +133,15 @@ class Output:
         self, title: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
     ) -> None:
         """A table on a narrow screen: each row a block."""
-        self._console.print(title)
+        click.echo(title)
         headings = {name: _heading(name) for name in columns}
         width = max(map(len, headings.values()))
         for row in rows:
-            self._console.print()
+            click.echo()
             for name, heading in headings.items():
                 if (value := cell(row[name])) != "":
-                    self._console.print(f"{heading:{width}}  {value}", soft_wrap=True)
-        self._console.print()
-
-
-def dollars(amount: float | None) -> str:
-    """An amount of money; an unknown one (None or NaN) is not zero."""
-    return "unknown" if amount is None or amount != amount else f"{amount:.4f}"
+                    click.echo(f"{heading:{width}}  {value}")
+        click.echo()
 
 
 def _heading(name: str) -> str:

@@ -5,8 +5,6 @@ from typing import Any
 
 import click
 
-from mesa_memory.cli.console import plain_console
-
 
 @click.command()
 @click.option("--task", metavar="NAME", help="Only this task.  [default: all]")
@@ -27,7 +25,6 @@ def prompts(task: str | None, language: str, folder: str | None, source: bool) -
     """
     from mesa_memory.core.wording import Wording
 
-    console = plain_console()
     wording = Wording(language, folder)
     known = wording.files if source else examples()
     if task is not None and task not in known:
@@ -35,10 +32,10 @@ def prompts(task: str | None, language: str, folder: str | None, source: bool) -
         raise click.BadParameter(f"there is no {task!r}; the names are: {names}")
     for name in known if task is None else [task]:
         if source:
-            console.print(wording.files[name].text, soft_wrap=True)
+            click.echo(wording.files[name].text)
         else:
             for heading, text in asked(name, wording):
-                console.print(f"[{name}: {heading}]\n{text}\n", soft_wrap=True)
+                click.echo(f"[{name}: {heading}]\n{text}\n")
 
 
 def examples() -> dict[str, dict[str, Any]]:

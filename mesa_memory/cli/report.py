@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import opened, plain_console
+from mesa_memory.cli.console import opened
 
 
 @click.command()
@@ -39,7 +39,6 @@ def report(
     no server, no network and no installation: it plays the story, and shows curves, the
     memory of some agents, why they recalled what, cost and methods.
     """
-    console = plain_console()
     with opened(run) as found:
         from mesa_memory.viz.report import write_report
 
@@ -53,9 +52,9 @@ def report(
             overwrite=overwrite,
         )
     size = written.size / 1_000_000
-    console.print(f"Wrote {written.path} ({size:.1f} MB)", soft_wrap=True)
+    click.echo(f"Wrote {written.path} ({size:.1f} MB)")
     for note in written.notes:
-        console.print(note, soft_wrap=True)
+        click.echo(note)
 
 
 def _split(given: str) -> list[str]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import counted_to, plain_console, say, say_loading
-from mesa_memory.cli.estimate import columns_of, shown
+from mesa_memory.cli.console import say, say_loading
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.runs.spreadsheet import write_csv
 
@@ -118,7 +117,7 @@ def results(file: str, table: str, out: Path | None, output: Output) -> None:
     frame = getattr(read_study(file).results(), table)
     if out is not None:
         write_csv(frame, out)
-        plain_console().print(f"Wrote {out}", soft_wrap=True)
+        click.echo(f"Wrote {out}")
         return
     columns = list(map(str, frame.columns))
     output.table(table, f"{table} of {file}", columns, rows_of(frame))
@@ -126,28 +125,21 @@ def results(file: str, table: str, out: Path | None, output: Output) -> None:
 
 @study.command()
 @file_argument
-@options.priced("the models of the study")
+@click.option(
+    "--llm",
+    "models",
+    multiple=True,
+    metavar="PROVIDER/MODEL",
+    help="A model to be priced; may be given several times.  [default: the models of "
+    "the study]",
+)
 @printed
 def estimate(file: str, models: tuple[str, ...], output: Output) -> None:
     """Estimates the cost of the missing runs, before anything is paid."""
     found = read_study(file)
-    with counted_to("Pilots") as progress:
-        told = found.estimate(list(models), progress=progress)
-    if not told.arms:
-        say("Nothing is missing: all runs of the study are finished.")
-    rows, total = told.costs(as_records=True), told.total
-    if told.arms and not rows:
-        say("No model is priced: name one with --llm, such as openai/gpt-5-mini.")
-        rows = [
-            dict(arm.labels) | {"runs": arm.runs, "calls": round(arm.calls.value)}
-            for arm in told.arms
-        ]
-    if not output.as_json:
-        rows, total = list(map(shown, rows)), shown(total)
-    title = f"Arms of {found.name} (range of two pilots)"
-    if rows or output.as_json:
-        output.table("arms", title, columns_of(rows[0] if rows else (), rows), rows)
-    output.fields("total", total)
+    say("Counting the requests of short runs without a language model ...")
+    told = found.estimate(list(models))
+    output.report(str(told), arms=told.costs(as_records=True), total=told.total)
 
 
 def compared(command: Any) -> Any:
@@ -180,11 +172,7 @@ def compare(file: str, plot: Path | None, output: Output, **given: Any) -> None:
     found = _comparison(file, given)
     if plot is not None:
         found.plot(plot)
-    if output.as_json:
-        output.table("arms", "", (), rows_of(found.table()))
-        output.text("text", "", str(found))
-    else:
-        plain_console().print(str(found), soft_wrap=True)
+    output.report(str(found), arms=rows_of(found.table()), text=str(found))
 
 
 @study.command()
@@ -196,7 +184,7 @@ def report(file: str, out: Path, overwrite: bool, **given: Any) -> None:
     """Writes the study as one HTML file: verdict, plot, cost, one decision, methods."""
     found = read_study(file)
     found.report(out, overwrite=overwrite, **_with_level(found, given))
-    plain_console().print(f"Wrote {out}", soft_wrap=True)
+    click.echo(f"Wrote {out}")
 
 
 @study.command()
@@ -252,14 +240,14 @@ def audit(
     found = read_study(file).audit(
         memory, outcome=outcome, base=base, executor=executor
     )
-    plain_console().print(str(found), soft_wrap=True)
+    click.echo(str(found))
 
 
 @study.command()
 @file_argument
 def methods(file: str) -> None:
     """Prints the methods section: design, models, cost, versions, accepted changes."""
-    plain_console().print(read_study(file).methods(), soft_wrap=True)
+    click.echo(read_study(file).methods())
 
 
 @study.command()
@@ -282,19 +270,18 @@ def checklist(file: str) -> None:
 def archive(file: str, out: Path, no_texts: bool) -> None:
     """Writes the study as a sealed folder, with the hashes of all files."""
     place = read_study(file).archive(out, texts=not no_texts)
-    plain_console().print(f"Wrote {place}", soft_wrap=True)
+    click.echo(f"Wrote {place}")
 
 
 @study.command()
 @click.argument("folder", metavar="DIR")
 def verify(folder: str) -> None:
     """Checks a folder that archive has written; the exit code is 1 if it was changed."""
-    console = plain_console()
     from mesa_memory.experiments import verify as check
 
     changes = check(folder)
     for change in changes or ["The folder is as it was sealed."]:
-        console.print(change, soft_wrap=True)
+        click.echo(change)
     if changes:
         sys.exit(1)
 
@@ -329,16 +316,12 @@ def read_study(file: str) -> "Study":
 
 
 def _tell(output: Output, found: "Study", status: Any) -> None:
-    fields = {"study": found.name, "store": str(found.location), **status.counts}
-    fields |= {"calls": status.calls, "cost": status.cost}
+    counted = {"study": found.name, "store": str(found.location), **status.counts}
+    counted |= {"calls": status.calls, "cost": status.cost}
     if status.forecast is not None:
-        fields |= {f"{n} as forecast": v for n, v in status.forecast.items()}
-    output.fields("study", fields)
-    if status.failed:
-        columns = ("case", "parameters", "seed", "error")
-        output.table("failed", "Failed", columns, status.failed)
+        counted |= {f"{n} as forecast": v for n, v in status.forecast.items()}
+    failed, warnings = status.failed, status.warnings
+    output.report(str(status), study=counted, failed=failed, warnings=warnings)
     if checks := status.checks:
         names = [name for name in checks[0] if name != "parameters"]
         output.table("checks", "Manipulation checks", names, checks)
-    if status.warnings:
-        output.text("warnings", "Warnings", "\n".join(status.warnings))

@@ -18,7 +18,7 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int
 from mesa_memory.inference.difference import holm
 from mesa_memory.inference.numbers import number, said_p, signed
-from mesa_memory.inference.two_groups import GroupDifference, of_means
+from mesa_memory.inference.two_groups import GroupDifference
 from mesa_memory.memories.host.interventions import erase
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.runs.recording.resume import copy_at
@@ -259,7 +259,7 @@ def _effect(
     times: int,
     group: Effect | None = None,
 ) -> Effect:
-    difference = of_means(trials.outcomes(erasure, times), base)
+    difference = GroupDifference(trials.outcomes(erasure, times), base)
     part_of = "" if group is None else group.erasure.text
     return Effect(erasure, difference, part_of=part_of)
 

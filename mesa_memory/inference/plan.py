@@ -94,7 +94,7 @@ class Plan:
         seeds: Sequence[Any],
         number: int,
         others: Sequence[str] = (),
-    ) -> "Look":
+    ) -> dict[str, Any]:
         """Compares the arms after a number of seeds, and says how many come next.
 
         Args:
@@ -102,13 +102,18 @@ class Plan:
             seeds: all of the study, in order.
             number: how many of them the look has.
             others: columns of other factors.
+
+        Returns:
+            As plain data: ``seeds``, ``p`` (Holm) by arm, and ``next``, the seeds that
+            the plan asks for now; they are equal if it stops.
         """
         there = frame[frame["seed"].isin(list(seeds[:number]))]
         found = compare(
             there, self.factor, outcome=self.outcome, base=self.base,
             margin=self.margin, others=others, level=self.level,
         )  # fmt: skip
-        return Look(number, found, self._next(found, number))
+        ps = {str(each.arm): each.p_holm for each in found.contrasts}
+        return {"seeds": number, "p": ps, "next": self._next(found, number)}
 
     def _next(self, found: Comparison, number: int) -> int:
         """The seeds that the plan asks for after a look; ``number`` if it stops."""
@@ -133,24 +138,3 @@ class Plan:
             f"{told}, with an interval of ±{self.half_width:g} by Stein's two stages "
             f"and a pilot of {self.pilot} seeds"
         )
-
-
-@dataclass(frozen=True)
-class Look:
-    """The result of a look.
-
-    Attributes:
-        seeds: how many it had.
-        comparison: of the arms.
-        next: the seeds that the plan asks for now; equal to ``seeds`` if it stops.
-    """
-
-    seeds: int
-    comparison: Comparison
-    next: int
-
-    @property
-    def description(self) -> dict[str, Any]:
-        """Seeds, and p (Holm) by arm, as plain data."""
-        ps = {str(each.arm): each.p_holm for each in self.comparison.contrasts}
-        return {"seeds": self.seeds, "p": ps, "next": self.next}

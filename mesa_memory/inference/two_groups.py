@@ -19,8 +19,8 @@ class GroupDifference:
         base: outcomes of the other group, at least two.
     """
 
-    values: tuple[float, ...]
-    base: tuple[float, ...]
+    values: Sequence[float]
+    base: Sequence[float]
 
     @property
     def mean(self) -> float:
@@ -49,11 +49,6 @@ class GroupDifference:
             rng=np.random.default_rng(0),
         )
         return float(found.pvalue)
-
-
-def of_means(values: Sequence[float], base: Sequence[float]) -> GroupDifference:
-    """The same of any two sequences of numbers."""
-    return GroupDifference(tuple(map(float, values)), tuple(map(float, base)))
 
 
 def _difference(values: np.ndarray, base: np.ndarray, axis: int) -> np.ndarray:

@@ -138,8 +138,7 @@ class Run(RecordedRun):
     def agents(self, *, as_records: bool = False) -> Any:
         """Each agent: class, memory, layers, and how many records from when to when.
 
-        ``first_step`` and ``last_step`` are the steps by whose end its first and last
-        record were written; None after the last finished step.
+        ``first_step`` and ``last_step`` are the steps of its first and last record.
         """
         return state.agents(self).given(as_records)
 
@@ -300,17 +299,16 @@ class Run(RecordedRun):
         mine, theirs = differing_parameters([self.parameters, other.parameters])
         return Parting(self.differences(other, events), events, (mine, theirs))
 
-    def export(self, folder: str | Path, format: str = "csv") -> list[Path]:
-        """Writes the run's tables as files; see ``export``.
+    def export(self, folder: str | Path) -> list[Path]:
+        """Writes the run's tables as CSV files; see ``export``.
 
         Args:
             folder: made if need be; must not hold files of these names.
-            format: ``"csv"`` or ``"jsonl"``.
 
         Returns:
             The files.
         """
-        return exporting.export(self, folder, format)
+        return exporting.export(self, folder)
 
     def _told(self, name: str) -> Any:
         runs = schema.runs.c

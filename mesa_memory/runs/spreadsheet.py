@@ -5,7 +5,9 @@ break; some also trim spaces before, or take full-width signs for the others. Su
 gets an apostrophe in front. Numbers stay numbers.
 """
 
+import csv
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +28,15 @@ def cell(value: Any) -> Any:
 
 def write_csv(frame: "pandas.DataFrame", path: Path) -> None:
     """Writes a table without its index; neither heads nor cells are formulas."""
-    safe = frame.rename(columns=cell)
-    for place, dtype in enumerate(frame.dtypes):
-        if dtype.kind not in "biufcmM":  # numbers and times stay as they are
-            values = frame.iloc[:, place].astype(object).map(cell)
-            safe.isetitem(place, values.to_numpy(object))
-    # A text with one of these two characters is quoted, so it begins no further row.
-    safe.to_csv(path, index=False, lineterminator="\r\n")
+    known = frame.astype(object).where(frame.notna(), None)
+    write_rows(path, list(frame.columns), known.itertuples(index=False, name=None))
+
+
+def write_rows(path: Path, names: Iterable[Any], rows: Iterable[Iterable[Any]]) -> None:
+    """Writes a CSV file, row by row; None is empty."""
+    # A lone surrogate, which UTF-8 has not, is escaped.
+    escape = "backslashreplace"
+    with path.open("w", newline="", encoding="utf-8", errors=escape) as file:
+        writer = csv.writer(file)
+        writer.writerow(map(cell, names))
+        writer.writerows(map(cell, row) for row in rows)

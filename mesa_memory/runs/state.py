@@ -1,11 +1,9 @@
 """The memory of an agent at the end of a step, the agents, interventions and runs."""
 
-from bisect import bisect_left
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
 
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.arguments import readable
@@ -51,23 +49,20 @@ def agents(run: RecordedRun) -> Table:
     """See ``Run.agents``."""
     who = schema.agents
 
-    def own(value: Any) -> Any:
+    def own(wanted: Select[Any]) -> Any:
         # One look into the index for each agent is faster than GROUP BY over all of it.
         of_agent = (run.mine(records), records.c.agent == who.c.agent)
-        return select(value).select_from(records).where(*of_agent).scalar_subquery()
+        return wanted.where(*of_agent).correlate(who).scalar_subquery()
 
+    step = select(records.c.step).limit(1)
     found = run.table(
         select(
             *(who.c.agent, who.c.name, who.c["class"], who.c.memory, who.c.layers),
-            own(func.count()).label("records"),
-            own(func.min(records.c.seq)).label("first_step"),
-            own(func.max(records.c.seq)).label("last_step"),
+            own(select(func.count()).select_from(records)).label("records"),
+            own(step.order_by(records.c.seq)).label("first_step"),
+            own(step.order_by(records.c.seq.desc())).label("last_step"),
         ).where(run.mine(who))
     )
-    written = _written(run)
-    for row in found.rows:
-        for name in ("first_step", "last_step"):
-            row[name] = written(row[name])
     places = {name: place for place, name in enumerate(run.unique_ids.values())}
     found.rows.sort(key=lambda row: places[row["agent"]])
     return found
@@ -95,20 +90,6 @@ def wording_of(run: RecordedRun) -> Wording:
 def _wording(language: str, events: str) -> Wording:
     """With these templates of events, which take long to compile."""
     return restored(language, {"events": events})
-
-
-def _written(run: RecordedRun) -> Callable[[int | None], float | None]:
-    """Tells by a record's seq by the end of which step it was written."""
-    table = schema.steps
-    finished = select(table.c.seq, table.c.step).where(run.mine(table))
-    rows = run.rows(finished.order_by(table.c.seq))
-    seqs, steps = [seq for seq, _ in rows], [step for _, step in rows]
-
-    def step(seq: int | None) -> float | None:
-        place = len(seqs) if seq is None else bisect_left(seqs, seq)
-        return steps[place] if place < len(seqs) else None
-
-    return step
 
 
 def interventions(run: RecordedRun) -> Table:

@@ -15,7 +15,6 @@ from mesa_memory.stores.base import RunInfo
 from mesa_memory.stores.batches import INSERTS
 from mesa_memory.stores.columns import storable
 from mesa_memory.stores.schema import (
-    agents,
     calls,
     cases,
     checkpoints,
@@ -227,59 +226,26 @@ class Studies:
 
     def usage(self, run: int) -> dict[str, Any]:
         """The usage of a recorded run; each of its calls counts once."""
-        c = calls.c
-        asked = ~sa.func.coalesce(c.replayed, sa.false())
-        paid = asked & ~sa.func.coalesce(c.cached, sa.false()) & c.error.is_(None)
-
-        def total(column: Any) -> Any:
-            return sa.func.coalesce(sa.func.sum(sa.case((paid, column), else_=0)), 0)
-
-        unknown = sa.func.sum(sa.case((paid & c.cost.is_(None), 1), else_=0))
-        query = sa.select(
-            sa.func.count().filter(asked), total(c.tokens_in), total(c.tokens_out),
-            total(c.cost), unknown,
-        ).filter_by(run=run)  # fmt: skip
-        with self.store.reading() as on:
-            count, tokens_in, tokens_out, cost, unpriced = on.execute(query).one()
+        rows = spent(self.store, [run])
+        sums = {
+            key: sum(row[key] for row in rows) for key in ("tokens_in", "tokens_out")
+        }
+        unpriced = any(row["unpriced"] for row in rows)
         return {
-            "calls": count,
-            "tokens_in": int(tokens_in),
-            "tokens_out": int(tokens_out),
-            "cost": None if unpriced else float(cost),
+            "calls": sum(row["calls"] + row["cached"] for row in rows),
+            **sums,
+            "cost": None if unpriced else float(sum(row["cost"] for row in rows)),
         }
 
     def spent(self, study: int) -> list[dict[str, Any]]:
-        """The usage of all runs of a study by model, purpose and tier: calls and tokens.
+        """The usage of all runs of a study, see ``spent``.
 
-        Calls answered from another run or from the cache count as ``not_sent`` only. Runs
-        that are not recorded have one row for each attempt.
+        Runs that are not recorded have one row for each attempt.
         """
-        c = calls.c
-        live = ~sa.func.coalesce(c.replayed, sa.false())
-        live = live & ~sa.func.coalesce(c.cached, sa.false())
-        keys = (c.model, c.purpose, c.tier)
-        sums = [
-            sa.func.coalesce(sa.func.sum(sa.case((live, column))), 0).label(name)
-            for name, column in (
-                ("tokens_in", c.tokens_in), ("tokens_out", c.tokens_out),
-                ("tokens_cached", c.tokens_cached), ("cost", c.cost),
-            )
-        ]  # fmt: skip
-        counts = {
-            "calls": live, "not_sent": ~live, "failures": live & c.error.is_not(None),
-            "unpriced": live & c.cost.is_(None) & c.error.is_(None),
-        }  # fmt: skip
-        counted = [
-            sa.func.count().filter(which).label(n) for n, which in counts.items()
-        ]
-        query = sa.select(*keys, *counted, *sums)
-        query = query.join(cases, cases.c.run == c.run).where(cases.c.study == study)
-        with self.store.reading() as on:
-            ordered = query.group_by(*keys).order_by(*keys)
-            found = [dict(row) for row in on.execute(ordered).mappings()]
-        return found + [
-            r for case in self.cases(study) for r in case.usage.get("spent", ())
-        ]
+        rows = self.cases(study)
+        mine = sa.select(cases.c.run).filter_by(study=study)
+        recorded = spent(self.store, mine.where(cases.c.run.is_not(None)))
+        return recorded + [r for case in rows for r in case.usage.get("spent", ())]
 
     def rows(
         self, table: str, study: int, names: Collection[str] = ()
@@ -299,14 +265,6 @@ class Studies:
         order = [source.c.seq] if "seq" in source.c else list(source.primary_key)[1:]
         with self.store.reading() as on:
             ordered = query.order_by(cases.c.number, *order)
-            return [dict(row) for row in on.execute(ordered).mappings()]
-
-    def memories(self, study: int) -> list[dict[str, Any]]:
-        """Class of memory and its settings, once for each agent of a study's runs."""
-        query = sa.select(agents.c.memory, agents.c.settings)
-        query = query.join(cases, cases.c.run == agents.c.run).filter_by(study=study)
-        with self.store.reading() as on:
-            ordered = query.order_by(cases.c.number, agents.c.agent)
             return [dict(row) for row in on.execute(ordered).mappings()]
 
     def done(self, study: int, number: int) -> float:
@@ -342,6 +300,37 @@ class Studies:
         query = query.where(cases.c.study == study, runs.c.parent.is_not(None))
         with self.store.reading() as on:
             return on.scalar(query.select_from(cases)) or 0
+
+
+def spent(store: Store, of_runs: Any) -> list[dict[str, Any]]:
+    """The usage of recorded runs by model, purpose and tier: calls and tokens.
+
+    Calls answered from another run or from the cache count as ``not_sent`` only; those
+    from the cache are ``cached``, too.
+
+    Args:
+        of_runs: ids of the runs, or a query for them.
+    """
+    c = calls.c
+    replayed, cached = (
+        sa.func.coalesce(column, sa.false()) for column in (c.replayed, c.cached)
+    )
+    live = ~replayed & ~cached
+    counts = {
+        "calls": live, "not_sent": ~live, "cached": cached & ~replayed,
+        "failures": live & c.error.is_not(None),
+        "unpriced": live & c.cost.is_(None) & c.error.is_(None),
+    }  # fmt: skip
+    counted = [sa.func.count().filter(which).label(n) for n, which in counts.items()]
+    summed = [
+        sa.func.coalesce(sa.func.sum(sa.case((live, column))), 0).label(column.name)
+        for column in (c.tokens_in, c.tokens_out, c.tokens_cached, c.cost)
+    ]
+    keys = (c.model, c.purpose, c.tier)
+    query = sa.select(*keys, *counted, *summed).where(c.run.in_(of_runs))
+    with store.reading() as on:
+        ordered = query.group_by(*keys).order_by(*keys)
+        return [dict(row) for row in on.execute(ordered).mappings()]
 
 
 def _case(row: Mapping[str, Any]) -> CaseRow:

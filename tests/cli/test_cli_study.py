@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from mesa_memory.cli import main
-from mesa_memory.cli.estimate import MODELS, model_named
+from mesa_memory.cli.attribute import imported
 from mesa_memory.cli.study import read_study
 
 PYTHON = """
@@ -60,8 +60,13 @@ def data(*arguments):
 def test_a_study_in_a_file_is_run_and_looked_at(file, tmp_path):
     ran = call("run", file, "--processes", 1)
     assert ran.exit_code == 0, ran.output
-    told = data("status", file)["study"]
-    assert (told["finished"], told["waiting"]) == (4, 0)
+    told = data("status", file)
+    assert (told["study"]["finished"], told["study"]["waiting"]) == (4, 0)
+    assert [row["parameters"]["memory"] for row in told["checks"]] == [
+        "short_term",
+        "stlt",
+    ]
+    assert "Manipulation checks" in call("status", file).stdout
     assert data("results", file)["runs"][0]["memory"] == "short_term"
     out = tmp_path / "steps.csv"
     assert call("results", file, "--table", "steps", "--out", out).exit_code == 0
@@ -73,15 +78,6 @@ def test_a_study_in_a_file_is_run_and_looked_at(file, tmp_path):
     for said in ("RumorModel", "4 times for 4 steps", "memory (short_term, stlt)",
                  "seeds were 1 and 2", "n_agents = 4", "offline/rumor", "mesa-memory "):  # fmt: skip
         assert said in text, text
-
-
-def test_the_status_shows_what_memories_made_in_each_arm(file):
-    assert call("run", file, "--processes", 1).exit_code == 0
-    short, stlt = data("status", file)["checks"]
-    assert short["parameters"]["memory"] == "short_term" and short["runs"] == 2
-    assert short["events_remembered"] > 0 and short["records_made"] == 0
-    assert stlt["thoughts_asked"] == stlt["thoughts_by_rules"] >= 0
-    assert "Manipulation checks" in call("status", file).stdout
 
 
 def test_arms_are_compared_as_in_python_and_drawn(file, tmp_path):
@@ -104,7 +100,8 @@ def test_arms_are_compared_as_in_python_and_drawn(file, tmp_path):
         "knowing", "--processes", 1,
     )  # fmt: skip
     assert audited.exit_code == 0, audited.output
-    assert audited.stdout.splitlines()[-1].startswith("largest shift ")
+    last = audited.stdout.splitlines()[-1]
+    assert last.startswith("largest shift ") and ", effect " in last
     wrong = call("compare", file, "--base", "mood", "--outcome", "knowing")
     assert wrong.exit_code == 2 and "base='mood' is no level" in wrong.stderr
 
@@ -130,24 +127,16 @@ def test_what_a_study_will_cost_is_said_for_missing_runs_and_stands_beside_the_c
     assert said in str(status)
     shown = data("status", file)["study"]
     assert shown["calls as forecast"] == status.forecast["calls"]
-    assert "Nothing is missing" in call("estimate", file).stderr
+    assert "Nothing is missing" in call("estimate", file).stdout
 
 
 @pytest.mark.parametrize(
-    ("words", "usual"),
-    [(["estimate"], "openai/gpt-5-mini"), (["study", "estimate"], "of the study")],
+    ("name", "said"),
+    [("nowhere:Thing", "cannot be loaded"), ("os:sep", "'/', not a class")],
 )
-def test_the_help_says_which_models_are_priced_if_none_is_named(words, usual):
-    text = CliRunner().invoke(main, [*words, "--help"]).output
-    assert f"{usual}]" in " ".join(text.split())
-
-
-def test_an_estimate_knows_a_model_by_the_same_names_as_a_study():
-    assert [model_named(name).__name__ for name in MODELS] == ["RumorModel"]
-    with pytest.raises(ValueError, match="no example 'flu': choose from rumor, or"):
-        model_named("flu")
-    with pytest.raises(ValueError, match="'nowhere:Thing' cannot be loaded"):
-        model_named("nowhere:Thing")
+def test_what_is_not_a_class_or_function_is_named(name, said):
+    with pytest.raises(ValueError, match=said):
+        imported(name)
 
 
 @pytest.mark.parametrize(

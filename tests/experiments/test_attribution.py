@@ -16,7 +16,7 @@ from mesa_memory.cli import main
 from mesa_memory.errors import StoreError
 from mesa_memory.experiments import attribute, draw
 from mesa_memory.experiments.attribution import candidates
-from mesa_memory.inference.two_groups import of_means
+from mesa_memory.inference.two_groups import GroupDifference
 from mesa_memory.runs.recording.resume import copy_at
 from tests.support.playing import play
 
@@ -111,17 +111,13 @@ def test_a_planted_memory_is_found_with_all_who_were_told(tmp_path, told):
     assert f"Without “{SECRET}” (agents" in str(found)
 
 
-def test_nothing_is_blamed_where_nothing_was_planted(tmp_path):
-    found = asked(recorded(tmp_path, rng=1, planted=False)[0])
+def test_nothing_is_blamed_where_nothing_was_planted_and_the_run_stays(tmp_path):
+    file, _ = recorded(tmp_path, rng=1, planted=False)
+    before = Path(file).read_bytes()
+    found = asked(file)
+    assert Path(file).read_bytes() == before
     assert found.blamed == [] and len(found.effects) == CUT
     assert "No memory was found" in str(found)
-
-
-def test_the_recorded_run_stays_as_it_is_and_nothing_is_added(tmp_path):
-    file, _ = recorded(tmp_path, rng=1)
-    before = Path(file).read_bytes()
-    asked(file)
-    assert Path(file).read_bytes() == before
 
 
 def test_equal_claims_are_one_group_and_facts_of_an_erased_event_stay(tmp_path):
@@ -161,15 +157,14 @@ def test_wrong_numbers_and_steps_are_told(tmp_path):
 
 def test_the_difference_of_two_groups_is_that_of_scipy():
     one, other = [3, 4, 4, 6, 7], [1, 2, 4, 3, 2]
-    found = of_means(one, other)
+    found = GroupDifference(one, other)
     welch = stats.ttest_ind(one, other, equal_var=False)
     assert found.interval == pytest.approx(tuple(welch.confidence_interval()))
     exact = stats.permutation_test((one, other), lambda a, b: sum(a) / 5 - sum(b) / 5)
     assert found.p == pytest.approx(exact.pvalue)
-    assert of_means([1, 1], [1, 1]).p == 1 and of_means([2, 2], [1, 1]).interval == (
-        1,
-        1,
-    )
+    assert GroupDifference([1, 1], [1, 1]).p == 1 and GroupDifference(
+        [2, 2], [1, 1]
+    ).interval == (1, 1)
 
 
 @pytest.mark.slow

@@ -67,14 +67,6 @@ def blamed(found):
 
 
 @pytest.mark.slow
-def test_who_reads_the_beginning_alone_is_caught_by_an_order(tmp_path):
-    found = audit(tmp_path, "first", base="stlt")
-    assert "newest first" in blamed(found)
-    last = str(found).splitlines()[-1]
-    assert last.startswith("largest shift ") and ", effect " in last
-
-
-@pytest.mark.slow
 def test_who_counts_words_is_not_blamed_and_finished_runs_are_not_repeated(tmp_path):
     found = audit(tmp_path, "whole", wordings={"loud": str.upper})
     assert blamed(found) == {"loud"}  # "POISONED" is another word

@@ -57,8 +57,11 @@ def test_a_changed_prompt_is_found_in_a_replay(recorded, monkeypatch):
         played(MemoryCurse(llm="openai/test", rng=SEED, replay=recorded[0]))
 
 
-def test_the_command_prints_the_difference_of_each_memory(capsys):
-    main(["--seeds", "2", "--rounds", "3"])
+def test_the_command_prints_the_difference_of_each_memory(
+    capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    main(seeds=2, rounds=3)
     told = capsys.readouterr().out
     assert "window_80" in told and "sanitised_80" in told
 

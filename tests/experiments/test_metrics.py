@@ -98,15 +98,6 @@ def test_holders_are_found_by_a_text_by_a_pattern_and_by_a_function():
     assert metrics.holders("the moon")(place) == 0
 
 
-def test_agreement_is_the_share_of_pairs_with_one_answer():
-    place = Place(ShortTermMemory)
-    believes = {1: "yes", 2: "yes", 3: "no"}
-    of = metrics.agreement_on(lambda agent: believes.get(agent.unique_id))
-    assert of(place) == pytest.approx(1 / 3)
-    believes[3] = None
-    assert of(place) == 1.0
-
-
 def friends(values):
     """A place in which agents have these impressions, by observer and subject."""
 
@@ -137,17 +128,6 @@ def test_impressions_are_a_matrix():
     assert metrics.impressions(place, "familiarity").loc[1, 2] == 0.5
 
 
-def test_false_memories_are_counted_against_the_models_truth():
-    place = Place(ShortTermMemory)
-    place.day((0, WELL), (1, "The well is safe"), (2, "Bread is dear"), (1, WELL))
-
-    def truth(model, record, text):
-        return "safe" in text if "well" in text else None
-
-    assert metrics.false_memories(truth)(place) == pytest.approx(2 / 3)
-    assert math.isnan(metrics.false_memories(lambda *_: None)(place))
-
-
 def test_calls_tokens_and_cost_leave_out_what_a_researcher_asks():
     from mesa_memory.interventions import probe
 
@@ -166,16 +146,10 @@ def test_calls_tokens_and_cost_leave_out_what_a_researcher_asks():
     assert metrics.calls(mesa.Model()) == 0
 
 
-def mill_burnt(model, record, text):
-    return "burnt" in text if "mill" in text else None
-
-
 REPORTERS = {
     "size": metrics.size,
     "window": partial(metrics.size, layer="window"),
     "holders": metrics.holders("sold fish"),
-    "same": metrics.agreement_on(str),
-    "false": metrics.false_memories(mill_burnt),
     "calls": metrics.calls,
     "graded": partial(metrics.calls, purposes=("grade",)),
     "tokens": metrics.tokens,
@@ -237,7 +211,6 @@ def test_wrong_arguments_are_refused():
     cases = [
         (lambda: metrics.holders(3), "fact must be a text, a pattern"),
         (lambda: metrics.holders("?!"), "must have words"),
-        (lambda: metrics.false_memories("no"), "truth must be a function"),
         (lambda: metrics.impressions(Place(ShortTermMemory), "mood"), "'sentiment' or"),
     ]
     for make, said in cases:

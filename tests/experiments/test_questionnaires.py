@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from mesa_memory import (
     LLMUnavailable,
-    OfflineLLM,
     Recording,
     ScriptedLLM,
     Services,
@@ -26,6 +25,7 @@ from mesa_memory.stores.schema import PROBES
 from tests.support import tables
 from tests.support.classes import EVERY
 from tests.support.town import Town
+from tests.support.twins import SlowOffline
 
 TYPED = [
     Question("who", "Who sold fish?"),
@@ -151,17 +151,13 @@ def test_no_fault_of_an_answer_stops_the_run(fault, said):
     place.step()
 
 
-def test_an_agent_without_a_memory_is_left_out_unless_it_was_chosen():
+def test_those_with_a_memory_are_asked_or_those_chosen_by_id_or_function():
     place = Place("offline")
     mesa.Agent(place)
     assert [a.agent for a in Questionnaire(TYPED[0]).ask(place)] == [1, 2]
     told = Questionnaire(TYPED[0], agents=[2, 3]).ask(place)
     assert [answer.agent for answer in told] == [2, 3]
     assert "must have a memory of mesa_memory" in told[1].error
-
-
-def test_those_who_are_asked_are_chosen_by_id_or_by_a_function():
-    place = Place("offline", n=4)
     odd = Questionnaire(TYPED[0], agents=lambda agent: agent.unique_id % 2)
     assert [answer.agent for answer in odd.ask(place)] == [1, 3]
 
@@ -179,19 +175,6 @@ def test_a_schedule_says_when():
     assert [(answer.step, answer.agent) for answer in put] == [
         (2, 1), (2, 2), (3, 1), (3, 2), (5, 1), (5, 2),
     ]  # fmt: skip
-
-
-class Slow:
-    """Answers after a while."""
-
-    def __init__(self):
-        self.offline = OfflineLLM()
-
-    async def acomplete(self, request):
-        import asyncio
-
-        await asyncio.sleep(0.01)
-        return self.offline.complete(request)
 
 
 def test_what_cannot_be_asked_is_refused():
@@ -265,17 +248,6 @@ def lived(file, memory, asks, **given):
     return town
 
 
-def whole(file):
-    """All rows of a file without what a clock says, and the probes' own rows apart."""
-    found = tables.whole(file)
-    probes = [row for row in found["calls"] if row["seq"] > PROBES]
-    assert all(row["purpose"] == "probe" for row in probes)
-    assert [row["seq"] - PROBES for row in probes] == list(range(1, len(probes) + 1))
-    found["calls"] = [row for row in found["calls"] if row not in probes]
-    del found["prompt_files"]  # a probe's are among them
-    return tables.without_clocks(found), len(probes)
-
-
 def name_of(memory):
     return getattr(memory, "__name__", str(memory))
 
@@ -294,9 +266,10 @@ class Elsewhere:
 def test_the_same_where_providers_are_asked_for_answers_and_vectors(memory, tmp_path):
     files = [tmp_path / "without.sqlite", tmp_path / "with.sqlite"]
     for file in files:
-        lived(file, memory, file is files[1], llm=Slow(), embedder=Elsewhere())
-    (plain, _), (probed, many) = map(whole, files)
-    assert many >= 60
+        lived(file, memory, file is files[1], llm=SlowOffline(), embedder=Elsewhere())
+    (plain, _), (probed, asked) = map(tables.without_probes, files)
+    assert [row["seq"] - PROBES for row in asked] == [*range(1, len(asked) + 1)]
+    assert len(asked) >= 60
     vectors = [
         {row["key"]: row["vector"] for row in found.pop("vectors")}
         for found in (plain, probed)

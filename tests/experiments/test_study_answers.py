@@ -6,7 +6,6 @@ import pytest
 
 from mesa_memory.errors import StudyChanged
 from mesa_memory.experiments import Question, Questionnaire, Study
-from mesa_memory.stores.schema import PROBES
 from tests.support import tables
 from tests.support.classes import EVERY
 from tests.support.studied import Street
@@ -33,18 +32,14 @@ def run(made, executor="serial", **given):
 
 def rows(file):
     """All rows of a store, but for those of the questions themselves."""
-    found = tables.whole(file)
-    asked = [row for row in found["calls"] if row["seq"] > PROBES]
-    assert all(row["purpose"] == "probe" for row in asked)
-    found["calls"] = [row for row in found["calls"] if row not in asked]
+    found, asked = tables.without_probes(file)
     del found["responses"], found["studies"]  # which says what is asked
-    del found["prompt_files"]  # a probe's are among them
     for case in found["cases"]:
         del case["fingerprint"]  # with what it is made: with questions
         usage = json.loads(case.pop("usage"))
         mine = sum(each["run"] == case["run"] for each in asked)
         case["calls"] = usage["calls"] - mine  # what is asked is paid for
-    return tables.without_clocks(found), len(asked)
+    return found, len(asked)
 
 
 def names(memories):

@@ -1,5 +1,6 @@
 """Any executor makes a study's runs, and what they write does not depend on it."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -88,10 +89,11 @@ def test_two_studies_are_written_into_one_postgresql_at_once(
     serial,
 ):
     address, script = postgres.database(), tmp_path / "script.py"
+    env = {**os.environ, "PYTHONPATH": os.getcwd()}
     script.write_text(SCRIPT)
     given = [("one", "3"), ("two", "3"), ("one", "3")]  # the first by two programs
     programs = [
-        subprocess.Popen([sys.executable, script, address, *each], env=_env())
+        subprocess.Popen([sys.executable, script, address, *each], env=env)
         for each in given
     ]
     assert [program.wait() for program in programs] == [0, 0, 0]
@@ -101,9 +103,3 @@ def test_two_studies_are_written_into_one_postgresql_at_once(
         found = csv(study)
         assert found["runs"].replace(f"{name}/", "Street/") == serial["runs"]
         assert found | {"runs": ""} == serial | {"runs": ""}
-
-
-def _env():
-    import os
-
-    return {**os.environ, "PYTHONPATH": os.getcwd()}

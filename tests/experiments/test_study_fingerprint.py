@@ -119,6 +119,7 @@ def test_objects_of_installed_packages_count_by_version(tmp_path):
     study = Study(RumorModel, steps=1, measures=measures, store=tmp_path / "s.sqlite")
     assert not any("numpy" in name or "operator" in name for name in code(study))
     assert study.fingerprint["versions"]["numpy"] == np.__version__
+    assert {"en/grade", "es/consolidate"} <= study.fingerprint["prompts"].keys()
 
 
 def test_settings_are_those_of_the_runs_and_not_defaults(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 from mesa_memory import Budget, open_run
 from mesa_memory.errors import BudgetExceeded, StoreUnavailable, StudyChanged
 from mesa_memory.experiments import Processes, Study
-from tests.support.studied import Greedy, PaidStreet, Street, Vandal
+from tests.support.studied import Greedy, PaidStreet, Vandal
 from tests.support.study_results import csv, run
 
 
@@ -133,12 +133,15 @@ def test_an_interrupt_keeps_what_is_finished_and_what_was_paid(file, server, exe
     script.write_text(SCRIPT.format(**given))
     here = {**os.environ, "PYTHONPATH": os.getcwd()}
     with subprocess.Popen(
-        [sys.executable, str(script)], env=here, preexec_fn=_listen
-    ) as child:
+        [sys.executable, str(script)], env=here, preexec_fn=_listen, stderr=subprocess.PIPE,
+        text=True,
+    ) as child:  # fmt: skip
         while len(server.log) < 11:
             time.sleep(0.01)
         child.send_signal(signal.SIGINT)
-        assert child.wait(600) != 0
+        said = child.communicate(timeout=600)[1]
+    assert child.returncode != 0 and said.count("Traceback") == 1, said
+    assert said.strip().endswith("the study was interrupted; study.run() continues it")
     study = paid(file, server, seeds=range(4), steps=4, factors={"wait": 0.2})
     before = study.status()
     assert before.counts["running"] == 0 and before.counts["stopped"] > 0
@@ -147,18 +150,3 @@ def test_an_interrupt_keeps_what_is_finished_and_what_was_paid(file, server, exe
     for name in study.results().runs["run"]:
         with open_run(file, name) as recorded:
             assert list(recorded.steps) == [1, 2, 3, 4]
-
-
-@pytest.mark.slow
-def test_workers_that_do_not_start_say_why(file):
-    script = file.with_name("script.py")
-    script.write_text(
-        "from mesa_memory.experiments import Study\n"
-        "from tests.support.studied import Street\n"
-        f"Study(Street, steps=1, store={str(file)!r}).run(1, progress=False)\n"
-    )
-    here = {**os.environ, "PYTHONPATH": os.getcwd()}
-    command = [sys.executable, str(script)]
-    ended = subprocess.run(command, env=here, capture_output=True, text=True)
-    assert "put the call of study.run() under if __name__ == '__main__'" in ended.stderr
-    assert Study(Street, steps=1, store=file).status().counts["waiting"] == 1

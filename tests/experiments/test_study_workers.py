@@ -2,12 +2,9 @@
 
 import functools
 import importlib
-import os
-import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import Future, ProcessPoolExecutor
 
 import pytest
@@ -167,33 +164,21 @@ def test_workers_killed_at_each_start_end_the_study_and_keep_what_is_finished(tm
 
 
 @pytest.mark.slow
+def test_workers_that_do_not_start_say_why(tmp_path):
+    command, file = script(tmp_path), tmp_path / "study.py"
+    file.write_text(file.read_text().replace('if __name__ == "__main__"', "if True"))
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stderr
+    assert "put the call of study.run() under if __name__ == '__main__'" in said
+    study = Study(Street, steps=1, store=tmp_path / "s.sqlite", name="Toy")
+    assert study.status().counts["waiting"] == 2
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("in_step", [EDITS, BREAKS])
 def test_code_that_changes_while_workers_run_ends_the_study(tmp_path, in_step):
     said = ended(tmp_path, in_step=in_step)
     last = said.stderr.strip().splitlines()[-1]
     assert "StudyChanged" in last and "study.py was changed" in last, said.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupt_while_workers_start_is_told_in_one_line(tmp_path, workers):
-    slow = "if __name__ != '__main__':\n    (HERE / 'loading').touch()\n    import time; time.sleep(30)"
-    command = script(tmp_path, at_import=slow, workers=workers)
-    child = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True,
-                             process_group=0, preexec_fn=_listen)  # fmt: skip
-    with child:
-        while not (tmp_path / "loading").exists():
-            time.sleep(0.02)
-        began = time.monotonic()
-        os.killpg(child.pid, signal.SIGINT)  # as a terminal does
-        told = child.communicate()[1]
-    assert time.monotonic() - began < 15
-    assert told.count("Traceback") == 1 and len(told.splitlines()) < 16, told
-    assert told.strip().endswith("the study was interrupted; study.run() continues it")
-
-
-def _listen():
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 LOCAL = create_model("Local", answer=(str, ...))
@@ -279,21 +264,16 @@ import mesa
 from mesa_memory.experiments import Study
 from mesa_memory.experiments import Processes
 
-class Walker(mesa.Agent):
-    def step(self):
-        self.model.walked += 1
-
 class Town(mesa.Model):
     def __init__(self, n, rng=None):
         super().__init__(rng=rng)
-        self.walked = 0
-        Walker.create_agents(self, n)
+        self.n, self.walked = n, 0
 
     def step(self):
-        self.agents.do("step")
+        self.walked += self.n
 
 def mean(model):
-    return model.walked / len(model.agents)
+    return model.walked / model.n
 
 study = Study(Town, {"n": [1, 2]}, seeds=[1], steps=3, store=FILE,
               outcomes={"walked": "walked", "mean": mean, "twice": lambda model: 2 * model.walked})

@@ -137,10 +137,3 @@ def test_a_misspelt_path_is_told_and_nothing_is_made(uses, tmp_path):
     with pytest.raises(StoreUnavailable, match=r"misspelt.*the file does not exist"):
         uses(str(tmp_path / "misspelt.sqlite"))
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("command", ["inspect", "dashboard", "cost"])
-def test_a_misspelt_path_in_a_command_is_told_and_nothing_is_made(command, tmp_path):
-    found = CliRunner().invoke(main, [command, str(tmp_path / "misspelt.sqlite")])
-    assert found.exit_code == 2 and "the file does not exist" in found.output
-    assert list(tmp_path.iterdir()) == []

@@ -1,15 +1,13 @@
 """The file of a run: copied, sent on, and got from somebody else."""
 
 import shutil
-import sqlite3
-from contextlib import closing
 
 import pytest
 from click.testing import CliRunner
 
-from mesa_memory import Services, fork, open_run, resume
+from mesa_memory import Services, open_run, resume
 from mesa_memory.cli import main
-from mesa_memory.errors import StoreCorrupt, StoreUnavailable
+from mesa_memory.errors import StoreUnavailable
 from tests.support.playing import ended, lived
 from tests.support.street import Street
 
@@ -62,17 +60,3 @@ def test_half_a_copy_says_what_is_missing(tmp_path):
         "\n", " "
     )
     ended(street)
-
-
-def test_a_file_that_works_out_what_is_read_is_refused(tmp_path):
-    file = tmp_path / "run.sqlite"
-    ended(played(file))
-    with closing(sqlite3.connect(file)) as on:
-        on.execute("CREATE INDEX slow ON records (length(text))")
-    before = file.read_bytes()
-    for ask in (open_run, lambda f: resume(Street, f), lambda f: fork(Street, f)):
-        with pytest.raises(StoreCorrupt, match="which no recorded run has"):
-            ask(file)
-    told = call("inspect", file)
-    assert told.exit_code == 2 and "no recorded run has" in told.stderr
-    assert file.read_bytes() == before

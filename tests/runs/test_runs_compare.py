@@ -2,8 +2,6 @@
 
 import csv
 import json
-import sqlite3
-from contextlib import closing
 
 import pytest
 
@@ -51,17 +49,6 @@ def test_the_order_in_which_agents_thought_is_no_difference(store):
             getattr(batch, name).sort(key=lambda row: row["agent"], reverse=True)
 
     assert first(store, reversed_agents) is None
-
-
-def test_runs_in_different_databases_are_compared(store, postgres):  # noqa: F811
-    other = open_store(postgres.database())
-    with open_run(store, Story(store).run) as left:
-        with open_run(other, Story(other).run) as right:
-            assert left.differences(right) is None
-        changed = Story(other, edit=lambda s, b: b.prompts.pop() if s == 2 else None)
-        with open_run(other, changed.run) as right:
-            assert left.differences(right).table == "prompts"
-    other.close()
 
 
 def change(table, step, **fields):
@@ -166,6 +153,7 @@ def test_csv_holds_every_row_of_this_run_and_no_formula(odd, tmp_path):
     with (tmp_path / "new/out/records.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * (2 * 3 + 1 + 1 + 2)
+    assert [int(row["seq"]) for row in rows] == sorted(int(row["seq"]) for row in rows)
     assert [row["text"] for row in rows if "HYPER" in row["text"]] == ["'" + ODD]
     summary = next(row for row in rows if row["id"] == "7/stlt/summary/1")
     sources = json.loads(summary["sources"])
@@ -174,23 +162,11 @@ def test_csv_holds_every_row_of_this_run_and_no_formula(odd, tmp_path):
         assert len(file.readlines()) == 2
 
 
-def test_json_lines_hold_everything_as_it_is(odd, tmp_path):
-    odd.export(tmp_path, "jsonl")
-    lines = (tmp_path / "records.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
-    rows = [json.loads(line) for line in lines]
-    assert ODD in [row["text"] for row in rows]
-    said = {"message": "The mill of ward 1 is on fire", "sender": "b"}
-    assert rows[0]["content"] == said
-    assert [row["seq"] for row in rows] == sorted(row["seq"] for row in rows)
-
-
 def test_no_file_is_written_over(odd, tmp_path):
     (tmp_path / "steps.csv").write_text("mine")
     with pytest.raises(FileExistsError, match="choose another folder"):
         odd.export(tmp_path)
     assert [p.name for p in tmp_path.glob("*.csv")] == ["steps.csv"]
-    with pytest.raises(ValueError, match="csv, jsonl, got 'xls'"):
-        odd.export(tmp_path, "xls")
 
 
 # -- the store ------------------------------------------------------------------------
@@ -213,23 +189,6 @@ def test_a_run_is_read_while_another_connection_writes_it(tmp_path):
     store.close()
 
 
-def told(folder):
-    """The file of a finished story."""
-    store = open_store(folder / "run.sqlite")
-    Story(store)
-    store.close()
-    return folder / "run.sqlite"
-
-
-def test_asking_changes_nothing_in_the_file(tmp_path):
-    path = told(tmp_path)
-    before = path.read_bytes()
-    with open_run(path) as run:
-        run.history(agent=7)
-        run.export(tmp_path / "out")
-    assert path.read_bytes() == before
-
-
 @pytest.mark.parametrize("bad", [{"id": "x"}, ["x"], [{"rank": 1}], 5])
 def test_candidates_that_are_none_are_a_damaged_file(store, bad):
     run = Story(store, steps=1, edit=change("recalls", 1, candidates=bad)).run
@@ -237,15 +196,3 @@ def test_candidates_that_are_none_are_a_damaged_file(store, bad):
         with pytest.raises(StoreCorrupt, match="does not hold a list of candidates"):
             opened.recalls(7)
         assert len(opened.recalls("b")) == 2
-
-
-@pytest.mark.parametrize("json", ["{", "[1", "nonsense"])
-def test_a_field_that_is_no_json_is_a_damaged_file(tmp_path, json):
-    path = told(tmp_path)
-    with closing(sqlite3.connect(path)) as file, file:
-        file.execute("UPDATE records SET sources = ?, content = ?", (json, json))
-    with open_run(path) as run:
-        for ask in (run.state, lambda agent: run.provenance("7/stlt/summary/3")):
-            with pytest.raises(StoreCorrupt):
-                ask(7)
-        assert run.prompt(7, 1).startswith("short memory")

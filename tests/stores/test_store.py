@@ -216,17 +216,6 @@ def test_truncating_gives_the_store_of_a_run_that_ended_there_and_touches_no_oth
     assert everything(store, other) == beside
 
 
-def test_a_reopened_store_goes_on_where_the_run_ended(tmp_path):
-    for step in (1, 2):
-        store = open_store(tmp_path / "run.sqlite")
-        run = store.begin(INFO) if step == 1 else 1
-        store.write(run, full(step))
-        store.close()
-    store = open_store(tmp_path / "run.sqlite", read_only=True)
-    assert [row["seq"] for row in rows(store, "steps")] == [9, 18]
-    store.close()
-
-
 def test_the_newest_checkpoints_stay_and_those_to_be_kept(location):
     store = open_store(location)
     run = store.begin(INFO)

@@ -6,8 +6,7 @@ import threading
 import pytest
 
 from mesa_memory.errors import StoreBusy, StoreError, StoreFull
-from mesa_memory.stores import Batch, RunInfo, Writer, open_store
-from tests.support.stored import full, rows
+from mesa_memory.stores import Batch, Writer
 from tests.support.waiting import until
 
 
@@ -41,19 +40,6 @@ def writing(store, steps, waiting=False):
     for step in steps:
         writer.put(Batch(step))
     return writer
-
-
-def test_what_is_put_is_written_in_order_by_another_thread(tmp_path):
-    store = open_store(tmp_path / "run.sqlite")
-    run = store.begin(RunInfo("Town"))
-    writer = Writer(store, run)
-    for step in range(1, 51):
-        writer.put(full(step))
-    writer.flush()
-    assert [row["step"] for row in rows(store, "steps")] == list(range(1, 51))
-    assert [row["seq"] for row in rows(store, "steps")] == list(range(9, 451, 9))
-    writer.close()
-    store.close()
 
 
 def test_batches_that_wait_are_written_together(troubled):

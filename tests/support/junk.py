@@ -215,7 +215,6 @@ READERS: dict[str, Callable[[str], None]] = {
     "cost": _command("cost", "FILE"),
     "diff": _command("diff", "FILE", "FILE"),
     "export": _command("export", "FILE", "--out", "FILE.csv"),
-    "jsonl": _command("export", "FILE", "--format", "jsonl", "--out", "FILE.jsonl"),
     "resume": _resume,
     "fork": _fork,
     "replay": _replay,

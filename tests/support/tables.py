@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from mesa_memory.stores.schema import UNREPEATABLE
+from mesa_memory.stores.schema import PROBES, UNREPEATABLE
 
 TABLES = ("records", "recalls", "prompts", "calls", "steps")
 
@@ -40,6 +40,16 @@ def without_clocks(found: dict[str, list[dict]]) -> dict[str, list[dict]]:
         name: [{k: v for k, v in row.items() if k not in UNREPEATABLE} for row in rows]
         for name, rows in found.items()
     }
+
+
+def without_probes(file: str | Path) -> tuple[dict[str, list[dict]], list[dict]]:
+    """All rows without clocks and a researcher's questions; and the calls of these."""
+    found = whole(file)
+    probes = [row for row in found["calls"] if row["seq"] > PROBES]
+    assert all(row["purpose"] == "probe" for row in probes)
+    found["calls"] = [row for row in found["calls"] if row["seq"] <= PROBES]
+    del found["prompt_files"]  # a probe's are among them
+    return without_clocks(found), probes
 
 
 def names(on: sqlite3.Connection) -> list[str]:

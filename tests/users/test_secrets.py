@@ -334,8 +334,7 @@ def shown():
         ["inspect", "run.sqlite"],
         ["inspect", "run.sqlite", "--agent", "1"],
         ["cost", "run.sqlite"],
-        ["export", "run.sqlite", "--format", "csv", "--out", "csv"],
-        ["export", "run.sqlite", "--format", "jsonl", "--out", "jsonl"],
+        ["export", "run.sqlite", "--out", "csv"],
     ]
     out = [run(main, command).output for command in commands]
     with open_run("run.sqlite") as opened:

@@ -1,15 +1,12 @@
-"""All runs of the naming game, 432 by default, and what memory does in each network.
+"""All 432 runs of the naming game, and what memory does in each network.
 
     python -m mesa_memory.examples.naming_game
-    python -m mesa_memory.examples.naming_game --seeds 10 --store naming.sqlite
 
-With ``--store`` the runs are kept: the command again prints the table without new runs.
+The runs are kept in ``naming.sqlite``: the command again prints the table without new runs.
 """
 
-import argparse
 from collections.abc import Iterable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pandas as pd
 
@@ -26,16 +23,15 @@ OUTCOMES = ("settled", "names", "share", "agreed")
 
 
 def study(
-    store: Path,
+    store: str | Path,
     networks: Iterable[str] = NETWORKS,
     depths: Iterable[int] = DEPTHS,
-    seeds: int = SEEDS,
 ) -> Study:
     """The study: each network with each depth of memory, on the same seeds."""
     return Study(
         NamingGame,
         {"network": list(networks), "depth": list(depths)},
-        seeds=range(seeds),
+        seeds=range(SEEDS),
         steps=ROUNDS,
         outcomes={name: name for name in OUTCOMES},
         store=store,
@@ -62,20 +58,13 @@ def effects(runs: pd.DataFrame, outcome: str = "settled") -> pd.DataFrame:
 
 def main() -> None:
     """Makes the runs and prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--processes", type=int, help="default: one per processor")
-    parser.add_argument("--store", type=Path, help="SQLite file that keeps the runs")
-    given = parser.parse_args()
-    with TemporaryDirectory(prefix="mesa-memory-") as folder:
-        made = study(given.store or Path(folder) / "naming.sqlite", seeds=given.seeds)
-        status = made.run(given.processes)
-        if status.failed:
-            raise StudyError(str(status))
-        table = effects(made.results().runs)
+    made = study("naming.sqlite")
+    if (status := made.run()).failed:
+        raise StudyError(str(status))
     print(
         f"Rounds until the number of names stands still, of {ROUNDS}; depth 2 is the base"
     )
+    table = effects(made.results().runs)
     print(table.round(4).to_string(index=False, na_rep=""))
 
 

@@ -1,4 +1,4 @@
-"""An estimate of the requests of runs: by purpose, by model, beside the count."""
+"""An estimate of the requests of runs, by purpose and by model."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mesa_memory.llm.cost.usage import Usage
 from mesa_memory.runs.table import Table
 
 #: quantities of a forecast, by their names in a ledger
@@ -105,23 +104,6 @@ class Estimate:
             | Range.of(values[:, 4]).named("cost")
             for model, values in self.priced.items()
         ]
-        return Table.of(rows).given(as_records)
-
-    def beside(self, counted: Usage, *, as_records: bool = False) -> Any:
-        """The forecast for the model that is priced first beside the count, in a table.
-
-        Args:
-            counted: the usage of a run, such as ``ledger.total``.
-            as_records: a list of dicts instead of a DataFrame.
-        """
-        rows = []
-        for name, values in zip(QUANTITIES, self._total().T):
-            told, count = Range.of(values), getattr(counted, name)
-            known = told.value is not None and count
-            rows.append(
-                {"quantity": name, **told.named("forecast"), "counted": count}
-                | {"difference": told.value / count - 1 if known else None}
-            )
         return Table.of(rows).given(as_records)
 
 

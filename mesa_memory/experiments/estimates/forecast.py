@@ -43,7 +43,6 @@ def estimate(
     seed: int = 0,
     since: int = 0,
     change: Callable[[Any], Any] | None = None,
-    progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Estimate:
     """Forecasts the requests and the cost of runs of a model; sends and pays nothing.
 
@@ -67,7 +66,6 @@ def estimate(
         seed: of the first pilot; the second has the next one.
         since: a step; only what comes after it is counted.
         change: called with the model before each step; pilots then have all steps.
-        progress: called with the agent-steps that are done, and their number in all.
 
     Raises:
         ValueError: for a number out of its range.
@@ -83,14 +81,10 @@ def estimate(
         given[name] = few
     if change is not None:
         length = steps
-    pilots = []
-    for turn in range(PILOTS):
-
-        def tell(step: int, before: int = turn * length) -> None:
-            progress((before + step) * few, PILOTS * length * few)
-
-        args = (model_class, given, length, seed + turn, policy, change, tell)
-        pilots.append(run_pilot(*args))
+    pilots = [
+        run_pilot(model_class, given, length, seed + turn, policy, change)
+        for turn in range(PILOTS)
+    ]
     count = round(pilots[0].agents) if count is None else count
     counts = _counts(pilots, steps, since, count * runs, replies or {})
     priced = {

@@ -147,7 +147,6 @@ def run_pilot(
     seed: int,
     policy: Callable[[PolicyInput], Any] | None = None,
     change: Callable[[Any], Any] | None = None,
-    progress: Callable[[int], None] = lambda step: None,
 ) -> Pilot:
     """Runs a model for some steps without a language model, and counts its requests.
 
@@ -158,7 +157,6 @@ def run_pilot(
         policy: answers for agents that reason with a provider's model, see
             ``register_policy``; by default one sentence.
         change: called with the model before each step.
-        progress: called with the number of each finished step.
 
     Raises:
         ValueError, TypeError: of the model's own constructor.
@@ -180,7 +178,6 @@ def run_pilot(
                 people += hasattr(agent, "llm") or hasattr(agent, "memory")
             model.step()
             services.flush()
-            progress(pilot.step)
     pilot.agents = people / steps
     return pilot
 

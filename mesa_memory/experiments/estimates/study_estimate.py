@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,11 +55,14 @@ class StudyEstimate:
 
     def __str__(self) -> str:
         """A row for each arm and model, and the total."""
-        total = self.total
-        cost = "unknown" if total["cost"] is None else f"${total['cost']:,.2f}"
-        last = f"{total['runs']} runs: {total['calls']:,} calls, {total['tokens']:,} tokens"
-        rows = self.costs()
+        if not self.arms:
+            return "Nothing is missing: all runs of the study are finished."
+        total, rows = self.total, self.costs()
         table = "" if rows.empty else f"{rows.to_string(index=False)}\n"
+        cost = f"${total['cost']:,.2f}" if total["cost"] is not None else (
+            "unknown; name a model that has a price, such as openai/gpt-5-mini"
+        )  # fmt: skip
+        last = f"{total['runs']} runs: {total['calls']:,} calls, {total['tokens']:,} tokens"
         return f"{table}total of {last}, cost {cost}"
 
     def costs(self, *, as_records: bool = False) -> Any:
@@ -73,11 +76,7 @@ class StudyEstimate:
 
 
 def estimate_study(
-    study: Any,
-    llm: str | Sequence[str] = (),
-    *,
-    progress: Callable[[int, int], None] = lambda done, of: None,
-    **given: Any,
+    study: Any, llm: str | Sequence[str] = (), **given: Any
 ) -> StudyEstimate:
     """See ``Study.estimate``. Arms that differ in ``llm`` alone share their pilots."""
     arms: dict[str, list[Case]] = {}
@@ -92,13 +91,8 @@ def estimate_study(
         others = {name: v for name, v in cases[0].labels.items() if name != LLM}
         alike.setdefault((_key(others), since), []).append(key)
     found: dict[str, Estimate] = {}
-    for number, ((_, since), keys) in enumerate(alike.items()):
-
-        def tell(done: int, of: int, before: int = number) -> None:
-            progress(before * of + done, len(alike) * of)
-
-        told = _of_one_run(study, arms[keys[0]][0], llm=named, since=since,
-                           progress=tell, **given)  # fmt: skip
+    for (_, since), keys in alike.items():
+        told = _of_one_run(study, arms[keys[0]][0], llm=named, since=since, **given)
         for key in keys:
             labels = {n: readable(v) for n, v in arms[key][0].labels.items()}
             found[key] = told.of(models[key], len(arms[key]), labels)

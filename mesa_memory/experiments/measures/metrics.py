@@ -9,9 +9,8 @@ the mean age of nothing, is NaN. Agents without a memory of this package do not 
 
 import math
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import pandas as pd
@@ -28,16 +27,13 @@ from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import BY_RESEARCHER
 
 __all__ = [
-    "agreement_on", "calls", "cost", "false_memories", "holders", "impressions",
-    "layers", "size", "tokens", "who_holds",
+    "calls", "cost", "holders", "impressions", "layers", "size", "tokens", "who_holds",
 ]  # fmt: skip
 
 #: a reporter: what it gives is a number, unless it says otherwise
 type Measure = Callable[[Any], float]
 #: what a fact is recognised by: its words, a pattern, or a function of a text
 type Fact = str | re.Pattern[str] | Callable[[str], bool]
-#: says of a record of a model whether it is true; None if that cannot be said
-type Truth = Callable[[Any, MemoryRecord, str], bool | None]
 
 # -- size ------------------------------------------------------------------------------
 
@@ -138,27 +134,6 @@ def _matches(pattern: re.Pattern[str], text: str) -> bool:
     return pattern.search(text) is not None
 
 
-def agreement_on(question: Callable[[Any], Hashable | None]) -> Measure:
-    """The share of pairs of agents that give the same answer, 0 to 1.
-
-    NaN for fewer than two answers. Simpson (1949), "Measurement of diversity", for
-    samples without replacement.
-
-    Args:
-        question: a function of an agent that gives its answer, such as what it believes;
-            who answers None is left out.
-    """
-    return partial(_agreement_on, question)
-
-
-def _agreement_on(question: Callable[[Any], Hashable | None], model: Any) -> float:
-    given = [question(agent) for agent in model.agents]
-    answers = [answer for answer in given if answer is not None]
-    pairs = len(answers) * (len(answers) - 1) / 2
-    alike = sum(one == other for one, other in combinations(answers, 2))
-    return alike / pairs if pairs else math.nan
-
-
 # -- who thinks what of whom -----------------------------------------------------------
 
 
@@ -189,27 +164,6 @@ def impressions(model: Any, value: str = "sentiment") -> pd.DataFrame:
 
 
 # -- what never was --------------------------------------------------------------------
-
-
-def false_memories(truth: Truth) -> Measure:
-    """The share of checked records that are false, 0 to 1; NaN if none can be checked.
-
-    Args:
-        truth: the model's ground truth: a function that is given the model, a record and
-            its text, and says if it is true; None if that cannot be said.
-    """
-    if not callable(truth):
-        raise TypeError(
-            f"truth must be a function of model, record and text; got {truth!r}"
-        )
-    return partial(_false, truth)
-
-
-def _false(truth: Truth, model: Any) -> float:
-    found = {held.record.id: held for held in holdings(model)}
-    said = [truth(model, held.record, held.text) for held in found.values()]
-    checked = [bool(each) for each in said if each is not None]
-    return checked.count(False) / len(checked) if checked else math.nan
 
 
 # -- what it costs ---------------------------------------------------------------------

@@ -11,7 +11,7 @@ from mesa_memory.experiments.studies.fingerprint import HASH_DIGITS, digest
 from mesa_memory.llm.doubles.offline import answerer
 from mesa_memory.runs.checks import record_checks
 from mesa_memory.runs.run import Run
-from mesa_memory.stores.studies import FINISHED, Studies, StudyRow
+from mesa_memory.stores.studies import FINISHED, Studies, StudyRow, spent
 
 #: longest value of a parameter, in characters
 MAX_VALUE_CHARS = 80
@@ -57,7 +57,7 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
         "prompt_files": _files(studies.rows("prompt_files", row.id, _FILES)),
         "beyond": len(studies.rows("unfinished_calls", row.id, ("number",))),
         **_asked(studies.rows("calls", row.id, _ASKED)),
-        "made": _made(studies.memories(row.id)),
+        "made": _made(studies.rows("agents", row.id, ("memory", "settings"))),
         **_said(row.design.get("questions") or [], studies.rows("responses", row.id)),
         "versions": row.fingerprint.get("versions", {}),
         "drift": drift,
@@ -73,12 +73,6 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
         weights: how its recalls were ranked, in words.
     """
     agents, said = run.agents(as_records=True), measured.responses(run)
-    spent = []
-    by = ("model", "purpose", "tier", "replayed", "cached")
-    for row in run.cost(by, as_records=True):
-        known = row["replayed"] or row["cached"]
-        count = {"calls": 0, "not_sent": row["calls"]} if known else {"not_sent": 0}
-        spent.append({**(dict.fromkeys(_SUMS, 0) if known else {}), **row, **count})
     return {
         "model": run.model,
         "runs": 1,
@@ -105,7 +99,7 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
         **_said(list(dict.fromkeys(row["question"] for row in said)), said),
         "versions": run.versions,
         **_parameters([run.parameters]),
-        **_spent(spent),
+        **_spent(spent(run.store, [run.id])),
     }
 
 

@@ -12,9 +12,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import mesa_memory.tasks as tasks
 from mesa_memory.core.arguments import encode
 from mesa_memory.core.text.redaction import hide
+from mesa_memory.core.wording import FOLDER
 from mesa_memory.experiments.studies.definitions import changed_names, definitions
 from mesa_memory.runs.recording.config import versions
 
@@ -22,7 +22,7 @@ from mesa_memory.runs.recording.config import versions
 HASH_DIGITS = 16
 #: parts of a fingerprint, in the order of a list of differences
 PARTS = ("code", "prompts", "configuration", "versions")
-_PACKAGE = Path(tasks.__file__).absolute().parents[1]
+_PACKAGE = FOLDER.absolute().parent
 _FOLDERS_OF_PACKAGES = frozenset({"site-packages", "dist-packages"})
 _STANDARD_LIBRARY = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
 
@@ -122,12 +122,12 @@ def _hashes(texts: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 @cache
 def _prompts() -> dict[str, str]:
-    """The hash of the file of each task of the package, as it was at first."""
-    files = sorted(Path(tasks.__file__).parent.rglob("*.py"))
+    """The hash of each prompt file of the package, as it was at first."""
     return {
-        file.stem: _hash(file.read_text(encoding="utf-8"))
-        for file in files
-        if file.name not in ("__init__.py", "registry.py")
+        file.relative_to(FOLDER).with_suffix("").as_posix(): _hash(
+            file.read_text(encoding="utf-8")
+        )
+        for file in sorted(FOLDER.rglob("*.md"))
     }
 
 

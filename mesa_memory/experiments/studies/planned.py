@@ -66,15 +66,15 @@ def stages(study: Any, studies: Studies, row: StudyRow) -> Iterator[list[Case]]:
         if any(case.state != FINISHED or case.due for case in done):
             return
         now = studies.find(study.name) or row
-        look = plan.look(Results(studies, now).runs, seeds, number, others)
-        looks.append(look.description)
+        looks.append(plan.look(Results(studies, now).runs, seeds, number, others))
+        wanted_next = looks[-1]["next"]
         studies.update(row.id, design={**now.design, "looks": looks})
-        if look.next > len(seeds):
+        if wanted_next > len(seeds):
             logger.warning(
                 "the plan asks for %d seeds, and the study has %d: give it "
                 "seeds=range(%d) and run it again",
-                look.next, len(seeds), look.next,
+                wanted_next, len(seeds), wanted_next,
             )  # fmt: skip
-        if look.next == number or look.next > len(seeds):
+        if wanted_next == number or wanted_next > len(seeds):
             return
-        number = look.next
+        number = wanted_next

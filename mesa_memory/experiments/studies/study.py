@@ -222,8 +222,8 @@ class Study:
 
         Args:
             llm: models to be priced; by default each arm's own, its ``llm``.
-            **given: ``cached``, ``replies``, ``agents``, ``prices``,
-                ``policy``, ``effort`` and ``progress`` of ``mesa_memory.experiments.estimate``.
+            **given: ``cached``, ``replies``, ``agents``, ``prices``, ``policy`` and
+                ``effort`` of ``mesa_memory.experiments.estimate``.
         """
         from mesa_memory.experiments.estimates.study_estimate import estimate_study
 
