@@ -9,7 +9,6 @@ embed those that say when and who, which is better for them.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,6 +61,8 @@ class Corpus:
 Ask = Callable[[str], list[str]]
 Ranker = Callable[[Corpus, Any], Ask]
 
+CUTS = (5, 10, 25)
+
 
 def index_of(
     corpus: Corpus, embedder: Any, told: Vocabulary = ENGLISH_WORDS
@@ -111,28 +112,6 @@ def ours(
     return ranker
 
 
-def alone(lexical_share: float) -> Scoring:
-    """Relevance by itself, without names, neighbours, sessions and times."""
-    return Scoring(
-        1.0, 0.0, 0.0, 1.0, lexical_share, (0.0, 0.0), 0.0, time_match=0.0,
-        session_weights=(0.0, 0.0), question_penalty=0.0,
-    )  # fmt: skip
-
-
-#: weights and presets that every table shows
-SCORINGS: dict[str, Callable[[], Scoring]] = {
-    "default": Scoring,
-    "relevance_only": Scoring.relevance_only,
-    "generative_agents": Scoring.generative_agents,
-    "mesa_llm": Scoring.mesa_llm,
-    "cosine": partial(alone, 0.0),
-    "bm25": partial(alone, 1.0),
-    "mix": partial(alone, 0.4),
-    "no_cues": partial(Scoring, time_match=0.0),
-    "no_sessions": partial(Scoring, session_weights=(0.0, 0.0)),
-}
-
-
 def evidence_ranks(
     corpus: Corpus, embedder: Any, ranker: Ranker
 ) -> Iterator[tuple[Question, list[float]]]:
@@ -164,3 +143,16 @@ def by_kind(
     for question, found in answered:
         kinds[question.kind].append(found)
     return dict(kinds)
+
+
+def measure(
+    corpora: Iterable[Corpus], embedder: Any, ranker: Ranker
+) -> dict[str, float]:
+    """Recall of evidence and mean reciprocal rank, in percent, over all questions."""
+    ranks = [
+        found
+        for corpus in corpora
+        for _, found in evidence_ranks(corpus, embedder, ranker)
+    ]
+    result = {f"recall@{cut}": recall_at(cut, ranks) for cut in CUTS}
+    return result | {"mrr": reciprocal(ranks), "questions": len(ranks)}

@@ -15,7 +15,8 @@ from typing import Any
 
 import click
 
-from benchmarks.recall.corpus import SCORINGS, Corpus, evidence_ranks, ours, recall_at
+from benchmarks.recall.compared import SCORINGS
+from benchmarks.recall.corpus import Corpus, evidence_ranks, ours, recall_at
 from benchmarks.recall.history import Talk, World
 from benchmarks.recall.phrases import Aspect, Fact
 from benchmarks.recall.remembered import RememberedEmbedder

@@ -1,6 +1,6 @@
 """Side by side with other memories: evidence recall on LoCoMo, and speed.
 
-python -m benchmarks.recall.peers [--data FILE] [--records 10000] [--json]
+python -m benchmarks.recall.peers [--data FILE] [--records 10000]
 
 All get the same events and, through their own embedder interfaces, the vectors of
 the shipped static embedder. None asks a language model.
@@ -26,12 +26,11 @@ Speed is the median processor time of one query for the ten best, its vector inc
 which all take from the same cache.
 """
 
-import json
 import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -39,10 +38,11 @@ from typing import Any
 import click
 import numpy as np
 
-from benchmarks.recall import locomo
-from benchmarks.recall.corpus import Ask, Corpus, Ranker, ours
+from benchmarks.recall.corpus import Ask, Corpus, Ranker, measure, ours
 from benchmarks.recall.history import world
+from benchmarks.recall.locomo import corpora
 from benchmarks.recall.remembered import RememberedEmbedder
+from benchmarks.tables import show
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.retrieval.scoring import Scoring
 
@@ -218,56 +218,38 @@ def shortened(corpus: Corpus, records: int, questions: int) -> Corpus:
     return Corpus(corpus.items[:records], asked, corpus.items[:records][-1].step)
 
 
-def compare(
-    names: Iterable[str], data: dict | None, records: int
-) -> dict[str, dict[str, Any]]:
-    """For each, its figures, or ``{"missing": package}``."""
-    embedder = RememberedEmbedder(embedder_of("static"))
-    # A world has at least three records to a step.
-    corpus = shortened(world(1, steps=max(100, records // 3)), records, 100)
-    table: dict[str, dict[str, Any]] = {}
-    for name in names:
-        try:
-            row: dict[str, Any] = {}
-            for k in (DEPTH, BEST):
-                ranker = PEERS[name](lambda text: embedder.embed([text])[0], k)
-                if k == BEST:
-                    row["ms_per_query"] = speed(ranker, corpus, embedder)
-                elif data is not None:
-                    row |= locomo.measure(data, embedder, ranker)
-            table[name] = row
-        except ModuleNotFoundError as error:
-            table[name] = {"missing": error.name}
-    base = table.get("ours", {}).get("ms_per_query")
-    for row in table.values():
-        if base and "ms_per_query" in row:
-            row["times_ours"] = row["ms_per_query"] / base
-    return table
+def row(
+    name: str, dialogues: Sequence[Corpus], corpus: Corpus, embedder: Any
+) -> dict[str, float]:
+    """Recall on the dialogues, if there are any, and the time of a query.
+
+    Raises:
+        ModuleNotFoundError: if the memory is not installed.
+    """
+    deep, quick = (
+        PEERS[name](lambda text: embedder.embed([text])[0], k) for k in (DEPTH, BEST)
+    )
+    found = measure(dialogues, embedder, deep) if dialogues else {}
+    return found | {"ms_per_query": speed(quick, corpus, embedder)}
 
 
 @click.command()
 @click.option("--data", type=click.Path(exists=True, path_type=Path))
 @click.option("--records", default=10_000, show_default=True)
 @click.option("--peer", "names", type=click.Choice(list(PEERS)), multiple=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object, no table.")
-def main(
-    data: Path | None, records: int, names: tuple[str, ...], as_json: bool
-) -> None:
+def main(data: Path | None, records: int, names: tuple[str, ...]) -> None:
     """Compares with other memories."""
-    loaded = json.loads(data.read_text(encoding="utf-8")) if data else None
-    table = compare(names or PEERS, loaded, records)
-    if as_json:
-        click.echo(json.dumps(table))
-        return
-    columns = [f"recall@{cut}" for cut in locomo.CUTS] if data else []
-    columns += ["ms_per_query", "times_ours"]
-    click.echo(f"{'':12}" + "".join(f"{column:>14}" for column in columns))
-    for name, row in table.items():
-        if "missing" in row:
-            click.echo(f"{name:12}  not installed ({row['missing']})")
-            continue
-        figures = [f"{row.get(column, float('nan')):14.2f}" for column in columns]
-        click.echo(f"{name:12}" + "".join(figures))
+    embedder = RememberedEmbedder(embedder_of("static"))
+    # A world has at least three records to a step.
+    corpus = shortened(world(1, steps=max(100, records // 3)), records, 100)
+    dialogues, rows = corpora(data) if data else [], []
+    for name in names or PEERS:
+        try:
+            found = row(name, dialogues, corpus, embedder)
+            rows.append({"memory": name} | found)
+        except ModuleNotFoundError as error:
+            click.echo(f"{name}: not installed ({error.name})")
+    show("other memories", rows)
 
 
 if __name__ == "__main__":

@@ -1,32 +1,31 @@
 """How fast records are recalled and taken in, against a bare scan in the same run.
 
-    OPENBLAS_NUM_THREADS=1 python -m benchmarks.recall.speed [--json]
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.recall.speed
 
 The bare scan is what a reader would write with numpy alone: cosine of all rows, plus
 weighted importance and recency, and the ten highest by ``argpartition``. It has no
-words, no neighbours, no names, no filters, no ties and no explanation. All of them see
-the same random unit vectors of 256 numbers and texts of 12 words; figures are medians
-of processor time, the contestants taking turns. An index keeps importance and recency
-as long as clock and records are the same; ``first of a step`` has a new clock each time.
+words, no neighbours, no names, no filters, no ties and no explanation. All see the same
+random unit vectors of 256 numbers and texts of 12 words; figures are medians of
+processor time, the contestants taking turns. ``after an add`` is the first recall after
+a record came, which makes anew what an index keeps between recalls.
 """
 
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
 
-import json
 import random
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import count as count_up
 from itertools import cycle
 from typing import Any
 
 import click
 import numpy as np
 
+from benchmarks.tables import show
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.retrieval.index import RecordIndex
@@ -86,49 +85,56 @@ def bare_scan(made: list[Case], scoring: Scoring) -> Callable[[np.ndarray], Any]
     return scan
 
 
-def medians(
-    runs: dict[str, Callable[[], Any]], calls: int, turns: int
-) -> dict[str, float]:
-    """Median microseconds of processor time of each, taking turns."""
+def medians(runs: dict[str, Callable[[], float]], turns: int) -> dict[str, float]:
+    """Median microseconds of each, taking turns, forth and back."""
     taken: dict[str, list[float]] = {name: [] for name in runs}
-    for turn in range(turns + 3):
-        for name, run in runs.items():
-            started = time.process_time()
-            for _ in range(calls):
-                run()
-            if turn > 2:  # the first turns warm up
-                taken[name].append((time.process_time() - started) / calls * 1e6)
+    for turn in range(turns):
+        for name in [*runs][:: 1 if turn % 2 else -1]:
+            taken[name].append(runs[name]() * 1e6)
     return {name: statistics.median(found) for name, found in taken.items()}
 
 
 def recalls(count: int, turns: int) -> dict[str, float]:
-    """A recall of ten among ``count`` records."""
-    made, draw = cases(count), random.Random(2)
-    index, scoring = filled(made), Scoring()
-    scan, dense_only = bare_scan(made, scoring), replace(scoring, lexical_share=0.0)
+    """A recall of ten among ``count`` records, in microseconds and as ratios."""
+    made, draw = cases(count + 2 * turns), random.Random(2)
+    made, coming = made[:count], iter(made[count:])
+    index, growing, scoring = filled(made), filled(made), Scoring()
+    scan = bare_scan(made, scoring)
+    alone = replace(scoring, session_weights=(0.0, 0.0))
     # Every other query names somebody.
-    names = [f"Agent {n}" if n % 2 else "w5 w50" for n in range(20)]
+    names = [f"Agent {n}" if n % 2 else "w5 w50" for n in range(21)]
     asked = cycle([f"{name} {spoken(draw, 6)}" for name in names])
     vectors = cycle([made[draw.randrange(count)][2] for _ in range(21)])
 
-    steps = count_up(count)
+    def recall(scoring: Scoring, index: RecordIndex = index) -> float:
+        query, near = next(asked), next(vectors)
+        started = time.process_time()
+        index.recall(query, K, vector=near, source="random", scoring=scoring)
+        return time.process_time() - started
 
-    def recall(scoring: Scoring, now: float | None = None) -> None:
-        asking = {"vector": next(vectors), "source": "random", "scoring": scoring}
-        index.recall(next(asked), K, now=now, **asking)
+    def recall_after_add(scoring: Scoring) -> float:
+        growing.add(*next(coming), source="random")
+        return recall(scoring, growing)
 
-    runs = {
-        "bare scan": lambda: scan(next(vectors)),
-        "without words": lambda: recall(dense_only),
-        "with words": lambda: recall(scoring),
-        "first of a step": lambda: recall(scoring, next(steps)),
+    def scanned() -> float:
+        near, started = next(vectors), time.process_time()
+        scan(near)
+        return time.process_time() - started
+
+    runs: dict[str, Callable[[], float]] = {
+        "bare scan": scanned,
+        "without words": lambda: recall(replace(alone, lexical_share=0.0)),
+        "without sessions": lambda: recall(alone),
+        "recall": lambda: recall(scoring),
+        "without sessions, after an add": lambda: recall_after_add(alone),
+        "recall, after an add": lambda: recall_after_add(scoring),
     }
-    found = medians(runs, max(1, 10_000 // count), turns)
-    bare = found["bare scan"]
+    found = medians(runs, turns)
     return found | {
-        "ratio without words": found["without words"] / bare,
-        "ratio with words": found["with words"] / bare,
-        "ratio first of a step": found["first of a step"] / bare,
+        "recall / bare scan": found["recall"] / found["bare scan"],
+        "sessions": found["recall"] / found["without sessions"],
+        "sessions, after an add": found["recall, after an add"]
+        / found["without sessions, after an add"],
     }
 
 
@@ -165,32 +171,19 @@ def a_step_of_many(agents: int = 1000, events: int = 4) -> dict[str, float]:
     return seconds | {"total": times[-1] - times[0]}
 
 
-def measure(sizes: tuple[int, ...], turns: int) -> dict[str, Any]:
-    """All figures: microseconds of recalls and additions, seconds of a step."""
-    found = {str(count): recalls(count, turns) for count in sizes}
-    step = a_step_of_many()
-    return {"recall_us": found, "add_us": additions(), "thousand_agents_s": step}
-
-
 @click.command()
 @click.option("--sizes", default="1000,10000,100000", show_default=True)
 @click.option("--turns", default=200, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object, no table.")
-def main(sizes: str, turns: int, as_json: bool) -> None:
+def main(sizes: str, turns: int) -> None:
     """Measures recall and taking in, on one core."""
-    found = measure(tuple(int(size) for size in sizes.split(",")), turns)
-    if as_json:
-        click.echo(json.dumps(found))
-        return
-    for size, row in found["recall_us"].items():
-        click.echo(f"recall of {K} among {size} records:")
-        for name, value in row.items():
-            unit = "x" if name.startswith("ratio") else " us"
-            click.echo(f"  {name:22}{value:12,.2f}{unit}")
-    click.echo(f"adding one record{found['add_us']:17.1f} us")
-    click.echo("a step of 1,000 agents with 4 events each:")
-    for name, value in found["thousand_agents_s"].items():
-        click.echo(f"  {name:22}{value:12.3f} s")
+    found = {size: recalls(int(size), turns) for size in sizes.split(",")}
+    names = next(iter(found.values()))
+    show(
+        f"recall of {K}, microseconds and ratios",
+        [{"": name} | {s: row[name] for s, row in found.items()} for name in names],
+    )
+    click.echo(f"adding one record: {additions():.1f} us")
+    show("a step of 1,000 agents with 4 events each, seconds", [a_step_of_many()], 3)
 
 
 if __name__ == "__main__":

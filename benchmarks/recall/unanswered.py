@@ -1,18 +1,18 @@
 """How many recalls are marked as weak: of questions with an answer, and without one.
 
-python -m benchmarks.recall.unanswered --data FILE [--embedder static] [--values]
+python -m benchmarks.recall.unanswered --data FILE [--friends FILE --friends FILE]
 
 Without an answer are: in LoCoMo, questions about another conversation, with the names of
 this one's speakers (*foreign*), and its own without their evidence (*removed*: the turns
-beside it often answer, too); in changing worlds, questions about what a person never told.
+beside it often answer, too); in FriendsQA, questions about other scenes; in changing
+worlds, questions about what a person never told.
 An answer counts as found if it is among the first ten. ``--values`` prints the match that
 a tenth of the found ones do not reach, relative to the threshold.
 """
 
-import json
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,9 @@ from typing import Any
 import click
 import numpy as np
 
+from benchmarks.recall import friends, locomo
 from benchmarks.recall.corpus import Corpus, index_of
 from benchmarks.recall.history import PHRASINGS, World
-from benchmarks.recall.locomo import corpus_of
 from benchmarks.recall.remembered import RememberedEmbedder
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.retrieval.scoring import Scoring
@@ -77,11 +77,18 @@ def judged(
         yield name, found.match, not ids.isdisjoint(evidence)
 
 
-def of_locomo(data: dict, embedder: Any) -> Iterator[Judged]:
+def of_friends(files: Sequence[Path], embedder: Any) -> Iterator[Judged]:
+    """All memories, with the questions of the next one, about the same people."""
+    several = friends.corpora(files)
+    for corpus, foreign in zip(several, several[1:] + several[:1]):
+        texts = [question.text for question in foreign.questions]
+        yield from judged("friends", corpus, embedder, texts)
+
+
+def of_locomo(data: Path, embedder: Any) -> Iterator[Judged]:
     """All conversations, with the questions of the next one, and without evidence."""
-    several = data["conversations"]
-    for one, other in zip(several, several[1:] + several[:1]):
-        corpus, foreign = corpus_of(one), corpus_of(other)
+    several = locomo.corpora(data)
+    for corpus, foreign in zip(several, several[1:] + several[:1]):
         mine, theirs = (sorted({i.who for i in c.items}) for c in (corpus, foreign))
         texts = [question.text for question in foreign.questions]
         for their, my in zip(theirs, mine):
@@ -106,14 +113,24 @@ def of_worlds(phrasing: str, seeds: range, embedder: Any) -> Iterator[Judged]:
 
 @click.command()
 @click.option("--data", type=click.Path(exists=True, path_type=Path), required=True)
+@click.option(
+    "--friends", "scenes", type=click.Path(exists=True, path_type=Path), multiple=True
+)
 @click.option("--embedder", default="static", show_default=True)
 @click.option("--seeds", default=4, show_default=True, help="How many worlds.")
 @click.option("--first", default=1000, show_default=True, help="The first seed.")
 @click.option("--values", is_flag=True, help="Print the tenth of the matches, too.")
-def main(data: Path, embedder: str, seeds: int, first: int, values: bool) -> None:
+def main(
+    data: Path,
+    scenes: tuple[Path, ...],
+    embedder: str,
+    seeds: int,
+    first: int,
+    values: bool,
+) -> None:
     """Measures the mark of a weak match."""
     model = RememberedEmbedder(embedder_of(embedder))
-    found = list(of_locomo(json.loads(data.read_text(encoding="utf-8")), model))
+    found = [*of_locomo(data, model), *of_friends(scenes, model)]
     for phrasing in PHRASINGS:
         found += of_worlds(phrasing, range(first, first + seeds), model)
     matches = defaultdict(list)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks.recall import locomo, published
+from benchmarks.recall import friends, locomo, published
 from benchmarks.recall import world as world_command
 from benchmarks.recall.corpus import (
     Corpus,
@@ -16,6 +16,7 @@ from benchmarks.recall.corpus import (
     Question,
     by_kind,
     evidence_ranks,
+    measure,
     ours,
     recall_at,
     reciprocal,
@@ -211,11 +212,46 @@ def conversations(tmp_path):
 
 
 def test_questions_whose_evidence_is_not_in_the_file_do_not_count(tmp_path):
-    data = json.loads(conversations(tmp_path).read_text())
-    row = locomo.measure(data, EMBEDDER, Scoring())
-    assert row == {
-        "recall@5": 100.0, "recall@10": 100.0, "recall@25": 100.0,
-        "mrr": 100.0, "questions": 1,
-    }  # fmt: skip
-    row = locomo.measure(data, EMBEDDER, published.released)
-    assert row["questions"] == 1 and row["recall@5"] == 100
+    corpora = locomo.corpora(conversations(tmp_path))
+    for ranker in (ours(Scoring()), published.released):
+        assert measure(corpora, EMBEDDER, ranker) == {
+            "recall@5": 100.0, "recall@10": 100.0, "recall@25": 100.0,
+            "mrr": 100.0, "questions": 1,
+        }  # fmt: skip
+
+
+def test_scenes_of_all_files_are_memories_of_thirty_with_answered_questions(tmp_path):
+    def scene(number):
+        lines = [(0, ["Ann", "Bo"], "Hello"), (1, ["#NOTE#"], f"Cy sells hat {number}")]
+        answers = {
+            "What is sold?": [(1, False), (1, False), (0, True)],
+            "Who greets?": [(0, True)],
+        }
+        return {
+            "utterances:": [
+                {"uid": uid, "speakers": who, "utterance": said}
+                for uid, who, said in lines
+            ],
+            "qas": [
+                {
+                    "question": asked,
+                    "answers": [
+                        {"utterance_id": line, "is_speaker": speaker}
+                        for line, speaker in given
+                    ],
+                }
+                for asked, given in answers.items()
+            ],
+        }
+
+    files = [tmp_path / "dev.json", tmp_path / "tst.json"]
+    for file, numbers in zip(files, (range(40), range(40, 70))):
+        scenes = [{"paragraphs": [scene(number)]} for number in numbers]
+        file.write_text(json.dumps({"data": scenes}))
+    memories = friends.corpora(files)
+    assert [len(memory.items) for memory in memories] == [60, 60, 20]
+    second = memories[1].items[-1]
+    assert (second.text, second.step) == ("#NOTE#: Cy sells hat 59", 29)
+    assert memories[1].items[0].who == "Ann and Bo"
+    assert memories[1].questions[-1] == Question("What is sold?", ("29/1",))
+    assert all(len(memory.questions) == memory.now + 1 for memory in memories)
