@@ -76,6 +76,8 @@ _UNSAFE = re.compile(
 )  # fmt: skip
 
 _WORD = re.compile(r"[^\W\d_]+|\d+")
+#: longest unique id in a text, in characters
+ID_CHARS = 80
 
 
 # -- as plain data ----------------------------------------------------------------------
@@ -296,3 +298,22 @@ def rest_of(mapping: Mapping, said: Set[Any]) -> str:
 def is_mapping(value: Any) -> TypeGuard[Mapping]:
     """True for a mapping."""
     return isinstance(value, _MAPPINGS)
+
+
+# -- unique ids of agents ---------------------------------------------------------------
+
+
+def is_id(value: Any) -> bool:
+    """True for a value that can be an agent's unique id."""
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def by_id(unique_id: Any) -> str:
+    """An agent without a name: ``Agent 4``."""
+    return f"Agent {shorten(value_text(unique_id), ID_CHARS)}"
+
+
+def id_of(key: Any) -> Any:
+    """The unique id in a key such as ``Citizen 8``."""
+    last = str(key).rpartition(" ")[2]
+    return int(last) if last.lstrip("-").isascii() and last.isdecimal() else last

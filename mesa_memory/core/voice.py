@@ -6,18 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from mesa_memory.core.content import shorten, value_text
+from mesa_memory.core.content import by_id
 from mesa_memory.core.wording import ENGLISH, Wording
 
-#: longest unique id in a text, in characters
-ID_CHARS = 80
 #: names of the addressees of a message, and in other lists; of more, the number is told
 MAX_ADDRESSEES, MAX_LISTED_NAMES = 3, 8
-
-
-def by_id(unique_id: Any) -> str:
-    """An agent without a name: ``Agent 4``."""
-    return f"Agent {shorten(value_text(unique_id), ID_CHARS)}"
 
 
 @dataclass(frozen=True)

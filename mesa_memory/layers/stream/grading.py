@@ -16,7 +16,7 @@ with the same task and model is graded once for the whole model run (``AcquireSh
 
 import hashlib
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mesa_memory.core import importance as grading
@@ -27,7 +27,6 @@ from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import AcquireShared, AwaitShared, Flow, PublishShared
 from mesa_memory.core.text.replies import Unusable
 from mesa_memory.core.text.vocabulary import vocabulary
-from mesa_memory.core.voice import Voice
 from mesa_memory.errors import BadReply, ContentFiltered, LLMError, PromptTooLong
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.tasks import GRADE
@@ -109,24 +108,22 @@ class Grader:
         if callable(rate):
             rated = [grading.valid(rate(e), "importance()", top) for e in events]
             return Graded(events, dict(enumerate(rated)))
-        limit, voice = self.context.event_chars, self._voice
+        unnamed, voice = self.unnamed, self.context.voice
+        if unnamed:  # what many heard is told to all in the same words
+            voice = replace(voice, owner=None)
+        limit = self.context.event_chars
         lines = [render.event_text(e.kind, e.content, limit, voice) for e in events]
+        told = [(event.kind, line) for event, line in zip(events, lines, strict=True)]
         if rate == "offline":
             known = words(" ".join(newest(KNOWN_EVENTS, voice)))
-            told = vocabulary(voice.wording.language)
-            rated = [
-                offline_grade(event.kind, line, known, top, told)
-                for event, line in zip(events, lines, strict=True)
-            ]
+            cues = vocabulary(voice.wording.language)
+            rated = [offline_grade(*each, known, top, cues) for each in told]
             return Graded(events, dict(enumerate(rated)))
-        kinds = [event.kind for event in events]
-        context = newest(self.shown, voice)
+        shared = {"top": top, "context": newest(self.shown, voice), **unnamed}
 
         def inputs(places: list[int], in_lines: bool) -> dict[str, Any]:
-            asked: dict[str, Any] = {"in_lines": True} if in_lines else {}
-            chosen = [(kinds[p], lines[p]) for p in places]
-            known = {"events": chosen, "top": top, "context": context}
-            return asked | known | self.unnamed
+            asked = {"in_lines": True} if in_lines else {}
+            return {**asked, "events": [told[p] for p in places], **shared}
 
         hard = {place for place, event in enumerate(events) if event.id in tried}
         asking = _Asking(lines, inputs, hard, self, Graded(events))
@@ -147,12 +144,6 @@ class Grader:
         if isinstance(problem, BadReply | None):
             self.unable = not found
         return asking.outcome
-
-    @property
-    def _voice(self) -> Voice:
-        """The voice of requests; what many heard is told to all in the same words."""
-        context = self.context
-        return Voice(context.names, context.wording) if self.unnamed else context.voice
 
     @property
     def unnamed(self) -> dict[str, str]:

@@ -11,10 +11,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from mesa_memory.core import render
-from mesa_memory.core.events import is_state
+from mesa_memory.core.events import is_state, subjects
 from mesa_memory.core.records import MemoryRecord, Part
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
-from mesa_memory.core.subjects import subjects
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import EmbedderError
 from mesa_memory.layers.context import EMBEDDED, LayerContext
