@@ -22,7 +22,7 @@ from mesa_memory.core.content import (
     shorten,
     value_text,
 )
-from mesa_memory.core.voice import PLAIN, Voice
+from mesa_memory.core.wording import PLAIN, Voice
 
 _SELF, _NEAR = "self_state", "local_state"
 #: the kinds of events that name agents

@@ -21,8 +21,7 @@ from mesa_memory.core.records import (
 )
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.text.thinking import decision
-from mesa_memory.core.voice import Voice
-from mesa_memory.core.wording import ENGLISH, Wording
+from mesa_memory.core.wording import ENGLISH, Voice, Wording
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.names import Names, role_of
 from mesa_memory.layers.declared_state import held_by
@@ -160,7 +159,7 @@ class LayerContext:
         copied or given to another model.
         """
         if self.runtime is not None:
-            self._log.join(self.runtime.bus)
+            self._log.join(self.runtime.services.bus)
         return self._log
 
     @property
@@ -357,7 +356,7 @@ class LayerContext:
 
     def told(self, part: str, **values: Any) -> str:
         """A text of the prompt file ``memory``."""
-        return render.told(self.wording, part, **values)
+        return self.wording.told(part, **values)
 
     @property
     def voice(self) -> Voice:

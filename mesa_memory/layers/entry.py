@@ -19,8 +19,7 @@ from mesa_memory.core.importance import GRADE_MIN
 from mesa_memory.core.inbox import by_kind, superseded
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import Opaque, SnapshotPart
-from mesa_memory.core.voice import PLAIN, Voice
-from mesa_memory.core.wording import Wording
+from mesa_memory.core.wording import PLAIN, Voice, Wording
 from mesa_memory.hosts.mesa_llm.agents import MemoryEntry
 from mesa_memory.hosts.mesa_llm.names import Names, own_name
 

@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mesa_memory.core.reply import Reply
-from mesa_memory.llm.token_counts import TokenCounts, tier_of
+from mesa_memory.core.reply import Reply, TokenCounts, tier_of
 
 OPENAI = {"prompt_tokens_details": {"cached_tokens": 60}}
 ANTHROPIC = {"cache_read_input_tokens": 60}

@@ -6,7 +6,8 @@ import re
 import pytest
 
 from mesa_memory import BadReply
-from mesa_memory.core.wording import Wording, languages
+from mesa_memory.core.prompt_files import languages
+from mesa_memory.core.wording import Wording
 from mesa_memory.llm import Reply
 from mesa_memory.tasks import EXTRACT, GRADE, JUDGE, PROBE
 from tests.tasks.test_tasks import EACH, FACT, LINES, OURS, WHOSE, answered

@@ -183,7 +183,7 @@ class FactReader:
             whose = self.context.names(self.context.agent.unique_id)
             counts = f"{self.events} of {self.events}"
             answered = runtime.answered_by(EXTRACT.purpose)
-            runtime.say_once(NOTHING_WARNING, whose, counts, answered)
+            runtime.services.say_once(NOTHING_WARNING, whose, counts, answered)
 
     def passes(self, statement: FactStatement) -> bool:
         """The write gate's verdict."""

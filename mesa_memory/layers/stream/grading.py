@@ -126,15 +126,15 @@ class Grader:
             return {**asked, "events": [told[p] for p in places], **shared}
 
         hard = {place for place, event in enumerate(events) if event.id in tried}
-        asking = _Asking(lines, inputs, hard, self, Graded(events))
+        target = self.context.runtime.target(purpose=GRADE.purpose)
+        asking = _Asking(lines, inputs, hard, self, Graded(events), target)
         # Own conclusions come when their reply comes; shared, it would depend on that
         # whose request the others wait for.
         if self.shown or any(event.origin == DERIVED for event in events):
             yield from asking.grade(list(asking.first.values()))
         else:
-            model, api_base = self.context.runtime.target(purpose=GRADE.purpose)
             system = self.context.system_for(GRADE, inputs([0], False))
-            yield from _graded_once(asking, f"{model}|{api_base}|{system}")
+            yield from _graded_once(asking, "|".join([*map(str, target), system]))
         found, problem = asking.outcome.grades, asking.outcome.problem
         if isinstance(problem, ContentFiltered):
             raise problem
@@ -150,13 +150,6 @@ class Grader:
         """The name to leave out of requests: agents without a role share their grades."""
         return {} if self.context.told_of["role"] else {"me": ""}
 
-    def server(self) -> str:
-        """Names the model and its address, which may hold a secret."""
-        named = "{} {}".format(
-            *self.context.runtime.target(purpose=GRADE.purpose)
-        ).encode()
-        return hashlib.sha256(named).hexdigest()[:16]
-
 
 class _Asking:
     """Asks one model about the events of one agent.
@@ -167,9 +160,11 @@ class _Asking:
         hard: places of events that got no grade before.
         grader: knows how the model has replied.
         outcome: is filled.
+        target: the model, and the address of its provider.
 
     Attributes:
         first: place of the first event with a line.
+        server: names the target, which may hold a secret.
     """
 
     def __init__(
@@ -179,9 +174,12 @@ class _Asking:
         hard: set[int],
         grader: Grader,
         outcome: Graded,
+        target: tuple[str | None, str | None],
     ) -> None:
         self.lines, self.inputs, self.hard = lines, inputs, hard
         self.grader, self.outcome = grader, outcome
+        named = "{} {}".format(*target).encode()
+        self.server = hashlib.sha256(named).hexdigest()[:16]
         self.first: dict[str, int] = {}
         for place, line in enumerate(lines):
             self.first.setdefault(line, place)
@@ -261,7 +259,7 @@ class _Asking:
         A server that has twice in a row not given each event its grade, as the schema
         demands, is asked in lines from then on.
         """
-        grader, server = self.grader, self.grader.server()
+        grader, server = self.grader, self.server
         misfits = grader.misfits[1] if grader.misfits[0] == server else 0
         in_lines = misfits >= MAX_MISFITS
         try:

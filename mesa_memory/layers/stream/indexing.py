@@ -12,7 +12,7 @@ from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, vocabulary
-from mesa_memory.core.voice import Voice
+from mesa_memory.core.wording import Voice
 from mesa_memory.errors import EmbedderError
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.entry import Entry, entry_events, entry_lines, importance_of
@@ -62,7 +62,7 @@ class EmbeddedIndex(ABC):
         lacking = [r for r in self.ranking.lacking() if r.id not in without]
         if lacking:
             texts = list(map(self.embedded_text, lacking))
-            found = self.context.runtime.embed(texts)
+            found = self.context.runtime.services.embed(texts)
             self.ranking.embed_all(lacking, found.vectors, found.source)
 
     def request_embeddings(self, records: Sequence[MemoryRecord]) -> Flow[None]:
@@ -114,7 +114,9 @@ class EventIndex(EmbeddedIndex):
             fresh: ids of events that are embedded when they are graded.
         """
         self.clear()
-        if not self.context.runtime.embeds_here:  # only what is new is embedded later
+        if (
+            not self.context.runtime.services.embeds_here
+        ):  # only what is new is embedded later
             self.align()
             self.embed_now(without=set(fresh))
         if accessed:
@@ -149,7 +151,7 @@ class EventIndex(EmbeddedIndex):
             if record in self.ranking and record.id not in self._low:
                 self.ranking.grade(record, GRADE_MIN)
                 self._low.add(record.id)
-        if self.context.runtime.embeds_here:
+        if self.context.runtime.services.embeds_here:
             self.embed_now()
 
     def align(self) -> None:
@@ -188,7 +190,7 @@ class EventIndex(EmbeddedIndex):
 
     def embed(self, entries: Iterable[Entry]) -> Flow[None]:
         """Embeds entries, all in one request, where that takes a while."""
-        if self.context.runtime.embeds_here:
+        if self.context.runtime.services.embeds_here:
             return
         self.align()
         new = [entry.events[0] for entry in entries]
