@@ -2,7 +2,7 @@
 
 A file is Markdown with a part under each heading ``## name``. A part is a Jinja template;
 text before the first heading is for readers. The English file of a name says there
-which values its parts are given: ``Needs:`` those that must be used somewhere in the file,
+which values its parts are given: ``Needs:`` values that a part must use,
 ``May use:`` the others. A task's parts may also use ``me`` and ``role``. Code chooses the
 values, files choose the words.
 """

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.core import render
@@ -73,29 +73,23 @@ def settle(context: "LayerContext", commit: Commit) -> None:
     A flow has a ``contextvars.Context`` of its own, so nothing needs to be taken back.
     Its waiter may be reading; the flow is not.
     """
-    SETTLING.put(context, StepView(context, commit))
+    SETTLING.put(context, StepView(commit))
     UNNOTICED.put(context, None)
 
 
+@dataclass(slots=True)
 class StepView:
-    """A memory's agent as all requests of one batch of steps tell of it.
+    """A batch of steps that is being settled, as all of its requests see it.
+
+    It must not hold the agent: a connection that a request opens keeps what is set here.
 
     Attributes:
-        commit: the batch that is being settled; None for a request outside of one.
+        commit: the batch; None outside of one.
+        told_of: see ``LayerContext``; None before the first request.
     """
 
-    def __init__(self, context: "LayerContext", commit: Commit | None = None) -> None:
-        self.commit, self._context = commit, context
-
-    @cached_property
-    def told_of(self) -> dict[str, Any]:
-        """The inputs of every task: in which words, and whose memory it is.
-
-        ``me`` is the agent's name, ``role`` the beginning of its ``system_prompt``.
-        """
-        context, agent = self._context, self._context.agent
-        me, role = context.names(agent.unique_id), role_of(agent)
-        return {"wording": context.wording, "me": me, "role": role}
+    commit: Commit | None = None
+    told_of: dict[str, Any] | None = None
 
 
 class LayerContext:
@@ -335,8 +329,15 @@ class LayerContext:
 
     @property
     def told_of(self) -> dict[str, Any]:
-        """See ``StepView``; of a batch of steps, the same in all requests."""
-        view: StepView = SETTLING.of(self) or StepView(self)
+        """The inputs of every task: in which words, and whose memory it is.
+
+        ``me`` is the agent's name, ``role`` the beginning of its ``system_prompt``. For a
+        batch of steps the agent is looked at once, at the first request.
+        """
+        view: StepView = SETTLING.of(self) or StepView()
+        if view.told_of is None:
+            me, role = self.names(self.agent.unique_id), role_of(self.agent)
+            view.told_of = {"wording": self.wording, "me": me, "role": role}
         return view.told_of
 
     @property

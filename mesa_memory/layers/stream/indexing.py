@@ -114,10 +114,8 @@ class EventIndex(EmbeddedIndex):
             fresh: ids of events that are embedded when they are graded.
         """
         self.clear()
-        if (
-            not self.context.runtime.services.embeds_here
-        ):  # only what is new is embedded later
-            self.align()
+        if not self.context.runtime.services.embeds_here:
+            self.align()  # only what is new is embedded later
             self.embed_now(without=set(fresh))
         if accessed:
             self.align()  # what a local embedder has to do is done at the next recall
