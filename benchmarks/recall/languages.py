@@ -21,8 +21,9 @@ from benchmarks.recall.history import Talk, World
 from benchmarks.recall.phrases import Aspect, Fact
 from benchmarks.recall.remembered import RememberedEmbedder
 from benchmarks.tables import show
+from mesa_memory.core.prompt_files import languages
 from mesa_memory.core.text.vocabulary import vocabulary
-from mesa_memory.core.wording import Wording, languages
+from mesa_memory.core.wording import Wording
 from mesa_memory.embedders import embedder as embedder_of
 
 TONGUES = Path(__file__).parent / "tongues"

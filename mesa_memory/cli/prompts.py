@@ -40,7 +40,7 @@ def prompts(task: str | None, language: str, folder: str | None, source: bool) -
 
 def examples() -> dict[str, dict[str, Any]]:
     """Inputs of each task, for an example."""
-    from mesa_memory.core.wording import FOLDER
+    from mesa_memory.core.prompt_files import FOLDER
 
     return json.loads((FOLDER / "examples.json").read_text(encoding="utf-8"))
 

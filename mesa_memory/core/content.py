@@ -15,9 +15,9 @@ import re
 import sys
 from collections import deque
 from collections.abc import Mapping, Set
+from dataclasses import fields, is_dataclass
+from types import SimpleNamespace
 from typing import Any, TypeGuard
-
-from mesa_memory.core.fields import fields_of, is_agent
 
 #: nested content deeper than this is shown as text
 MAX_DEPTH = 12
@@ -76,6 +76,8 @@ _UNSAFE = re.compile(
 )  # fmt: skip
 
 _WORD = re.compile(r"[^\W\d_]+|\d+")
+#: longest unique id in a text, in characters
+ID_CHARS = 80
 
 
 # -- as plain data ----------------------------------------------------------------------
@@ -118,9 +120,9 @@ def _other(value: Any, depth: int) -> Any:
         return plain(_base(value), depth)
     if isinstance(value, set | frozenset):
         return sorted((plain(item, depth + 1) for item in value), key=_order)
-    if is_agent(value):
+    if _is_agent(value):
         return f"{type(value).__name__} {plain(value.unique_id)}"
-    named = fields_of(value, _shallow)
+    named = _fields_of(value)
     if named is not None:
         return plain(named, depth)
     if isinstance(value, list | tuple | deque):
@@ -141,9 +143,51 @@ def _member(value: enum.Enum, depth: int) -> Any:
     return storable(f"{name} ({told})" if more else name)
 
 
-def _shallow(value: Any) -> Any:
-    """A value as plain data, with the text of an object that has parts."""
-    return plain(value, MAX_DEPTH)
+def _is_agent(value: Any) -> bool:
+    """True for an agent of Mesa; another object with a ``unique_id`` is data."""
+    mesa = sys.modules.get("mesa")
+    return mesa is not None and isinstance(value, mesa.Agent)
+
+
+def _fields_of(value: Any) -> dict[str, Any] | None:
+    """The named fields of an object; None for an object of another form.
+
+    Dataclasses, named tuples, namespaces, classes of pydantic and attrs, and
+    rows of pandas have named fields. So has an object with a ``unique_id`` whose class
+    does not say how it is written.
+    Their values are shown without parts then: a plain object may hold a whole model.
+    """
+    kind = type(value)
+    pandas = sys.modules.get("pandas")
+    if pandas and isinstance(value, pandas.Series) and value.index.is_unique:
+        return value.to_dict()
+    if isinstance(value, SimpleNamespace):
+        return dict(vars(value))
+    names: list[str] = []
+    if is_dataclass(kind):
+        names = [each.name for each in fields(kind)]
+    elif listed_by := _attribute(kind, "__attrs_attrs__"):
+        names = [each.name for each in listed_by]
+    elif isinstance(value, tuple):
+        names = [*(_attribute(kind, "_fields") or ())]
+    elif _attribute(kind, "__pydantic_validator__"):
+        names = [*kind.model_fields, *(value.__pydantic_extra__ or ())]
+    elif not _has_text(kind) and "unique_id" in (_attribute(value, "__dict__") or ()):
+        return {name: plain(each, MAX_DEPTH) for name, each in vars(value).items()}
+    return {name: _attribute(value, name) for name in names} if names else None
+
+
+def _has_text(kind: type) -> bool:
+    """True for a class that says how its objects are written."""
+    return (kind.__str__, kind.__repr__) != (object.__str__, object.__repr__)
+
+
+def _attribute(value: Any, name: str) -> Any:
+    """An attribute; None if it is missing or cannot be read."""
+    try:
+        return getattr(value, name, None)
+    except Exception:  # a user's __getattr__ may do anything
+        return None
 
 
 def _long_text(value: int) -> str:
@@ -296,3 +340,22 @@ def rest_of(mapping: Mapping, said: Set[Any]) -> str:
 def is_mapping(value: Any) -> TypeGuard[Mapping]:
     """True for a mapping."""
     return isinstance(value, _MAPPINGS)
+
+
+# -- unique ids of agents ---------------------------------------------------------------
+
+
+def is_id(value: Any) -> bool:
+    """True for a value that can be an agent's unique id."""
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def by_id(unique_id: Any) -> str:
+    """An agent without a name: ``Agent 4``."""
+    return f"Agent {shorten(value_text(unique_id), ID_CHARS)}"
+
+
+def id_of(key: Any) -> Any:
+    """The unique id in a key such as ``Citizen 8``."""
+    last = str(key).rpartition(" ")[2]
+    return int(last) if last.lstrip("-").isascii() and last.isdecimal() else last

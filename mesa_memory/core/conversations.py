@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mesa_memory.core.events import subjects
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.subjects import subjects
 
 
 def in_talk(content: Any, me: Any) -> tuple[tuple[Any, ...], bool]:

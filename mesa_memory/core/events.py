@@ -1,4 +1,4 @@
-"""Events as plain sentences; see ``subjects`` for the agents in them.
+"""Events as plain sentences, and the agents that they are about.
 
 Mesa-LLM's own reasoning leaves observations, plans, their outcomes and actions as Python:
 dictionaries, and the text of its objects. An unexpected form is shown as it is.
@@ -12,6 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core.content import (
+    by_id,
+    id_of,
+    is_id,
     is_mapping,
     one_line,
     pairs,
@@ -19,9 +22,11 @@ from mesa_memory.core.content import (
     shorten,
     value_text,
 )
-from mesa_memory.core.voice import PLAIN, Voice, by_id
+from mesa_memory.core.wording import PLAIN, Voice
 
 _SELF, _NEAR = "self_state", "local_state"
+#: the kinds of events that name agents
+_ABOUT_AGENTS = ("message", "observation")
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 #: a tool call in the text of a reply of litellm
 _CALL = re.compile(rf"Function\(arguments=({_QUOTED}), name=({_QUOTED})")
@@ -81,11 +86,6 @@ def is_call(kind: str, content: Any) -> bool:
     return isinstance(text, str) and text.startswith("Message(")
 
 
-def any_call(events: Sequence[tuple[str, Any]]) -> bool:
-    """True if one of the events, (kind, content), is a call; see ``is_call``."""
-    return any(is_call(kind, what) for kind, what in events)
-
-
 def sight(content: Mapping, voice: Voice = PLAIN) -> str:
     """Of an observation, who is in sight; how and where they are left out."""
     near = content.get(_NEAR)
@@ -93,12 +93,6 @@ def sight(content: Mapping, voice: Voice = PLAIN) -> str:
         return voice.say("sight of nobody")
     seen = ", ".join(_known(key, voice) for key in near)
     return voice.say("sight", seen=seen, brief=False)
-
-
-def only_of(content: Mapping, keys: Iterable[Any]) -> dict:
-    """An observation of these agents alone, given by their keys in it."""
-    near = content.get(_NEAR)
-    return {_NEAR: {key: near[key] for key in keys}} if is_mapping(near) else {}
 
 
 def merged(events: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -151,9 +145,12 @@ def _message(content: Mapping, voice: Voice) -> str:
     said = pairs(content, _MESSAGE_SAID) if text is None else value_text(text)
     if sender is None:
         return said
-    given = content.get("recipients") or ()
-    several = given if isinstance(given, list | tuple) else [given]
-    return voice.message(sender, several, said)
+    return voice.message(sender, _several(content.get("recipients") or ()), said)
+
+
+def _several(value: Any) -> Sequence[Any]:
+    """A list as it is; anything else as the only item of one."""
+    return value if isinstance(value, list | tuple) else [value]
 
 
 def _sentence(kind: str, content: Mapping, voice: Voice) -> str | None:
@@ -173,10 +170,8 @@ def _sentence(kind: str, content: Mapping, voice: Voice) -> str | None:
         text = value_text(content["text"])
         return voice.say("reflection", text=text, doubtful=doubtful)
     if kind == "conversation" and {"text", "with", "turns"} <= content.keys():
-        others = content["with"]
-        several = others if isinstance(others, list | tuple) else [others]
-        told = value_text(content["text"])
-        return voice.say("conversation", who=voice.listed(several), text=told)
+        who = voice.listed(_several(content["with"]))
+        return voice.say("conversation", who=who, text=value_text(content["text"]))
     return _calls(kind, content, voice)
 
 
@@ -255,8 +250,8 @@ def _condition(state: Mapping, place: str, said: frozenset[str]) -> tuple[str, s
     inner = state.get("internal_state")
     how = pairs(state, said)
     if inner is not None:
-        items = inner if isinstance(inner, list | tuple) else [inner]
-        texts = dict.fromkeys([value_text(item) for item in items if item is not None])
+        items = [item for item in _several(inner) if item is not None]
+        texts = dict.fromkeys(map(value_text, items))
         how = ", ".join([text for text in (*texts, how) if text])
     return "" if where is None else value_text(where), how
 
@@ -274,12 +269,6 @@ def _known(key: Any, voice: Voice) -> str:
     if voice.owner is not None and not voice.to_owner:
         return named
     return f"{named.removesuffix(f' ({plain})')} ({text})"
-
-
-def id_of(key: Any) -> Any:
-    """The unique id in a key such as ``Citizen 8``."""
-    last = str(key).rpartition(" ")[2]
-    return int(last) if last.lstrip("-").isascii() and last.isdecimal() else last
 
 
 def _flat(text: Any) -> str:
@@ -353,3 +342,60 @@ def _used(call: Mapping) -> str:
     if "np." in answer:
         answer = _NUMPY.sub(r"\1", answer)
     return f"{value_text(call['name'])}{given}{': ' if answer else ''}{answer}"
+
+
+# -- the agents that an event is about --------------------------------------------------
+
+
+def subjects(kind: str, content: Any) -> list[Any]:
+    """Unique ids of the agents that an event speaks of.
+
+    Messages name sender and recipients; observations have the agents seen as keys of
+    ``local_state``, ``"ClassName 7"``.
+    """
+    if kind not in _ABOUT_AGENTS or not is_mapping(content):
+        return []
+    if kind == "message":
+        named, sender = _recipients(content), content.get("sender")
+        return [sender, *named] if is_id(sender) else named
+    seen = content.get(_NEAR)
+    return [id_of(key) for key in seen] if is_mapping(seen) else []
+
+
+def _recipients(message: Mapping) -> list[Any]:
+    """The unique ids among those to whom a message went."""
+    return [i for i in _several(message.get("recipients") or ()) if is_id(i)]
+
+
+def counterpart(kind: str, content: Any, me: Any) -> Any:
+    """The one other agent that a message or an observation is about; None if several.
+
+    Of a message heard it is the sender, of one sent the only recipient.
+
+    Args:
+        me: unique id of the agent that remembers the event.
+    """
+    if kind not in _ABOUT_AGENTS or not is_mapping(content):
+        return None
+    if kind == "message":
+        sender = content.get("sender")
+        if sender != me and is_id(sender):  # as of most messages
+            return sender
+        others = set(_recipients(content))
+    else:
+        seen = content.get(_NEAR)
+        if not is_mapping(seen) or len(seen) > 2:
+            return None  # nobody, or a crowd, which would take long to look through
+        others = set(map(id_of, seen))
+    others.discard(me)
+    return others.pop() if len(others) == 1 else None
+
+
+def evidence(kind: str, content: Any, subject: Any) -> Any:
+    """The part of an observation about one agent; any other event unchanged."""
+    if not is_state(kind, content):
+        return content
+    near = content.get(_NEAR)
+    if not is_mapping(near):
+        return {}
+    return {_NEAR: {key: near[key] for key in near if id_of(key) == subject}}

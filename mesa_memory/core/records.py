@@ -262,7 +262,8 @@ class RecordLog:
             fields = {"valid_from": step, "order": order, **fields}
             record = MemoryRecord(key, agent, self.layer, kind, step, content, **fields)
             self._current[key] = record
-            self._evidence.add(record, filter(self._current.get, record.sources))
+            if record.sources:
+                self._evidence.add(record, filter(self._current.get, record.sources))
             if record.stale_since is not None:
                 self.stale[key] = record
         self.bus.made[kind] += 1

@@ -21,14 +21,9 @@ from mesa_memory.core.wording import ENGLISH, Wording
 RECORD_CHARS = 2000
 
 
-def told(wording: Wording, part: str, **values: Any) -> str:
-    """A text of the prompt file ``memory``."""
-    return wording("memory", part, **values)
-
-
 def step_text(step: Any, lines: Iterable[str], wording: Wording = ENGLISH) -> str:
     """A step's heading and its events, one line each."""
-    heading = told(wording, "step", step=value_text(step))
+    heading = wording.told("step", step=value_text(step))
     return "\n- ".join([heading, *lines])
 
 
@@ -36,13 +31,13 @@ def at_step(step: Any, line: str, wording: Wording = ENGLISH) -> str:
     """An event on one line, with its step before it if it has one."""
     if step is None:
         return line
-    return told(wording, "at step", step=value_text(step), line=line)
+    return wording.told("at step", step=value_text(step), line=line)
 
 
 @cache
 def step_pattern(part: str, wording: Wording = ENGLISH) -> str:
     """A regular expression for the part ``step`` or ``at step`` without its line."""
-    text = told(wording, part, step="\0", line="").rstrip("\n")
+    text = wording.told(part, step="\0", line="").rstrip("\n")
     return re.escape(text).replace(re.escape("\0"), r"[-\d.]+")
 
 
@@ -91,7 +86,7 @@ def folded_lines(
 def repeated(line: str, count: int, first: Any, wording: Wording = ENGLISH) -> str:
     """A line that stands for several; ``first`` is the step of the oldest."""
     values = {"line": line, "count": count, "step": value_text(first)}
-    return told(wording, "repeated", **values)
+    return wording.told("repeated", **values)
 
 
 def section(
@@ -107,7 +102,7 @@ def section(
     if len(shown) == 1:
         shown = [newest(shown[0], limit, wording)]
     if left_out:
-        shown.insert(0, told(wording, f"left out {what}", count=left_out))
+        shown.insert(0, wording.told(f"left out {what}", count=left_out))
     return "\n".join(shown)
 
 
@@ -127,7 +122,7 @@ def newest(block: str, limit: int, wording: Wording = ENGLISH) -> str:
     if len(shown) == 1:
         shown = [shorten(shown[0], max(room, 2))]
     if left_out:
-        shown.insert(0, told(wording, "left out step events", count=left_out))
+        shown.insert(0, wording.told("left out step events", count=left_out))
     return "\n".join([heading, *shown])
 
 

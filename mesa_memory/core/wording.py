@@ -1,127 +1,33 @@
-"""The words of all texts that reach a model or an agent, in one language.
+"""The words of all texts that reach a model or an agent, and the names in them."""
 
-A file is Markdown with a part under each heading ``## name``. A part is a Jinja template;
-text before the first heading is for readers. The English file of a name says there
-which values its parts are given: ``Needs:`` those that must be used somewhere in the file,
-``May use:`` the others. A task's parts may also use ``me`` and ``role``. Code chooses the values, files choose the words.
-"""
-
-import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from jinja2 import Environment, StrictUndefined, Template, TemplateError, meta
+from jinja2 import TemplateError
+from pydantic import BaseModel
 
+from mesa_memory.core.content import by_id
+from mesa_memory.core.prompt_files import (
+    FIRST_LANGUAGE,
+    PromptFile,
+    built_in,
+    languages,
+    own_files,
+)
 from mesa_memory.errors import MissingExtra, PromptFileError
-
-#: the languages' folders
-FOLDER = Path(__file__).parents[1] / "prompts"
-#: every other language has the files and parts of this one
-FIRST_LANGUAGE = "en"
 
 #: the language of each agent's own prompts
 AUTO = "auto"
 #: letters from which a guess of the language is worth something
 SHORTEST_TEXT = 20
-
-#: the values that all parts of a task are given: the agent's name, the beginning of its
-#: system prompt
-WHOSE = frozenset({"me", "role"})
-
-_HEADING = re.compile(r"^## (.+?)[ \t]*$", re.MULTILINE)
-_VALUES = re.compile(r"^(Needs|May use): (.*)$", re.MULTILINE)
-# What agents say is a value, so it is put in as it is: never a template, never escaped.
-_JINJA = Environment(
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    autoescape=False,  # noqa: S701, these are texts for models, not pages
-)
-
-
-class PromptFile:
-    """One file: its parts by name.
-
-    Attributes:
-        name: without the ending, such as ``"consolidate"``.
-        parts: heading -> template text.
-        needed, allowed: names of the values that must, and that may, be used.
-    """
-
-    def __init__(self, name: str, text: str) -> None:
-        self.name = name
-        head, *rest = _HEADING.split(text)
-        bodies = (body.strip() for body in rest[1::2])
-        self.parts = dict(zip(rest[::2], bodies, strict=True))
-        told = {
-            kind: set(re.findall(r"`(\w+)`", line))
-            for kind, line in _VALUES.findall(head)
-        }
-        self.needed: set[str] = told.get("Needs", set())
-        self.allowed = self.needed | told.get("May use", set())
-        if "system" in self.parts:
-            self.allowed |= WHOSE
-
-    @property
-    def text(self) -> str:
-        """The parts as they stand in a file, without the head for readers."""
-        return "\n".join(f"## {name}\n\n{part}\n" for name, part in self.parts.items())
-
-    @cached_property
-    def hash(self) -> str:
-        """SHA-256 of the text, in hexadecimal."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-    @cached_property
-    def templates(self) -> Mapping[str, Template]:
-        """The parts, ready to be filled in."""
-        return {name: _JINJA.from_string(part) for name, part in self.parts.items()}
-
-    def used(self, part: str) -> set[str]:
-        """The names of the values that a part uses.
-
-        Raises:
-            PromptFileError: if the part is not a template.
-        """
-        try:
-            return meta.find_undeclared_variables(_JINJA.parse(self.parts[part]))
-        except TemplateError as error:
-            raise PromptFileError(
-                f"part '{part}' of the prompt file '{self.name}' is not a Jinja template: "
-                f"{error}"
-            ) from error
-
-    def check_against(self, first: "PromptFile") -> None:
-        """Lets a file pass that has the parts and values of the first one.
-
-        Raises:
-            PromptFileError: for an unknown part or value, or a needed value that no part
-                uses.
-        """
-        unknown = [part for part in self.parts if part not in first.parts]
-        if unknown:
-            raise PromptFileError(
-                f"the prompt file '{self.name}' has the part '{unknown[0]}'; its parts are: "
-                f"{', '.join(first.parts)}"
-            )
-        for part in self.parts:
-            wrong = sorted(self.used(part) - first.allowed)
-            if wrong:
-                raise PromptFileError(
-                    f"part '{part}' of the prompt file '{self.name}' uses '{wrong[0]}'; the "
-                    f"values that exist are: {', '.join(sorted(first.allowed)) or 'none'}"
-                )
-        for part in self.parts:
-            missing = sorted((first.used(part) & first.needed) - self.used(part))
-            if missing:
-                raise PromptFileError(
-                    f"part '{part}' of the prompt file '{self.name}' must use "
-                    f"'{missing[0]}', or the model is not told of it"
-                )
+#: before the name of a field of a reply, in the headings of a prompt file
+_FIELD = "field "
+#: names of the addressees of a message, and in other lists; of more, the number is told
+MAX_ADDRESSEES, MAX_LISTED_NAMES = 3, 8
 
 
 class Wording:
@@ -144,10 +50,10 @@ class Wording:
         self, language: str = FIRST_LANGUAGE, folder: str | Path | None = None
     ) -> None:
         self.language = language
-        self.files = dict(_built_in(language))
+        self.files = dict(built_in(language))
         self.used: dict[str, None] = {}
-        for name, file in _own_files(language, folder).items():
-            file.check_against(_built_in(FIRST_LANGUAGE)[name])
+        for name, file in own_files(language, folder).items():
+            file.check_against(built_in(FIRST_LANGUAGE)[name])
             file.parts = self.files[name].parts | file.parts
             self.files[name] = file
 
@@ -173,58 +79,35 @@ class Wording:
         """The names of a file's parts, in its order; none of a file that does not exist."""
         return list(self.files[file].parts) if file in self.files else []
 
+    def told(self, part: str, **values: Any) -> str:
+        """A text of the prompt file ``memory``."""
+        return self("memory", part, **values)
+
+    def described(self, schema: Any, purpose: str) -> Any:
+        """A reply's schema with the descriptions of a task's prompt file.
+
+        A field ``grade`` is described by the part ``field grade``. Models are shown
+        nothing else of a class: its docstring and its field descriptions are written for
+        readers of the code. A class of a task without a prompt file stays as it is, and
+        so does None.
+        """
+        fields = {
+            name.removeprefix(_FIELD): self(purpose, name)
+            for name in self.parts(purpose)
+            if name.startswith(_FIELD)
+        }
+        if schema is None or not fields:
+            return schema
+        return _described_class(schema, tuple(fields.items()))
+
     def __reduce__(self) -> tuple:
         """In another process, the texts are the same although the folder may be missing."""
         own = {
             name: file.text
             for name, file in self.files.items()
-            if file is not _built_in(self.language)[name]
+            if file is not built_in(self.language)[name]
         }
         return restored, (self.language, own)
-
-
-def languages() -> list[str]:
-    """The languages that there are, in the order of the alphabet."""
-    return sorted(path.name for path in FOLDER.iterdir() if any(path.glob("*.md")))
-
-
-@cache
-def _built_in(language: str) -> Mapping[str, PromptFile]:
-    if not isinstance(language, str) or language not in languages():
-        raise PromptFileError(
-            f"prompts in the language {language!r} do not exist; the languages are: "
-            f"{', '.join(languages())}"
-        )
-    return _files(FOLDER / language)
-
-
-def _files(folder: Path) -> dict[str, PromptFile]:
-    return {
-        path.stem: PromptFile(path.stem, path.read_text(encoding="utf-8"))
-        for path in sorted(folder.glob("*.md"))
-        if path.stem.lower() != "readme"
-    }
-
-
-def _own_files(language: str, folder: str | Path | None) -> dict[str, PromptFile]:
-    if folder is None:
-        return {}
-    root = Path(folder).expanduser()
-    if not root.is_dir():
-        raise PromptFileError(f"there is no folder {str(folder)!r} with prompt files")
-    found = _files(root) | _files(root / language)
-    names = _built_in(FIRST_LANGUAGE)
-    for name in found:
-        if name not in names:
-            raise PromptFileError(
-                f"the folder {str(folder)!r} has a prompt file '{name}'; the names are: "
-                f"{', '.join(names)}"
-            )
-    if not found and not any((root / each).is_dir() for each in languages()):
-        raise PromptFileError(
-            f"the folder {str(folder)!r} lacks prompt files named '<name>.md'"
-        )
-    return found
 
 
 def restored(language: str, own: Mapping[str, str]) -> Wording:
@@ -236,6 +119,129 @@ def restored(language: str, own: Mapping[str, str]) -> Wording:
 
 #: what texts are told in if nothing else was chosen
 ENGLISH = Wording()
+
+
+# -- the descriptions of a reply's fields -----------------------------------------------
+
+
+class _Described(BaseModel):
+    """Gives the schema of the class it is mixed into other descriptions.
+
+    Attributes:
+        descriptions: by the name of a field, at any depth.
+    """
+
+    descriptions: ClassVar[dict[str, str]] = {}
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        return _with(super().model_json_schema(*args, **kwargs), cls.descriptions)
+
+
+@lru_cache(maxsize=1000)
+def _described_class(schema: Any, fields: tuple[tuple[str, str], ...]) -> Any:
+    """The class with these descriptions, made once for each language."""
+    own = {"descriptions": dict(fields), "__module__": schema.__module__}
+    own |= {"__doc__": schema.__doc__, "__qualname__": schema.__qualname__}
+    return type(schema.__name__, (_Described, schema), own)
+
+
+def _with(node: Any, descriptions: dict[str, str]) -> Any:
+    """A schema with other descriptions, and without the docstrings of classes."""
+    if isinstance(node, list):
+        return [_with(item, descriptions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    made = {
+        key: _with(value, descriptions)
+        for key, value in node.items()
+        if key != "description" or not isinstance(value, str)
+    }
+    properties = made.get("properties")
+    if isinstance(properties, dict):
+        for name in properties.keys() & descriptions.keys():
+            properties[name] = {"description": descriptions[name], **properties[name]}
+    return made
+
+
+# -- names in texts ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Voice:
+    """The names and the words of a text.
+
+    Called with a unique id, it gives the agent's name.
+
+    Attributes:
+        naming: gives the name.
+        wording: all other words.
+        owner: unique id of the agent that remembers: what it heard went to it, and
+            messages name those to whom they went; None leaves them out.
+        to_owner: whether it reads the text itself and is called "you".
+    """
+
+    naming: Callable[[Any], str] = by_id
+    wording: Wording = ENGLISH
+    owner: Any = None
+    to_owner: bool = False
+
+    def __call__(self, unique_id: Any) -> str:
+        """The name of an agent; of the reader, too."""
+        return self.naming(unique_id)
+
+    def say(self, part: str, **values: Any) -> str:
+        """A sentence of the prompt file ``events``."""
+        return self.wording("events", part, **values)
+
+    def message(self, sender: Any, recipients: Sequence[Any], text: str) -> str:
+        """A spoken line with its speaker, and its listeners where known."""
+        who = self.say("you") if self._reads(sender) else self(sender)
+        heard = self._heard(sender, recipients)
+        shown = heard if len(heard) <= MAX_ADDRESSEES + 1 else heard[:MAX_ADDRESSEES]
+        names = [
+            self.say("to you") if self._reads(other) else self(other) for other in shown
+        ]
+        return self.say(
+            "message", who=who, others=names, more=len(heard) - len(names), text=text
+        )
+
+    def listed(self, unique_ids: Iterable[Any]) -> str:
+        """Names in a sentence: ``Ada, Bob and Agent 4``; of many, how many more."""
+        several = [self(each) for each in unique_ids]
+        if not several:
+            return self.say("nobody else")
+        shown = several[:MAX_LISTED_NAMES]
+        if more := len(several) - len(shown):
+            return self.say("more names", others=shown, more=more)
+        return self.say("names", others=shown)
+
+    def _heard(self, sender: Any, recipients: Sequence[Any]) -> list[Any]:
+        """The listeners, the owner first; empty if they are not shown."""
+        if self.owner is None:
+            return []
+        heard = [other for other in recipients if other != sender]
+        if not heard and sender != self.owner:
+            return [self.owner]
+        return sorted(heard, key=lambda other: other != self.owner)
+
+    def _reads(self, unique_id: Any) -> bool:
+        return self.to_owner and unique_id == self.owner
+
+
+@cache
+def speech(wording: Wording) -> re.Pattern[str]:
+    """Reads a message with its addressees back: who, to whom, what."""
+    told = wording("events", "message", who="\1", others=["\2"], more=0, text="\3")
+    form = re.escape(told).replace("\1", "(.+?)").replace("\2", "(.+?)")
+    return re.compile(f"^{form.replace('\3', '(.*)')}$", re.DOTALL)
+
+
+#: of texts for researchers: agents by their ids, in English
+PLAIN = Voice()
+
+
+# -- the languages of a run -------------------------------------------------------------
 
 
 @dataclass

@@ -3,13 +3,13 @@
 import os
 import threading
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mesa_memory.embedders.base import around_blanks, check_vectors, clean, normalised
+from mesa_memory.embedders.base import around_blanks, clean, normalised
 
 SHIPPED = Path(__file__).parent / "model"
 #: changes with the shipped table, so that stored vectors are never mixed up
@@ -36,9 +36,7 @@ class StaticEmbedder:
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """See ``Embedder.embed``."""
         table = _table()
-        return around_blanks(
-            clean(texts), partial(table.embed, source=self.name), lambda: table.dim
-        )
+        return around_blanks(clean(texts), table.embed, lambda: table.dim)
 
 
 class _Table:
@@ -51,12 +49,12 @@ class _Table:
         # fails while another thread uses it.
         self._lock = threading.Lock()
 
-    def embed(self, texts: list[str], source: str) -> np.ndarray:
+    def embed(self, texts: list[str]) -> np.ndarray:
         with self._lock:
             vectors = self.model.encode(
                 texts, show_progress_bar=False, use_multiprocessing=False
             )
-        return normalised(check_vectors(vectors, len(texts), self.dim, source))
+        return normalised(np.asarray(vectors))
 
 
 _loading = threading.Lock()

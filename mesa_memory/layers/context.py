@@ -4,11 +4,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.content import kind_text, plain, storable
-from mesa_memory.core.events import ROUTINE_KINDS
+from mesa_memory.core.events import ROUTINE_KINDS, counterpart
 from mesa_memory.core.inbox import Commit, Group, Inbox
 from mesa_memory.core.records import (
     EVENT,
@@ -19,10 +20,8 @@ from mesa_memory.core.records import (
     RecordLog,
 )
 from mesa_memory.core.requests import Flow, LLMRequest
-from mesa_memory.core.subjects import counterpart, with_ids
 from mesa_memory.core.text.thinking import decision
-from mesa_memory.core.voice import Voice
-from mesa_memory.core.wording import ENGLISH, Wording
+from mesa_memory.core.wording import ENGLISH, Voice, Wording
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.names import Names, role_of
 from mesa_memory.layers.declared_state import held_by
@@ -56,7 +55,7 @@ class ContextFlag:
             self.put(thing, before)
 
 
-#: the batch of steps that is being settled; on a memory's context
+#: the ``StepView`` of the batch that is being settled; on a memory's context
 SETTLING = ContextFlag("settling")
 #: a read that is part of another one; on a memory
 SHOWING = ContextFlag("showing")
@@ -66,8 +65,6 @@ EMBEDDED = ContextFlag("embedded")
 UNNOTICED = ContextFlag("unnoticed")
 #: messages that the history keeps, unless a memory says otherwise
 HISTORY_MESSAGES = 50
-#: what begins with the biography: each request of Mesa-LLM's reasoning shows one of them
-PINNED_SECTIONS = ("memory", "long term")
 
 
 def settle(context: "LayerContext", commit: Commit) -> None:
@@ -76,8 +73,23 @@ def settle(context: "LayerContext", commit: Commit) -> None:
     A flow has a ``contextvars.Context`` of its own, so nothing needs to be taken back.
     Its waiter may be reading; the flow is not.
     """
-    SETTLING.put(context, commit)
+    SETTLING.put(context, StepView(commit))
     UNNOTICED.put(context, None)
+
+
+@dataclass(slots=True)
+class StepView:
+    """A batch of steps that is being settled, as all of its requests see it.
+
+    It must not hold the agent: a connection that a request opens keeps what is set here.
+
+    Attributes:
+        commit: the batch; None outside of one.
+        told_of: see ``LayerContext``; None before the first request.
+    """
+
+    commit: Commit | None = None
+    told_of: dict[str, Any] | None = None
 
 
 class LayerContext:
@@ -141,7 +153,7 @@ class LayerContext:
         copied or given to another model.
         """
         if self.runtime is not None:
-            self._log.join(self.runtime.bus)
+            self._log.join(self.runtime.services.bus)
         return self._log
 
     @property
@@ -158,7 +170,8 @@ class LayerContext:
     @property
     def commit(self) -> Commit | None:
         """The batch of steps that this thread or task is taking up."""
-        return SETTLING.of(self)
+        view = SETTLING.of(self)
+        return view and view.commit
 
     @property
     def clock(self) -> float:
@@ -172,14 +185,14 @@ class LayerContext:
 
         Deferred work ends when the answers come, which must not show in any record.
         """
-        commit = SETTLING.of(self)
+        commit = self.commit
         return self.clock if commit is None else commit.now
 
     # -- records --------------------------------------------------------------------
 
     def open(self, kind: str, step: float, content: Any, **fields: Any) -> MemoryRecord:
         """A new current record of this memory; see ``records.MemoryRecord``."""
-        commit = SETTLING.of(self)
+        commit = self.commit
         fields.setdefault("commit_order", commit and commit.order)
         return self.log.open(self.agent.unique_id, kind, step, content, **fields)
 
@@ -192,7 +205,7 @@ class LayerContext:
         if not isinstance(content, Mapping):  # a program may set ``step_content``
             return kind, plain(content)
         if kind == "message":
-            content = with_ids(content, self.names.unique_id)
+            content = self.names.with_ids(content)
         own = kind in ROUTINE_KINDS
         kept = plain(content)
         texts = {key: text for key, text in kept.items() if isinstance(text, str)}
@@ -296,10 +309,7 @@ class LayerContext:
 
     def _held(self) -> list[MemoryRecord]:
         """The records that inbox, queue and layers hold, in any order."""
-        held = self.inbox.events()
-        for commit in self.runtime.work.waiting:
-            for _, events in commit.groups:
-                held += events
+        held = [event for _, events in self.pending() for event in events]
         for layer in self.runtime.memory.layers:
             held += held_by(layer)
         held += self.runtime.memory.records()
@@ -321,10 +331,14 @@ class LayerContext:
     def told_of(self) -> dict[str, Any]:
         """The inputs of every task: in which words, and whose memory it is.
 
-        ``me`` is the agent's name, ``role`` the beginning of its ``system_prompt``.
+        ``me`` is the agent's name, ``role`` the beginning of its ``system_prompt``. For a
+        batch of steps the agent is looked at once, at the first request.
         """
-        me, role = self.names(self.agent.unique_id), role_of(self.agent)
-        return {"wording": self.wording, "me": me, "role": role}
+        view: StepView = SETTLING.of(self) or StepView()
+        if view.told_of is None:
+            me, role = self.names(self.agent.unique_id), role_of(self.agent)
+            view.told_of = {"wording": self.wording, "me": me, "role": role}
+        return view.told_of
 
     @property
     def unnoticed(self) -> bool:
@@ -333,31 +347,17 @@ class LayerContext:
 
     def line(self, event: MemoryRecord) -> str:
         """An event on one line, as requests tell it: everybody by name."""
-        return render.event_text(
-            event.kind, event.content, self.event_chars, self.voice
-        )
+        limit, voice = self.event_chars, self.voice
+        return render.event_text(event.kind, event.content, limit, voice)
 
     def own_line(self, event: MemoryRecord) -> str:
         """An event on one line, as the agent itself is told: it is "you"."""
-        return render.event_text(
-            event.kind, event.content, self.event_chars, self.own_voice
-        )
+        limit, voice = self.event_chars, self.own_voice
+        return render.event_text(event.kind, event.content, limit, voice)
 
     def told(self, part: str, **values: Any) -> str:
         """A text of the prompt file ``memory``."""
-        return render.told(self.wording, part, **values)
-
-    def biography(self) -> str:
-        """The pinned facts under their heading; empty without any."""
-        if not self.pinned:
-            return ""
-        lines = (f"- {r.content['field']}: {r.content['value']}" for r in self.pinned)
-        return "\n".join([f"{self.told('heading biography')}:", *lines])
-
-    def after_pinned(self, section: str, text: str) -> str:
-        """The text of a section below the biography, as the agent reads it."""
-        pinned = self.biography() if section in PINNED_SECTIONS else ""
-        return "\n\n".join(part for part in (pinned, text) if part)
+        return self.wording.told(part, **values)
 
     @property
     def voice(self) -> Voice:

@@ -13,14 +13,13 @@ from rich.panel import Panel
 from rich.text import Text
 
 from mesa_memory.core import render
-from mesa_memory.core.events import any_call, event_text, merged
+from mesa_memory.core.content import is_id
+from mesa_memory.core.events import event_text, is_call, merged
 from mesa_memory.core.importance import GRADE_MIN
 from mesa_memory.core.inbox import by_kind, superseded
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import Opaque, SnapshotPart
-from mesa_memory.core.subjects import is_id
-from mesa_memory.core.voice import PLAIN, Voice
-from mesa_memory.core.wording import Wording
+from mesa_memory.core.wording import PLAIN, Voice, Wording
 from mesa_memory.hosts.mesa_llm.agents import MemoryEntry
 from mesa_memory.hosts.mesa_llm.names import Names, own_name
 
@@ -115,7 +114,7 @@ class Entry(MemoryEntry, SnapshotPart):
     @cached_property
     def calls(self) -> bool:
         """True if an event is a reply of litellm as Python; see ``events.is_call``."""
-        return any_call(list(map(_TOLD_OF, self.events)))
+        return any(is_call(event.kind, event.content) for event in self.events)
 
     def told(self, limit: int, voice: Voice) -> list[tuple[str, str]]:
         """See ``entry_told``; the lines are made once, as they are asked for often."""

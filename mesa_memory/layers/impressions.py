@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core import render
+from mesa_memory.core.events import evidence, subjects
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Fault, Flow, LLMRequest, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.core.subjects import evidence, subjects
 from mesa_memory.errors import BadReply, ContentFiltered, PromptTooLong
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.entry import entry_events

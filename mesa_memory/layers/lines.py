@@ -40,7 +40,7 @@ class Line:
         for record in self.records:
             if record.stale_since is not None:
                 since = render.value_text(record.stale_since)
-                told = render.told(self.wording, "stale", line=self.text, step=since)
+                told = self.wording.told("stale", line=self.text, step=since)
                 object.__setattr__(self, "text", told)
                 return
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from sqlalchemy import func, select
 
+from mesa_memory.core.prompt_files import languages
 from mesa_memory.core.records import DERIVED, EVENT, REFUSED
-from mesa_memory.core.wording import Wording, languages
+from mesa_memory.core.wording import Wording
 from mesa_memory.stores.schema import calls, prompts, recalls, records
 from mesa_memory.stores.sql import Store
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import mesa_memory.stores.schema as schema
+from mesa_memory.core.content import by_id
 from mesa_memory.core.events import event_text
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.text.tool_calls import functions, said
-from mesa_memory.core.voice import Voice, by_id
+from mesa_memory.core.wording import Voice
 from mesa_memory.retrieval import overlap
 from mesa_memory.runs.recalls import columns_of, prompts, recalls
 from mesa_memory.runs.recorded import RecordedRun, logged

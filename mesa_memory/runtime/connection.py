@@ -1,17 +1,16 @@
 """Connects a memory to the services of its model, and performs what it yields."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from mesa_memory.core.records import RecordBus
+from mesa_memory.core.prompt_files import FIRST_LANGUAGE
 from mesa_memory.core.requests import (
     FAULTS,
     AcquireShared,
     AwaitShared,
     Effect,
-    Embedded,
     EmbedRequest,
     Flow,
     Gather,
@@ -22,7 +21,7 @@ from mesa_memory.core.requests import (
     run,
 )
 from mesa_memory.core.text.redaction import cause
-from mesa_memory.core.wording import FIRST_LANGUAGE, Wording
+from mesa_memory.core.wording import Wording
 from mesa_memory.embedders.static import SHIPPED_NAME
 from mesa_memory.errors import LLMRejected
 from mesa_memory.hosts.mesa_llm.agent_llm import own_llm
@@ -83,11 +82,6 @@ class Connection:
         """The memory has another queue, which is registered at the next request."""
         self.work, self.model = work, None
         return work
-
-    @property
-    def bus(self) -> RecordBus:
-        """The observers of the run's records, and the order of records."""
-        return self.services.bus
 
     # -- who is asked -----------------------------------------------------------------
 
@@ -174,20 +168,11 @@ class Connection:
 
     # -- embeddings, and what is recorded of them ---------------------------------------
 
-    @property
-    def embeds_here(self) -> bool:
-        """True if embedding takes no time worth leaving the thread for."""
-        return self.services.embeds_here
-
-    @property
-    def embedder_name(self) -> str:
-        """The name of the embedder."""
-        return self.services.embedder.name
-
     def note_language(self, language: str) -> None:
         """Warns once if the embedder knows English alone, and recall another language."""
-        if language != FIRST_LANGUAGE and self.embedder_name == SHIPPED_NAME:
-            self.say_once(
+        services = self.services
+        if language != FIRST_LANGUAGE and services.embedder.name == SHIPPED_NAME:
+            services.say_once(
                 "the shipped embedder knows English alone: recall in the language '%s' "
                 "rests on words. For meanings, too: configure(model, "
                 "embedder='multilingual')",
@@ -198,24 +183,11 @@ class Connection:
         """The tokens of a text for the model that is asked; see ``llm.tokens``."""
         return count_tokens(text, self.target()[0])
 
-    @property
-    def failures_allowed(self) -> int:
-        """The number of failing steps in a row after which the run stops."""
-        return self.services.failures_allowed
-
-    def say_once(self, text: str, *parts: str) -> None:
-        """Warns of it, but not again in this run; ``parts`` are put into the text."""
-        self.services.say_once(text, *parts)
-
     def answered_by(self, purpose: str) -> str:
         """A sentence's end: who has answered requests of a purpose; and what to do."""
         known = self.services.ledger.by("purpose", "model")
         found = [answerer(model) for name, model in known if name == purpose]
         return f"{' and '.join(found)}.{advice(*found)}"
-
-    def embed(self, texts: Sequence[str]) -> Embedded:
-        """The vectors of texts, blocking."""
-        return self.services.embed(texts)
 
     def note_recall(
         self, purpose: str, found: Any, shown: Callable[[Any], bool] = lambda _: True

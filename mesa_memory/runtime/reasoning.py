@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import mesa_memory.llm.schemas as schemas
-from mesa_memory.core.render import told
 from mesa_memory.core.requests import ChatRequest
 from mesa_memory.core.wording import ENGLISH
 from mesa_memory.hosts.mesa.model import clock
@@ -231,6 +230,6 @@ def _parts(memory: Any) -> list[str]:
         with memory.peek():
             found = [read() for read in reads]
     context = getattr(memory, "layer_context", None)
-    nothing = told(context.wording if context else ENGLISH, "nothing recent")
+    nothing = (context.wording if context else ENGLISH).told("nothing recent")
     parts = (str(text).strip() for text in found)
     return [part for part in parts if part and part != nothing]

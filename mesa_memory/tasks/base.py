@@ -15,15 +15,15 @@ from typing import Any
 from pydantic import BaseModel
 
 from mesa_memory.core import requests
+from mesa_memory.core.prompt_files import WHOSE
 from mesa_memory.core.render import step_text
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.text import replies
 from mesa_memory.core.text.thinking import answers
 from mesa_memory.core.text.vocabulary import Vocabulary, vocabulary
 from mesa_memory.core.validate import checked_int
-from mesa_memory.core.wording import ENGLISH, WHOSE, Wording
+from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.errors import BadReply, ContentFiltered, DuplicatePurpose
-from mesa_memory.tasks.described import described
 
 #: longest text in a field of a reply, if a task says nothing else
 MAX_CHARS = 4000
@@ -139,7 +139,7 @@ class Task:
         schema: Any = self._schema
         if schema is not None and not isinstance(schema, type):
             schema = schema(inputs)
-        return described(schema, wording_of(inputs), self.purpose)
+        return wording_of(inputs).described(schema, self.purpose)
 
     def system(self, inputs: Inputs, step_prompt: object = None) -> str:
         """The system text.

@@ -11,8 +11,7 @@ from pydantic import BaseModel
 
 from mesa_memory.core.render import at_step, shorten, step_pattern
 from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
-from mesa_memory.core.voice import speech
-from mesa_memory.core.wording import Wording
+from mesa_memory.core.wording import Wording, speech
 from mesa_memory.tasks.base import Inputs, Task, by_step, vocabulary_of, wording_of
 from mesa_memory.tasks.grade import offline_grade
 from mesa_memory.tasks.grounding import check_summary

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from mesa_memory.cli import main
 from mesa_memory.cli.prompts import examples
-from mesa_memory.core.wording import languages
+from mesa_memory.core.prompt_files import languages
 from mesa_memory.tasks import registered
 
 

@@ -5,8 +5,9 @@ import tomllib
 
 import pytest
 
+from mesa_memory.core.prompt_files import FOLDER, languages
 from mesa_memory.core.text.vocabulary import vocabulary
-from mesa_memory.core.wording import FOLDER, Wording, languages
+from mesa_memory.core.wording import Wording
 from mesa_memory.retrieval.bm25 import LexicalIndex
 from mesa_memory.retrieval.temporal import TimeConstraint
 from mesa_memory.tasks.grade import offline_grade

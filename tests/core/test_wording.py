@@ -7,14 +7,8 @@ import pytest
 from mesa import Model
 
 from mesa_memory import LongTermMemory, configure
-from mesa_memory.core.wording import (
-    ENGLISH,
-    FOLDER,
-    WHOSE,
-    Wording,
-    Wordings,
-    languages,
-)
+from mesa_memory.core.prompt_files import FOLDER, WHOSE, languages
+from mesa_memory.core.wording import ENGLISH, Wording, Wordings
 from mesa_memory.errors import PromptFileError
 from tests.support.models import hear
 from tests.support.single import scripted, table

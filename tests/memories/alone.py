@@ -12,12 +12,13 @@ class LayerRuntime:
     """Stands behind a layer in place of a memory; nobody is asked and nobody told."""
 
     embeds_here = False
-    embedder_name = "none"
+    name = "none"  # of its embedder
     failures_allowed = 3
     wording = ENGLISH
 
     def __init__(self):
         self.bus, self.agent = RecordBus(), Owner()
+        self.services = self.embedder = self
         self.memory, self.layers = self, ()
         self.work, self.waiting = self, ()
 
@@ -34,7 +35,7 @@ class LayerRuntime:
         return []
 
     def embed(self, texts):
-        return Embedded(np.array([[1.0, 0.0] for _ in texts]), self.embedder_name)
+        return Embedded(np.array([[1.0, 0.0] for _ in texts]), self.name)
 
     def say_once(self, text, *parts):
         self.said = text % parts

@@ -21,7 +21,7 @@ from mesa_memory import (
     STLTMemory,
     configure,
 )
-from mesa_memory.core.wording import FOLDER, languages
+from mesa_memory.core.prompt_files import FOLDER, languages
 from mesa_memory.layers import Reflection
 from mesa_memory.llm.schemas import schema_of
 from tests.support.single import Asked, settle, table

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from mesa_memory.core.wording import Wording, languages
+from mesa_memory.core.prompt_files import languages
+from mesa_memory.core.wording import Wording
 from mesa_memory.tasks import EXTRACT
 from tests.tasks.test_tasks import EACH, FACT, LINES, OURS, WHOSE, answered
 

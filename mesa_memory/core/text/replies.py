@@ -192,7 +192,7 @@ def _clean(text: str) -> str:
 
 def _validated(found: list[str], schema: type[BaseModel]) -> BaseModel:
     """The last JSON value that fits; else the bare text as the schema reads it."""
-    problem = Unusable("no object")
+    problem: Unusable | None = None
     values: list[Any] = []
     for text in found:
         values = _json_values(text)
@@ -209,7 +209,7 @@ def _validated(found: list[str], schema: type[BaseModel]) -> BaseModel:
         value = from_text(found[0])
         if value is not None:
             return value
-    raise problem
+    raise problem or Unusable("no object")
 
 
 def _unquoted(text: str) -> str:

@@ -23,8 +23,8 @@ from typing import Any
 import Stemmer
 from stop_words import get_stop_words
 
+from mesa_memory.core.prompt_files import FIRST_LANGUAGE, FOLDER
 from mesa_memory.core.text.naming import folded
-from mesa_memory.core.wording import FIRST_LANGUAGE, FOLDER
 
 #: lists of words, each written as one text
 _LISTS = ("stop_words", "cues", "friendly", "hostile", "addressed")

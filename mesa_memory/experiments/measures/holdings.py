@@ -6,7 +6,7 @@ from typing import Any
 
 from mesa_memory.core.events import event_text
 from mesa_memory.core.records import DERIVED, MemoryRecord
-from mesa_memory.core.voice import Voice
+from mesa_memory.core.wording import Voice
 from mesa_memory.layers.declared_state import held_by
 from mesa_memory.memories.host.layer_names import memories_of
 from mesa_memory.memories.host.memory_module import MemoryModule

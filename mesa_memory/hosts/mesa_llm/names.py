@@ -1,14 +1,19 @@
 """The agents of a model and their names in a text."""
 
 import weakref
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from mesa_memory.core.content import one_line, plain, shorten, storable
-from mesa_memory.core.events import id_of
-from mesa_memory.core.subjects import is_id
-from mesa_memory.core.voice import by_id
+from mesa_memory.core.content import (
+    by_id,
+    id_of,
+    is_id,
+    one_line,
+    plain,
+    shorten,
+    storable,
+)
 
 #: longest name in a text, in characters
 NAME_CHARS = 60
@@ -84,6 +89,22 @@ class Names:
         last = id_of(label.removesuffix(")"))
         known = self.has_mind(last) is not None
         return last if known and label in self._labels(last) else text
+
+    def with_ids(self, message: Mapping) -> dict:
+        """A message whose sender and recipients are unique ids."""
+        found = dict(message)
+        if "sender" in found:
+            found["sender"] = self.unique_id(found["sender"])
+        recipients = found.get("recipients")
+        if isinstance(recipients, Iterable) and not isinstance(
+            recipients, str | Mapping
+        ):
+            ids = map(self.unique_id, recipients)
+            unordered = isinstance(recipients, set | frozenset)
+            found["recipients"] = set(ids) if unordered else list(ids)
+        elif recipients is not None:
+            found["recipients"] = self.unique_id(recipients)
+        return found
 
     def _labels(self, unique_id: Any) -> list[str]:
         """The texts that stand for an agent: as in a prompt, and with its class."""

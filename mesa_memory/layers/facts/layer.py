@@ -106,7 +106,7 @@ class Facts(Layer):
                 yield from self._read_on()
             except BadReply:
                 self._refused += 1
-                limit = self.context.runtime.failures_allowed
+                limit = self.context.runtime.services.failures_allowed
                 if self._refused < limit or limit == 1:
                     raise
                 self._give_up()
@@ -137,8 +137,8 @@ class Facts(Layer):
         self._given_up += 1
         self._refused = 0
         whose = self.context.names(self.agent.unique_id)
-        tries = self.context.runtime.failures_allowed
-        self.context.runtime.say_once(UNREAD_WARNING, whose, str(tries))
+        tries = self.context.runtime.services.failures_allowed
+        self.context.runtime.services.say_once(UNREAD_WARNING, whose, str(tries))
 
     def recent(self) -> list[Line]:
         """The events that are not read yet: until then their words are in sight."""

@@ -8,12 +8,11 @@ from itertools import chain, islice, zip_longest
 from typing import Any, NamedTuple
 
 from mesa_memory.core import render
-from mesa_memory.core.events import id_of
+from mesa_memory.core.content import ID_CHARS, id_of
+from mesa_memory.core.events import subjects
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
-from mesa_memory.core.subjects import subjects
 from mesa_memory.core.text.naming import name_key, with_name
-from mesa_memory.core.voice import ID_CHARS
 from mesa_memory.errors import BadReply, ContentFiltered
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.facts.sources import checked_sources
@@ -184,7 +183,7 @@ class FactReader:
             whose = self.context.names(self.context.agent.unique_id)
             counts = f"{self.events} of {self.events}"
             answered = runtime.answered_by(EXTRACT.purpose)
-            runtime.say_once(NOTHING_WARNING, whose, counts, answered)
+            runtime.services.say_once(NOTHING_WARNING, whose, counts, answered)
 
     def passes(self, statement: FactStatement) -> bool:
         """The write gate's verdict."""

@@ -46,7 +46,7 @@ class FactLines(EmbeddedIndex):
         """Uses these facts from now on; vectors that are elsewhere are asked for again."""
         self.table = table
         self.clear()
-        if hasattr(self, "context") and not self.context.runtime.embeds_here:
+        if hasattr(self, "context") and not self.context.runtime.services.embeds_here:
             self.align()
             self.embed_now()
 
@@ -156,7 +156,7 @@ class FactLines(EmbeddedIndex):
     def refresh(self) -> None:
         """Brings the index up to date."""
         self.align()
-        if self.context.runtime.embeds_here:
+        if self.context.runtime.services.embeds_here:
             self.embed_now()
 
     def align(self) -> None:
@@ -178,7 +178,7 @@ class FactLines(EmbeddedIndex):
 
     def embed(self) -> Flow[None]:
         """Embeds new facts, all in one request, where that takes a while."""
-        if not self.context.runtime.embeds_here:
+        if not self.context.runtime.services.embeds_here:
             self.align()
             yield from self.request_embeddings(self.ranking.lacking())
 

@@ -10,7 +10,7 @@ from mesa_memory.core.records import EVICTED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.core.voice import Voice
+from mesa_memory.core.wording import Voice
 from mesa_memory.errors import BadReply, LLMError
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.entry import (
@@ -245,7 +245,7 @@ class EventStream(Layer):
             self._count(events[place])
         for entry in self._fresh:
             _show_grade(entry)
-        limit = self.context.runtime.failures_allowed
+        limit = self.context.runtime.services.failures_allowed
         if problem and (limit == 1 or not isinstance(problem, BadReply)):
             raise problem
         self._asked += sum(event.id not in self._tries for event in events)
@@ -270,7 +270,9 @@ class EventStream(Layer):
             self._given_up += given_up
             numbers = self._given_up, self._asked, limit
             whose = self.context.names(self.context.agent.unique_id)
-            self.context.runtime.say_once(UNGRADED_WARNING, whose, *map(str, numbers))
+            self.context.runtime.services.say_once(
+                UNGRADED_WARNING, whose, *map(str, numbers)
+            )
 
     def _count(self, event: MemoryRecord) -> None:
         """Counts a grade; insights do not call for more insights."""

@@ -16,7 +16,7 @@ with the same task and model is graded once for the whole model run (``AcquireSh
 
 import hashlib
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mesa_memory.core import importance as grading
@@ -27,7 +27,6 @@ from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import AcquireShared, AwaitShared, Flow, PublishShared
 from mesa_memory.core.text.replies import Unusable
 from mesa_memory.core.text.vocabulary import vocabulary
-from mesa_memory.core.voice import Voice
 from mesa_memory.errors import BadReply, ContentFiltered, LLMError, PromptTooLong
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.tasks import GRADE
@@ -109,35 +108,33 @@ class Grader:
         if callable(rate):
             rated = [grading.valid(rate(e), "importance()", top) for e in events]
             return Graded(events, dict(enumerate(rated)))
-        limit, voice = self.context.event_chars, self._voice
+        unnamed, voice = self.unnamed, self.context.voice
+        if unnamed:  # what many heard is told to all in the same words
+            voice = replace(voice, owner=None)
+        limit = self.context.event_chars
         lines = [render.event_text(e.kind, e.content, limit, voice) for e in events]
+        told = [(event.kind, line) for event, line in zip(events, lines, strict=True)]
         if rate == "offline":
             known = words(" ".join(newest(KNOWN_EVENTS, voice)))
-            told = vocabulary(voice.wording.language)
-            rated = [
-                offline_grade(event.kind, line, known, top, told)
-                for event, line in zip(events, lines, strict=True)
-            ]
+            cues = vocabulary(voice.wording.language)
+            rated = [offline_grade(*each, known, top, cues) for each in told]
             return Graded(events, dict(enumerate(rated)))
-        kinds = [event.kind for event in events]
-        context = newest(self.shown, voice)
+        shared = {"top": top, "context": newest(self.shown, voice), **unnamed}
 
         def inputs(places: list[int], in_lines: bool) -> dict[str, Any]:
-            asked: dict[str, Any] = {"in_lines": True} if in_lines else {}
-            chosen = [(kinds[p], lines[p]) for p in places]
-            known = {"events": chosen, "top": top, "context": context}
-            return asked | known | self.unnamed
+            asked = {"in_lines": True} if in_lines else {}
+            return {**asked, "events": [told[p] for p in places], **shared}
 
         hard = {place for place, event in enumerate(events) if event.id in tried}
-        asking = _Asking(lines, inputs, hard, self, Graded(events))
+        target = self.context.runtime.target(purpose=GRADE.purpose)
+        asking = _Asking(lines, inputs, hard, self, Graded(events), target)
         # Own conclusions come when their reply comes; shared, it would depend on that
         # whose request the others wait for.
         if self.shown or any(event.origin == DERIVED for event in events):
             yield from asking.grade(list(asking.first.values()))
         else:
-            model, api_base = self.context.runtime.target(purpose=GRADE.purpose)
             system = self.context.system_for(GRADE, inputs([0], False))
-            yield from _graded_once(asking, f"{model}|{api_base}|{system}")
+            yield from _graded_once(asking, "|".join([*map(str, target), system]))
         found, problem = asking.outcome.grades, asking.outcome.problem
         if isinstance(problem, ContentFiltered):
             raise problem
@@ -149,22 +146,9 @@ class Grader:
         return asking.outcome
 
     @property
-    def _voice(self) -> Voice:
-        """The voice of requests; what many heard is told to all in the same words."""
-        context = self.context
-        return Voice(context.names, context.wording) if self.unnamed else context.voice
-
-    @property
     def unnamed(self) -> dict[str, str]:
         """The name to leave out of requests: agents without a role share their grades."""
         return {} if self.context.told_of["role"] else {"me": ""}
-
-    def server(self) -> str:
-        """Names the model and its address, which may hold a secret."""
-        named = "{} {}".format(
-            *self.context.runtime.target(purpose=GRADE.purpose)
-        ).encode()
-        return hashlib.sha256(named).hexdigest()[:16]
 
 
 class _Asking:
@@ -176,9 +160,11 @@ class _Asking:
         hard: places of events that got no grade before.
         grader: knows how the model has replied.
         outcome: is filled.
+        target: the model, and the address of its provider.
 
     Attributes:
         first: place of the first event with a line.
+        server: names the target, which may hold a secret.
     """
 
     def __init__(
@@ -188,9 +174,12 @@ class _Asking:
         hard: set[int],
         grader: Grader,
         outcome: Graded,
+        target: tuple[str | None, str | None],
     ) -> None:
         self.lines, self.inputs, self.hard = lines, inputs, hard
         self.grader, self.outcome = grader, outcome
+        named = "{} {}".format(*target).encode()
+        self.server = hashlib.sha256(named).hexdigest()[:16]
         self.first: dict[str, int] = {}
         for place, line in enumerate(lines):
             self.first.setdefault(line, place)
@@ -270,7 +259,7 @@ class _Asking:
         A server that has twice in a row not given each event its grade, as the schema
         demands, is asked in lines from then on.
         """
-        grader, server = self.grader, self.grader.server()
+        grader, server = self.grader, self.server
         misfits = grader.misfits[1] if grader.misfits[0] == server else 0
         in_lines = misfits >= MAX_MISFITS
         try:

@@ -6,12 +6,13 @@ from itertools import islice
 from typing import Any
 
 from mesa_memory.core import render
+from mesa_memory.core.content import by_id
 from mesa_memory.core.events import is_dump, is_state, sight
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, vocabulary
-from mesa_memory.core.voice import Voice, by_id
+from mesa_memory.core.wording import Voice
 from mesa_memory.errors import EmbedderError
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.entry import Entry, entry_events, entry_lines, importance_of
@@ -61,7 +62,7 @@ class EmbeddedIndex(ABC):
         lacking = [r for r in self.ranking.lacking() if r.id not in without]
         if lacking:
             texts = list(map(self.embedded_text, lacking))
-            found = self.context.runtime.embed(texts)
+            found = self.context.runtime.services.embed(texts)
             self.ranking.embed_all(lacking, found.vectors, found.source)
 
     def request_embeddings(self, records: Sequence[MemoryRecord]) -> Flow[None]:
@@ -89,6 +90,8 @@ class EventIndex(EmbeddedIndex):
         entry_of: entry by the id of its record, as of the last ``align``.
     """
 
+    _voice: Voice  #: of indexed texts, as of the last ``align``
+
     def __init__(self, held: Any, top: int | None) -> None:
         self.held, self._top = held, top
         self._strangers_met = 0  # entries made elsewhere so far, which numbers them
@@ -111,8 +114,8 @@ class EventIndex(EmbeddedIndex):
             fresh: ids of events that are embedded when they are graded.
         """
         self.clear()
-        if not self.context.runtime.embeds_here:  # only what is new is embedded later
-            self.align()
+        if not self.context.runtime.services.embeds_here:
+            self.align()  # only what is new is embedded later
             self.embed_now(without=set(fresh))
         if accessed:
             self.align()  # what a local embedder has to do is done at the next recall
@@ -146,12 +149,13 @@ class EventIndex(EmbeddedIndex):
             if record in self.ranking and record.id not in self._low:
                 self.ranking.grade(record, GRADE_MIN)
                 self._low.add(record.id)
-        if self.context.runtime.embeds_here:
+        if self.context.runtime.services.embeds_here:
             self.embed_now()
 
     def align(self) -> None:
         """Brings the index in line with the entries, which users may change."""
         self.take_language()
+        self._voice = searched(self.context)
         held, count = self.held, 0 if self._strangers else len(self.ranking)
         # New entries are never put between old ones, so the first and the last known
         # entry in their places mean that all known entries are there.
@@ -184,7 +188,7 @@ class EventIndex(EmbeddedIndex):
 
     def embed(self, entries: Iterable[Entry]) -> Flow[None]:
         """Embeds entries, all in one request, where that takes a while."""
-        if self.context.runtime.embeds_here:
+        if self.context.runtime.services.embeds_here:
             return
         self.align()
         new = [entry.events[0] for entry in entries]
@@ -193,10 +197,6 @@ class EventIndex(EmbeddedIndex):
     def embedded_text(self, record: MemoryRecord) -> str:
         """See ``EmbeddedIndex``."""
         return self.body_of(self.entry_of[record.id])
-
-    def text_of(self, record: MemoryRecord) -> str:
-        """Says when and who: questions ask for both as often as for the words."""
-        return self._text_of(self.entry_of[record.id])
 
     def told(self, record: MemoryRecord) -> str:
         """A record with its step, as a request tells it."""
@@ -263,20 +263,17 @@ class EventIndex(EmbeddedIndex):
         if record.importance is None and self._top is not None:
             self._in_question.append(record)
 
-    def _text_of(self, entry: Any) -> str:
-        limit, voice = self.context.event_chars, self._voice
-        lines = "\n".join(entry_lines(entry, limit, voice))
-        return render.at_step(entry.step, lines, voice.wording)
-
     def _words_of(self, entry: Any) -> str:
-        """The text that is indexed: of a state, only the agents in sight."""
-        if not any(is_state(*event) for event in entry_events(entry)):
-            return self._text_of(entry)
-        return render.at_step(entry.step, self.body_of(entry), self._voice.wording)
+        """The text that is indexed: of a state, only the agents in sight.
 
-    @property
-    def _voice(self) -> Voice:
-        return searched(self.context)
+        It says when and who: questions ask for both as often as for the words.
+        """
+        limit, voice = self.context.event_chars, self._voice
+        if any(is_state(*event) for event in entry_events(entry)):
+            text = self.body_of(entry)
+        else:
+            text = "\n".join(entry_lines(entry, limit, voice))
+        return render.at_step(entry.step, text, voice.wording)
 
 
 def searched(context: LayerContext) -> Voice:

@@ -11,10 +11,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from mesa_memory.core import render
-from mesa_memory.core.events import is_state
+from mesa_memory.core.events import is_state, subjects
 from mesa_memory.core.records import MemoryRecord, Part
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
-from mesa_memory.core.subjects import subjects
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import EmbedderError
 from mesa_memory.layers.context import EMBEDDED, LayerContext
@@ -146,7 +145,7 @@ class Recollection:
 
     def known_vector(self, text: str) -> Embedded | None:
         """The embedding of a text, if it is among the last that were made."""
-        source = self.context.runtime.embedder_name
+        source = self.context.runtime.services.embedder.name
         for asked in (EMBEDDED.of(self), *self._asked.values()):
             if asked and asked[0] == text and asked[1] and asked[1].source == source:
                 return asked[1]
@@ -161,7 +160,9 @@ class Recollection:
             return self.vector_of(text, must)
         runtime = self.context.runtime
         return (
-            runtime.run(self.embed_query(text, must)) if runtime.embeds_here else None
+            runtime.run(self.embed_query(text, must))
+            if runtime.services.embeds_here
+            else None
         )
 
     def tried(self, text: str, must: bool) -> bool:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from mesa_memory.core.reply import Reply
+from mesa_memory.core.reply import Reply, TokenCounts
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.replies import end_of
@@ -23,7 +23,6 @@ from mesa_memory.llm.cost import pricing
 from mesa_memory.llm.cost.price import Price
 from mesa_memory.llm.doubles.policy import PROVIDER, enable
 from mesa_memory.llm.schemas import sent_schema
-from mesa_memory.llm.token_counts import TokenCounts
 from mesa_memory.tasks.consolidate import Summary
 
 _ORIGINAL = {name: getattr(ModuleLLM, name) for name in ("generate", "agenerate")}

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from mesa_memory.core.reply import Reply
+from mesa_memory.core.reply import Reply, TokenCounts, tier_of
 from mesa_memory.core.requests import ChatRequest
 from mesa_memory.core.text import replies
 from mesa_memory.hosts import litellm as host
@@ -15,7 +15,6 @@ from mesa_memory.hosts.provider_faults import StateError
 from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.cost import pricing
 from mesa_memory.llm.providers.errors import NoAnswer
-from mesa_memory.llm.token_counts import TokenCounts, tier_of
 
 #: what some servers put in front of an answer; litellm takes it off, too
 _THOUGHT = re.compile(

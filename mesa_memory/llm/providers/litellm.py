@@ -13,13 +13,13 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 import litellm
 import openai.resources  # noqa: F401 - a second that the first request would take
 
+from mesa_memory.core.reply import TokenCounts, tier_of
 from mesa_memory.hosts import litellm as host
 from mesa_memory.hosts.provider_faults import calling
 from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.cost import pricing
 from mesa_memory.llm.providers.errors import NoAnswer
 from mesa_memory.llm.schemas import response_format
-from mesa_memory.llm.token_counts import TokenCounts, tier_of
 
 
 class LiteLLMSender:

@@ -16,7 +16,7 @@ from mesa_memory.core.snapshot import held
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.context import SHOWING, UNNOTICED
+from mesa_memory.layers.context import SHOWING, UNNOTICED, LayerContext
 from mesa_memory.layers.declared_state import held_by, records_of
 from mesa_memory.layers.entry import Message, foreign
 from mesa_memory.layers.lines import Line, in_steps, pending
@@ -32,6 +32,8 @@ SHOWN_SECTIONS = {
     "format_short_term": "short term",
     "get_communication_history": "messages",
 }
+#: what begins with the biography: each request of Mesa-LLM's reasoning shows one of them
+PINNED_SECTIONS = ("memory", "long term")
 #: reads that wait for other threads
 _SYNCHRONIZED = (
     *SHOWN_SECTIONS, "messages", "recall", "explain", "retrieve_top_k_entries",
@@ -110,14 +112,23 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
             text = read(self)
         if self.shown_instead is not None:
             text = self.shown_instead(self, section, text)
-        text = self.layer_context.after_pinned(section, text)
         recorder, context = self.services.recorder, self.layer_context
+        pinned = biography_text(context) if section in PINNED_SECTIONS else ""
+        text = "\n\n".join(part for part in (pinned, text) if part)
         if recorder and not UNNOTICED.of(context):
             used, context.budget_used = context.budget_used, None
             recorder.shown(context.whose(), section, text, used)
         return text
 
     return reading
+
+
+def biography_text(context: LayerContext) -> str:
+    """The pinned facts of a memory under their heading; empty without any."""
+    if not context.pinned:
+        return ""
+    lines = (f"- {r.content['field']}: {r.content['value']}" for r in context.pinned)
+    return "\n".join([f"{context.told('heading biography')}:", *lines])
 
 
 class MemoryOptions(TypedDict, total=False):

@@ -9,7 +9,7 @@ from mesa_memory.core import render
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Embedded
 from mesa_memory.core.text.vocabulary import vocabulary
-from mesa_memory.core.voice import Voice
+from mesa_memory.core.wording import Voice
 from mesa_memory.layers.context import EMBEDDED, LayerContext
 from mesa_memory.layers.stream.recalling import Query, RecallResult, Recollection
 from mesa_memory.memories.host.reads import prepare_reads
@@ -70,7 +70,7 @@ class RecallService:
         """
         runtime, ranker = self._memory.layer_context.runtime, self.ranker
         asked: Query | None = None
-        while not runtime.embeds_here:
+        while not runtime.services.embeds_here:
             with self._memory.exclusive():
                 body = ranker.to_embed(query, scoring)
             if body is None or (asked and (once or asked[0] == body)):
@@ -89,7 +89,7 @@ class RecallService:
         """
         runtime, ranker = self._memory.layer_context.runtime, self.ranker
         flow = ranker.embed_query(text, must)
-        if runtime.embeds_here or not runtime.in_event_loop:
+        if runtime.services.embeds_here or not runtime.in_event_loop:
             return runtime.run(flow)
         if ranker.tried(text, must):
             return None  # it was awaited, and did not come

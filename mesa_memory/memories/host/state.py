@@ -68,7 +68,7 @@ def restore_memory(
     context.leaving = {key: (why, at) for key, why, at in snapshot.get("leaving", ())}
     context.names.remember(snapshot.get("names", ()))
     for now, groups in snapshot["waiting"]:
-        place = context.runtime.bus.next_order()
+        place = context.runtime.services.bus.next_order()
         work.put(Commit(now, [(step, events) for step, events in groups], place))
     context.before = dict(snapshot.get("before", {}))
     shelf = records_after(shelf, context.before)

@@ -118,7 +118,7 @@ class Section:
 
     def _note(self, count: int) -> str:
         """A remark on lines that do not fit."""
-        return render.told(self.wording, f"left out {self.left}", count=count)
+        return self.wording.told(f"left out {self.left}", count=count)
 
     def _frame(self, lines: int) -> str:
         """All that is shown besides its lines."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from mesa_memory.core.content import is_id
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import FilteredRecords, decode, records_after
 from mesa_memory.core.snapshot import held as held_in
@@ -114,7 +115,7 @@ class _Life:
         with store.reading() as on:
             rows = on.execute(query.filter_by(run=run)).all()
         ids = {text: text if own is None else own for text, own, _ in rows}
-        self._ids = {text: own for text, own in ids.items() if _is_id(own)}
+        self._ids = {text: own for text, own in ids.items() if is_id(own)}
         self.names = {self._ids[t]: name or "" for t, _, name in rows if t in self._ids}
 
     def named(self, identity: Any) -> str:
@@ -199,7 +200,3 @@ def _run(store: Store, number: Any, recorder: Any) -> int:
     if own is not None and recorder.store.location != store.location:
         own = None
     return store.run_id(number, but=own)
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, int | str) and not isinstance(value, bool)

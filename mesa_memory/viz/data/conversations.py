@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.core.conversations import Conversation, Grouping
-from mesa_memory.core.events import message_text
+from mesa_memory.core.events import message_text, subjects
 from mesa_memory.core.records import BY_HAND, DERIVED, MemoryRecord
-from mesa_memory.core.subjects import subjects
 from mesa_memory.runs import Run
 from mesa_memory.runs.versions import source_ids
 from mesa_memory.viz.data import recall
