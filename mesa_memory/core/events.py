@@ -35,7 +35,7 @@ _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 _BECAME = "plan_execution"
 #: kinds whose repetitions say nothing new, and may be shown as a number
 ROUTINE_KINDS = ("observation", "plan", _BECAME, "action")
-#: what a text says elsewhere or not at all: of a state, and of other events
+#: left out of a state's text, and of another event's
 _SAID = frozenset({"internal_state", "importance"})
 _OWN_SAID, _NEAR_SAID = _SAID | {"location", "agent_unique_id"}, _SAID | {"position"}
 _SIGHT_SAID = frozenset({_SELF, _NEAR, "importance"})
@@ -228,11 +228,10 @@ def _company(
     """Those in sight at the agent's own place, and the others with theirs."""
     here, elsewhere = list[str](), list[str]()
     for key, state in near.items():
-        where, how = "", ""
         if is_mapping(state):
             where, how = _condition(state, "position", _NEAR_SAID)
-        elif not brief:
-            how = value_text(state)
+        else:
+            where, how = "", value_text(state)
         together = bool(place) and where == place
         told = {"where": "" if together else where, "how": "" if brief else how}
         seen = voice.say("seen", who=_known(key, voice), **told)

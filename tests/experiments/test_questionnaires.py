@@ -24,8 +24,8 @@ from mesa_memory.experiments.measures.questionnaires import answers_frame
 from mesa_memory.stores.schema import PROBES
 from tests.support import tables
 from tests.support.classes import EVERY
+from tests.support.single import Late
 from tests.support.town import Town
-from tests.support.twins import SlowOffline
 
 TYPED = [
     Question("who", "Who sold fish?"),
@@ -266,7 +266,7 @@ class Elsewhere:
 def test_the_same_where_providers_are_asked_for_answers_and_vectors(memory, tmp_path):
     files = [tmp_path / "without.sqlite", tmp_path / "with.sqlite"]
     for file in files:
-        lived(file, memory, file is files[1], llm=SlowOffline(), embedder=Elsewhere())
+        lived(file, memory, file is files[1], llm=Late(), embedder=Elsewhere())
     (plain, _), (probed, asked) = map(tables.without_probes, files)
     assert [row["seq"] - PROBES for row in asked] == [*range(1, len(asked) + 1)]
     assert len(asked) >= 60

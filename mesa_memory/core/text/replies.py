@@ -176,7 +176,7 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
 
 
 def _description(schema: type[BaseModel], name: str) -> str | None:
-    """The description of each field that a model gets; see ``tasks.described``."""
+    """The description of each field that a model gets; see ``Wording.described``."""
     told: dict[str, str] = getattr(schema, "descriptions", {})
     return told.get(name) or schema.model_fields[name].description
 

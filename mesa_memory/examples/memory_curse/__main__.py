@@ -30,4 +30,4 @@ def main(llm: str = "offline", seeds: int = 20, rounds: int = 100) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    main(sys.argv[1] if sys.argv[1:] else "offline")
