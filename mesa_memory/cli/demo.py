@@ -74,9 +74,9 @@ def _print(steps: int, **town: Any) -> None:
     seconds = time.perf_counter() - started
     close(model)
     memory, llm, seed = town["memory"], town["llm"], town["seed"]
-    click.echo(f"Memory {memory}, language model {llm}, seed {seed}.\n")
+    print(f"Memory {memory}, language model {llm}, seed {seed}.\n")
     show(model, Output())
-    click.echo(f"Wall time: {seconds:.1f} s.")
+    print(f"Wall time: {seconds:.1f} s.")
 
 
 def _serve(host: str, port: int, open_page: bool, steps: int, **town: Any) -> None:

@@ -34,12 +34,12 @@ def diff(left: str, right: str, by: str | None) -> None:
         parting = mine.parting(theirs, None if by is None else by == "event")
     for letter, parameters in zip("AB", parting.parameters):
         if parameters:
-            click.echo(f"{letter} was made with {named(parameters)}")
+            print(f"{letter} was made with {named(parameters)}")
     if parting.events:
-        click.echo("Only the agents' events are compared, not their memories of them.")
+        print("Only the agents' events are compared, not their memories of them.")
     found = parting.first
     if found is None:
-        click.echo("The runs are equal.")
+        print("The runs are equal.")
         return
     _show(found, (left, right))
     sys.exit(1)
@@ -48,15 +48,15 @@ def diff(left: str, right: str, by: str | None) -> None:
 def _show(found: "Difference", names: tuple[str, str]) -> None:
     sides = list(zip(("A", "B"), names, (found.left, found.right)))
     what = f"The first difference is at step {found.step:g}, in {found.table}"
-    click.echo(f"{what}: {', '.join(found.fields) or 'only one run has this'}.")
+    print(f"{what}: {', '.join(found.fields) or 'only one run has this'}.")
     row = found.left or found.right or {}
     for name, value in row.items():
         if name not in found.fields and isinstance(value, str | int) and found.fields:
-            click.echo(f"  {name}: {cell(value)}")
+            print(f"  {name}: {cell(value)}")
     for letter, name, side in sides:
-        click.echo(f"{letter}  {cell(name)}")
+        print(f"{letter}  {cell(name)}")
         if side is None:
-            click.echo("     has none")
+            print("     has none")
             continue
         for field in found.fields or side:
-            click.echo(f"     {field}: {cell(side[field], SIDE_CHARS)}")
+            print(f"     {field}: {cell(side[field], SIDE_CHARS)}")

@@ -23,7 +23,7 @@ def export(run: str, out: Path) -> None:
     """
     with opened(run) as found:
         for path in found.export(out):
-            click.echo(f"Wrote {path}")
+            print(f"Wrote {path}")
 
 
 @click.command()
@@ -37,4 +37,4 @@ def copy(store: str, target: str) -> None:
     """
     from mesa_memory.stores.copying import copy_file
 
-    click.echo(f"Wrote {copy_file(store, target)}")
+    print(f"Wrote {copy_file(store, target)}")

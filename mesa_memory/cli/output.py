@@ -101,17 +101,17 @@ class Output:
             return
         for name, value in values.items():
             if value not in (None, {}, ""):
-                click.echo(f"{name:12} {cell(value)}")
-        click.echo()
+                print(f"{name:12} {cell(value)}")
+        print()
 
     def text(self, key: str, heading: str, text: str) -> None:
         """A text of several lines, as it is."""
         if self.as_json:
             self._collected[key] = text
             return
-        click.echo(heading)
+        print(heading)
         for line in text.split("\n"):
-            click.echo(f"  {one_line(line)}")
+            print(f"  {one_line(line)}")
 
     def report(self, told: str, **data: Any) -> None:
         """A text of the library for people; for programs the data under their names."""
@@ -119,7 +119,7 @@ class Output:
             self._collected |= data
             return
         for line in told.split("\n"):
-            click.echo(one_line(line))
+            print(one_line(line))
 
     def end(self) -> None:
         """Prints the JSON object, if that was asked for and there is one."""
@@ -127,21 +127,21 @@ class Output:
             text = json.dumps(
                 self._collected, ensure_ascii=False, default=str, indent=1
             )
-            click.echo(text)
+            print(text)
 
     def _blocks(
         self, title: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
     ) -> None:
         """A table on a narrow screen: each row a block."""
-        click.echo(title)
+        print(title)
         headings = {name: _heading(name) for name in columns}
         width = max(map(len, headings.values()))
         for row in rows:
-            click.echo()
+            print()
             for name, heading in headings.items():
                 if (value := cell(row[name])) != "":
-                    click.echo(f"{heading:{width}}  {value}")
-        click.echo()
+                    print(f"{heading:{width}}  {value}")
+        print()
 
 
 def _heading(name: str) -> str:

@@ -32,10 +32,10 @@ def prompts(task: str | None, language: str, folder: str | None, source: bool) -
         raise click.BadParameter(f"there is no {task!r}; the names are: {names}")
     for name in known if task is None else [task]:
         if source:
-            click.echo(wording.files[name].text)
+            print(wording.files[name].text)
         else:
             for heading, text in asked(name, wording):
-                click.echo(f"[{name}: {heading}]\n{text}\n")
+                print(f"[{name}: {heading}]\n{text}\n")
 
 
 def examples() -> dict[str, dict[str, Any]]:

@@ -52,9 +52,9 @@ def report(
             overwrite=overwrite,
         )
     size = written.size / 1_000_000
-    click.echo(f"Wrote {written.path} ({size:.1f} MB)")
+    print(f"Wrote {written.path} ({size:.1f} MB)")
     for note in written.notes:
-        click.echo(note)
+        print(note)
 
 
 def _split(given: str) -> list[str]:

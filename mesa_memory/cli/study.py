@@ -85,7 +85,7 @@ def _shard(given: str) -> tuple[int, int]:
 def gather(file: str) -> None:
     """Takes the finished runs of all shards into the study's own file."""
     found = read_study(file)
-    click.echo(f"{found.gather()} runs were taken over into {found.location}")
+    print(f"{found.gather()} runs were taken over into {found.location}")
 
 
 @study.command()
@@ -117,7 +117,7 @@ def results(file: str, table: str, out: Path | None, output: Output) -> None:
     frame = getattr(read_study(file).results(), table)
     if out is not None:
         write_csv(frame, out)
-        click.echo(f"Wrote {out}")
+        print(f"Wrote {out}")
         return
     columns = list(map(str, frame.columns))
     output.table(table, f"{table} of {file}", columns, rows_of(frame))
@@ -184,7 +184,7 @@ def report(file: str, out: Path, overwrite: bool, **given: Any) -> None:
     """Writes the study as one HTML file: verdict, plot, cost, one decision, methods."""
     found = read_study(file)
     found.report(out, overwrite=overwrite, **_with_level(found, given))
-    click.echo(f"Wrote {out}")
+    print(f"Wrote {out}")
 
 
 @study.command()
@@ -240,21 +240,21 @@ def audit(
     found = read_study(file).audit(
         memory, outcome=outcome, base=base, executor=executor
     )
-    click.echo(str(found))
+    print(str(found))
 
 
 @study.command()
 @file_argument
 def methods(file: str) -> None:
     """Prints the methods section: design, models, cost, versions, accepted changes."""
-    click.echo(read_study(file).methods())
+    print(read_study(file).methods())
 
 
 @study.command()
 @file_argument
 def checklist(file: str) -> None:
     """Prints the core items of GUIDE-LLM and the sections of ODD, in Markdown."""
-    click.echo(read_study(file).checklist())
+    print(read_study(file).checklist())
 
 
 @study.command()
@@ -270,7 +270,7 @@ def checklist(file: str) -> None:
 def archive(file: str, out: Path, no_texts: bool) -> None:
     """Writes the study as a sealed folder, with the hashes of all files."""
     place = read_study(file).archive(out, texts=not no_texts)
-    click.echo(f"Wrote {place}")
+    print(f"Wrote {place}")
 
 
 @study.command()
@@ -281,7 +281,7 @@ def verify(folder: str) -> None:
 
     changes = check(folder)
     for change in changes or ["The folder is as it was sealed."]:
-        click.echo(change)
+        print(change)
     if changes:
         sys.exit(1)
 

@@ -53,7 +53,8 @@ def test_a_statement_that_no_line_contains_is_known_without_a_witness():
     weather = ([WEATHER], [fact("the mayor", "holder", "Mallory")])
     memory = told(BOB, weather)
     assert known(memory) == {"Bob": [None], "Mallory": []}
-    assert "the mayor: holder: Mallory (noted, step 2)" in memory.get_prompt_ready()
+    line = "the mayor: holder: Bob (seen, step 1) — but: Mallory (noted, step 2)"
+    assert line in memory.get_prompt_ready()
 
 
 @pytest.mark.parametrize(

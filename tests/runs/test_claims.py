@@ -39,7 +39,7 @@ def test_metrics_spread_and_report_count_the_pairs_as_the_table_says(village):
         found = spread.found(run, sought)
         assert [row["agent"] for row in spread.holders(found, 1)] == held
         read = contents(run, agents=[1], about=sought)
-        values = read.measures[0][0].values[:, 0]
+        values = read.measures[0].values[:, 0]
         assert {n for n, value in enumerate(values, 1) if value == 0} == set(held)
         # Each of the sentences has one villager, but for those that are the same.
         assert len(held) == sum(row["agents"] for row in read.sentences)
@@ -57,7 +57,7 @@ def test_gossip_is_counted_alike_by_spread_report_and_metrics(tmp_path):
         listed = spread.listed(found, 3)
         written = write_report(run, tmp_path / "report.html", about=CHEATER)
         curves = contents(run, about=CHEATER).measures
-    (held, _), (denied, _) = curves[:2]
+    held, denied = curves[:2]
     assert [values.tolist() for _, values in held.curves()] == [KNOW]
     # Half of those who heard something else heard a denial.
     assert all(values[-1] > 0 for _, values in denied.curves())

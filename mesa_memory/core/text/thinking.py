@@ -51,13 +51,11 @@ def decision(text: str, own: bool) -> str:
 
     Args:
         own: the text is a model's own, such as a plan: thinking without its beginning
-            or its end is left out, too.
+            or its end is left out, too, and template marks around the answer.
     """
-    start = text.lstrip()
-    if not start.startswith(("<", "[", "◁")) and not (own and _CLOSED.search(text)):
-        return text
     if own:
         return answers(text)[0]
+    start = text.lstrip()
     opened = _OPENED.match(start)
     closed = _CLOSED.search(start) if opened else None
     return (start[closed.end() :].strip() if closed else "") or text

@@ -90,8 +90,6 @@ class EventIndex(EmbeddedIndex):
         entry_of: entry by the id of its record, as of the last ``align``.
     """
 
-    _voice: Voice  #: of indexed texts, as of the last ``align``
-
     def __init__(self, held: Any, top: int | None) -> None:
         self.held, self._top = held, top
         self._strangers_met = 0  # entries made elsewhere so far, which numbers them
@@ -155,7 +153,6 @@ class EventIndex(EmbeddedIndex):
     def align(self) -> None:
         """Brings the index in line with the entries, which users may change."""
         self.take_language()
-        self._voice = searched(self.context)
         held, count = self.held, 0 if self._strangers else len(self.ranking)
         # New entries are never put between old ones, so the first and the last known
         # entry in their places mean that all known entries are there.
@@ -274,6 +271,10 @@ class EventIndex(EmbeddedIndex):
         else:
             text = "\n".join(entry_lines(entry, limit, voice))
         return render.at_step(entry.step, text, voice.wording)
+
+    @property
+    def _voice(self) -> Voice:
+        return searched(self.context)
 
 
 def searched(context: LayerContext) -> Voice:
