@@ -1,6 +1,7 @@
 """A study's report: one file whose numbers are those of the comparison and the store."""
 
 import html
+import inspect
 import re
 
 import mesa
@@ -12,6 +13,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import EpisodicMemory, configure, open_run, register_policy
 from mesa_memory.examples.trust_market.model import TrustMarket
 from mesa_memory.experiments import Plan, Study
+from mesa_memory.experiments.reports.facts import shown_value
 from mesa_memory.inference.numbers import number
 from tests.support.browser import browser
 from tests.support.study_results import run
@@ -63,12 +65,16 @@ def test_every_number_of_the_table_is_that_of_the_comparison(market):
     assert re.search(rf"calls\s+{status.calls}\s", text)
 
 
-def test_it_has_the_values_of_each_seed(market):
+def test_it_has_the_values_of_each_seed_and_the_settings_left_at_their_defaults(market):
     study, path = market
     text, frame = " ".join(text_of(path).split()), study.results().runs
     pairs = frame.pivot(index="seed", columns="memory", values="cooperation")
     for seed, row in pairs.iterrows():
         assert f"{seed} {number(row['none'])} {number(row['short_term'])}" in text
+    left = text[text.index("Settings left at their defaults") :]
+    for name, each in inspect.signature(TrustMarket).parameters.items():
+        is_left = name not in ("memory", "n_agents", "side", "rng", "record")
+        assert (f" {name} {shown_value(each.default)} " in left) == is_left
 
 
 def test_it_follows_the_median_seed_to_the_first_decision_that_differs(market):

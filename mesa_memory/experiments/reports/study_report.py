@@ -1,13 +1,15 @@
 """A study as one HTML file: plan, verdict, table, plot, audit, cost, traces, methods."""
 
 import base64
+import inspect
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from mesa_memory import __version__
+from mesa_memory.core.arguments import encode, readable
 from mesa_memory.core.text.redaction import scrub
-from mesa_memory.experiments.reports.facts import facts_of_study
+from mesa_memory.experiments.reports.facts import facts_of_study, shown_value
 from mesa_memory.experiments.reports.methods import methods
 from mesa_memory.experiments.reports.templates import policy, template
 from mesa_memory.experiments.reports.traces import trace
@@ -16,6 +18,8 @@ from mesa_memory.inference.comparison import Comparison
 from mesa_memory.inference.numbers import number
 
 _PACKAGE = "mesa_memory.experiments.reports"
+#: arguments that the study itself gives to each run
+_MADE_BY_STUDY = {"rng", "seed", "record"}
 #: dots per inch of the plot
 PLOT_DPI = 110
 
@@ -53,7 +57,7 @@ def write_study_report(
     page = template(_PACKAGE, "study_report.html").render(
         study=study, status=status, found=found, audit=audit, followed=followed,
         columns=list(found.printed[0]), plot=_plot(found), cost=_cost(status),
-        seeds=_seeds(found), checks=_checks(status), methods=told.split("\n\n"), version=__version__,
+        seeds=_seeds(found), defaults=_defaults(study), checks=_checks(status), methods=told.split("\n\n"), version=__version__,
         style=style, policy=policy(style),
     )  # fmt: skip
     target.write_text(scrub(page), encoding="utf-8", errors="replace")
@@ -76,6 +80,21 @@ def _seeds(found: Comparison) -> tuple[list[str], list[list[str]]]:
     names = ["seed", *map(str, (found.base, *(each.arm for each in found.contrasts)))]
     rows = zip(found.seeds, *columns)
     return names, [[str(seed), *map(number, values)] for seed, *values in rows]
+
+
+def _defaults(study: Any) -> list[tuple[str, str]]:
+    """The arguments of the model that no arm sets, with their defaults."""
+    given = {name for _, labels in study.design.arms for name in labels}
+    left = [
+        each
+        for each in inspect.signature(study.model).parameters.values()
+        if each.default is not each.empty and each.name not in given | _MADE_BY_STUDY
+    ]
+    return [(each.name, _default(each.default)) for each in left]
+
+
+def _default(value: Any) -> str:
+    return getattr(value, "__name__", None) or shown_value(readable(encode(value)))
 
 
 def _cost(status: Any) -> list[tuple[str, Any, Any]]:
