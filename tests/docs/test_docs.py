@@ -117,7 +117,7 @@ def test_the_tutorial_leads_from_an_empty_folder_to_a_comparison(tmp_path):
         assert found.steps == [float(day) for day in range(1, 13)]
     assert (tmp_path / "report.html").stat().st_size > 20_000
     status = printed["mesa-memory study status compare.py"]
-    assert "finished     20" in status and "records recalled" in status
+    assert "20 finished of 20" in status and "records recalled" in status
     assert (tmp_path / "study.html").stat().st_size > 20_000
     # The study takes at most 15 lines of code after the model.
     text = (tmp_path / "compare.py").read_text(encoding="utf-8")

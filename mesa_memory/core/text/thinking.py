@@ -54,7 +54,8 @@ def decision(text: str, own: bool) -> str:
             or its end is left out, too, and template marks around the answer.
     """
     if own:
-        return answers(text)[0]
+        found = answers(text)[0]
+        return text if found == text.strip() else found
     start = text.lstrip()
     opened = _OPENED.match(start)
     closed = _CLOSED.search(start) if opened else None
