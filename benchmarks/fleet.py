@@ -207,10 +207,10 @@ class Model:
 
     def answer(self, received: Received) -> str:
         """The reply to a request of ours or of Mesa-LLM's."""
-        asked, prompt = received.system + received.prompt, received.prompt
+        prompt = received.prompt
         if "grade the importance" in prompt:
             return '{"grade": 3}'
-        if "importance" in asked and "Rate" in prompt:
+        if received.system.startswith("You grade"):
             return self._grades(received)
         lines = [line for line in prompt.splitlines() if _CODE.search(line)]
         text = self.summarise(lines)

@@ -32,7 +32,8 @@ class Fact:
     @property
     def value(self) -> str:
         """The value, with "not" before a negated one."""
-        return "not " * (not self.statement.holds) + self.statement.value
+        value = self.statement.value
+        return value if self.statement.holds else f"not {value}"
 
     @property
     def refused(self) -> bool:
@@ -42,10 +43,8 @@ class Fact:
     def speakers(self, called: Callable[[Any], str]) -> str:
         """The speakers, as text."""
         named = [WITNESSED if w is None else called(w) for w in self.statement.speakers]
-        quoting = self.statement.quoting
-        return (", ".join(named) or "nobody") + (
-            f", quoting {quoting}" if quoting else ""
-        )
+        said, quoting = ", ".join(named) or "nobody", self.statement.quoting
+        return f"{said}, quoting {quoting}" if quoting else said
 
 
 def facts(past: Past, step: float) -> list[Fact]:

@@ -148,7 +148,7 @@ def Current(focus: Focus, there: list[data.HeldOpinion], whom: str) -> Any:
         ui.Note(f"Agent {focus.name} has no impression of agent {whom} at this step.")
         return
     *before, now = known
-    head: str = f"Since step {ui.number(now.since)}"
+    head = f"Since step {ui.number(now.since)}"
     if before:
         head += f"; changes since step {ui.number(before[-1].since)} are marked"
     text = wording.changes(before[-1].text, now.text) if before else now.text
