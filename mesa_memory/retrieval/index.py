@@ -5,8 +5,9 @@ over the candidates by min-max. In a talk the records before and after and the s
 count, too, see ``dialogue``. Speakers and times that the query names are read from its
 words, see ``speakers`` and ``temporal``.
 
-Cosines are summed in double precision, and scores that are equal in nine decimals are
-ties. So the same vectors are ranked the same on every machine and number of threads.
+Embeddings are rounded so that their cosines are exact, see ``table.rounded``, and scores
+that are equal in nine decimals are ties. So the same vectors are ranked the same on every
+machine and number of threads.
 """
 
 import math
@@ -26,9 +27,6 @@ from mesa_memory.retrieval.temporal import TimeConstraint
 DEFAULT_SCORING = Scoring()
 #: so many of the best are compared with newer ones
 SUPERSEDED_AMONG = 30
-
-#: rows that are widened to double precision at a time; they fit a cache
-BLOCK_ROWS = 256
 
 
 class ScoredRecord(NamedTuple):
@@ -87,28 +85,6 @@ def _check(query: Any, scoring: Any, now: Any) -> None:
         raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
     if now is not None and not math.isfinite(now):
         raise ValueError(f"now must be a finite number, got {now}")
-
-
-def cosines(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """The inner product of each row with a vector, summed in double precision.
-
-    In single precision the last digits would depend on the rows beside a row, and a
-    resumed run has other rows there.
-
-    Args:
-        rows: shape (n, dim), float32, each of length 1 or zero.
-        vector: shape (dim,), float32.
-
-    Returns:
-        Shape (n,), float64.
-    """
-    found, long = np.empty(len(rows)), vector.astype(float)
-    wide = np.empty((min(len(rows), BLOCK_ROWS), len(long)))
-    for start in range(0, len(rows), BLOCK_ROWS):
-        block = rows[start : start + BLOCK_ROWS]
-        wide[: len(block)] = block
-        np.dot(wide[: len(block)], long, out=found[start : start + BLOCK_ROWS])
-    return found
 
 
 class RecordIndex(RecordTable):
@@ -324,7 +300,7 @@ class RecordIndex(RecordTable):
         rows = self.vectors[: len(self.records)]
         if vector is None:
             return np.zeros(len(rows))[slots]
-        return cosines(rows, vector)[slots]
+        return (rows @ vector).astype(float)[slots]
 
     def _lexical_part(
         self, slots: Slots, said: Sequence[str], scoring: Scoring

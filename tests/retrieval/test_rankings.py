@@ -22,6 +22,7 @@ from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.retrieval.bm25 import LexicalIndex
 from mesa_memory.retrieval.index import RecordIndex
 from mesa_memory.retrieval.scoring import Scoring, top_k
+from mesa_memory.retrieval.table import rounded
 
 GOLDEN = Path(__file__).parent.parent / "data" / "rankings.json"
 
@@ -156,7 +157,7 @@ def test_ten_come_in_the_order_of_the_formula_also_where_floats_cannot_tell(scor
         # Cosines within the noise of single precision, and equal ones.
         rows[99:198] = rows[:99] + 1e-7 * rng.standard_normal((99, 16))
         rows[198:219] = rows[:21]
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rounded(rows / np.linalg.norm(rows, axis=1, keepdims=True))
         steps, grades = np.arange(300) // 3, np.ones(300)
         texts = [f"w{n % 3} w{n % 9}" for n in range(300)]
         index = RecordIndex()
@@ -164,7 +165,7 @@ def test_ten_come_in_the_order_of_the_formula_also_where_floats_cannot_tell(scor
             record = MemoryRecord(str(n), 1, "x", "message", int(steps[n]), {}, 1)
             who = ("Ann", "Bo")[n % 2]
             index.add(record, texts[n], rows[n], who, source="test")
-        for asked in rng.standard_normal((30, 16)).astype(np.float32) / 4:
+        for asked in rounded(rng.standard_normal((30, 16)).astype(np.float32) / 4):
             given = (rows, texts, steps, grades, asked, "w2 w7", scoring, 99)
             expected = by_the_formula(*given)
             order = sorted(range(300), key=lambda at: (-round(expected[at], 9), at))
@@ -175,6 +176,18 @@ def test_ten_come_in_the_order_of_the_formula_also_where_floats_cannot_tell(scor
             exact = 1e-9 if scoring.min_max else 1e-5
             scores = [r.score for r in found]
             assert scores == pytest.approx(expected[order[:10]].tolist(), abs=exact)
+
+
+def test_cosines_are_exact_in_single_precision_and_near_those_of_the_embeddings():
+    rng = np.random.default_rng(5)
+    for dim in (16, 256, 384, 1024):
+        rows = rng.standard_normal((2000, dim)).astype(np.float32)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        kept, asked = rounded(rows), rounded(rows)[7]
+        exact = kept.astype(float) @ asked.astype(float)
+        assert np.array_equal(kept @ asked, exact)
+        assert np.array_equal(kept[::-1, ::-1] @ asked[::-1], exact[::-1])
+        assert np.abs(exact - rows.astype(float) @ rows[7]).max() < 0.001
 
 
 def test_the_first_k_do_not_depend_on_how_many_are_asked_for():
