@@ -22,7 +22,7 @@ INTRODUCTION = (
 @click.command()
 @click.option(
     "--memory",
-    default="stlt",
+    default="episodic",
     show_default=True,
     help=f"Everyone's memory: {', '.join(MEMORIES + MORE_MEMORIES)}, a memory of an installed package, "
     "or a class of your own.",

@@ -146,7 +146,7 @@ def compared(command: Any) -> Any:
     """The options that say what is compared; without any, what the study's plan says."""
     for name, told in (
         ("--margin", "The largest difference that counts as none."),
-        ("--outcome", "Name of the outcome.  [default: the only one]"),
+        ("--outcome", "Name of the outcome.  [default: the plan's, or the only one]"),
         (
             "--base",
             "The level that the others are compared with.  [default: the first]",

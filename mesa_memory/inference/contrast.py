@@ -65,7 +65,7 @@ class Contrast:
             part, low, high = share(few, difference.seeds)
             told.append(
                 f"{arm}: {few} of {difference.seeds} seeds ({part:.0%} [{low:.0%}, "
-                f"{high:.0%}]) lie apart from the others, so this interval may be too "
+                f"{high:.0%}]) differ clearly from the others, so this interval may be too "
                 "short: look at the plot."
             )
         if self.parts:

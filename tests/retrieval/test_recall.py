@@ -251,6 +251,14 @@ def test_without_query_and_focus_importance_and_recency_decide():
         assert parts["relevance"] == 0
 
 
+def test_what_the_agent_said_itself_is_no_focus():
+    memory = memory_with()
+    memory.add_to_memory("message", {"message": "The wolf!", "sender": 1})
+    assert all(recalled.parts["relevance"] == 0 for recalled in memory.recall())
+    says(memory, "Is it at the mill?")
+    assert any(recalled.parts["relevance"] > 0 for recalled in memory.recall())
+
+
 def test_the_memorys_own_scoring_is_used_and_checked():
     scoring = Scoring.generative_agents()
     memory = memory_with(scoring=scoring)

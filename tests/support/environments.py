@@ -49,7 +49,8 @@ def make(place, wanted, constraints=()):
     if uv is None:
         missing("uv is not installed: pip install uv")
     shutil.rmtree(place, ignore_errors=True)
-    _call(uv, "venv", "-q", "--python", sys.executable, str(place))
+    if failed := _call(uv, "venv", "-q", "--python", sys.executable, str(place)):
+        missing(f"the environment cannot be made: {failed}")
     files = {"requirements": wanted, "constraints": constraints}
     for name, lines in files.items():
         (place / f"{name}.txt").write_text("\n".join(lines))

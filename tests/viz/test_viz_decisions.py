@@ -59,7 +59,12 @@ def test_why_an_agent_refused_is_answered_on_one_page(window):
     window.until(lambda: window.text().count("Decision: ") == 4)
     vote = window.page.locator(".mm-section", has_text="Decision: vote")
     shown = vote.inner_text()
-    for text in (QUESTION, f"- {TOLD} (used by the answer)", REFUSES, "Saw nobody."):
+    for text in (
+        QUESTION,
+        f"- {TOLD} (shares words with answer)",
+        REFUSES,
+        "Saw nobody.",
+    ):
         assert text in shown, text
     act = window.page.locator(".mm-section", has_text="4 of 4 in step").inner_text()
     assert RESULT in act and "speak_to" in act and f"Used speak_to: {RESULT}" in act
@@ -67,7 +72,7 @@ def test_why_an_agent_refused_is_answered_on_one_page(window):
     assert faults(window.page) == []
     vote.get_by_role("button", name="Tokens and cost").click()
     window.shows(view="requests")
-    window.until(lambda: f"- {TOLD} (used by the answer)" in window.text())
+    window.until(lambda: f"- {TOLD} (shares words with answer)" in window.text())
     assert QUESTION in window.text() and "tokens in" in window.text()
     assert window.faults == []
 
@@ -93,7 +98,12 @@ def test_a_report_has_the_decisions_of_the_agents_that_it_shows(
         decided = one.page.locator("#mind > div", has_text="Its decisions")
         one.until(lambda: REFUSES in decided.inner_text())
         shown = decided.inner_text()
-        for text in (QUESTION, f"- {TOLD} used by the answer", RESULT, "Used speak_to"):
+        for text in (
+            QUESTION,
+            f"- {TOLD} shares words with answer",
+            RESULT,
+            "Used speak_to",
+        ):
             assert text in shown, text
         assert one.page.locator("img").count() == 0
         assert faults(one.page) == []

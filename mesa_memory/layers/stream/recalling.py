@@ -5,7 +5,7 @@ the read. The ranking is the same as without an event loop, unless the recall is
 ranked by keywords only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -195,14 +195,21 @@ class Recollection:
 
     def focus(self) -> str:
         """The focus of a recall without a query: the newest observation and the newest
-        messages of the step under way.
+        messages of the step under way, but for the agent's own: what it just said
+        would only call up what it has said before.
         """
         events = self._under_way()
         seen = [e for e in events if e.kind == "observation"][-1:]
-        heard = [e for e in events if e.kind == "message"][-FOCUS_MESSAGES:]
+        heard = [e for e in events if self._is_heard(e)][-FOCUS_MESSAGES:]
         told = [self._line(e) for e in heard]
         lines = [self._noticed(e) for e in seen] + told
         return "\n".join(line for line in lines if line)
+
+    def _is_heard(self, event: MemoryRecord) -> bool:
+        """True for a message of somebody else."""
+        said = event.content if isinstance(event.content, Mapping) else {}
+        me = self.context.agent.unique_id
+        return event.kind == "message" and said.get("sender", "") != me
 
     def _under_way(self) -> list[MemoryRecord]:
         return [*self.ungraded(), *self.context.inbox.events()]

@@ -251,12 +251,12 @@
   }
 
   function decisionLine([, purpose, question, memory, answer, calls, after]) {
-    const lines = memory.map(([words, how]) => html("li", { class: how || null }, data.texts[words], how ? mark(` ${how === "used" ? "used by the answer" : how}`) : null));
+    const lines = memory.map(([words, how]) => html("li", { class: how || null }, data.texts[words], how ? mark(` ${how === "used" ? "shares words with answer" : how}`) : null));
     const used = lines.filter((line) => line.className === "used").map((line) => line.cloneNode(true));
     const list = (title, items) => (items.length ? [html("div", {}, mark(title), html("ul", {}, ...items))] : []);
     const done = calls.map(([name, given, result]) => html("li", {}, data.texts[name], " ", data.texts[given], mark(" result"), data.texts[result] || "unknown"));
     return html("li", { class: "words" }, mark(purpose), data.texts[question],
-      ...list("memory used by the answer", used),
+      ...list("memory that shares its words", used),
       lines.length ? html("details", {}, html("summary", {}, `Memory in it: ${lines.length} lines`), html("ul", {}, ...lines)) : null,
       html("div", {}, mark("answer"), data.texts[answer]),
       ...list("tool calls", done), ...list("events after it", after.map((words) => html("li", {}, data.texts[words]))));

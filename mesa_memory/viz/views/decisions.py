@@ -15,7 +15,7 @@ from mesa_memory.viz.views.navigation import to_request
 NO_MEMORY = "The request does not contain memory that the agent read in this step."
 #: lines of memory that are all open at first
 OPEN_LINES = 12
-MARKS = {data.USED: "used by the answer", data.RECALLED: "recalled"}
+MARKS = {data.USED: "shares words with answer", data.RECALLED: "recalled"}
 
 
 @solara.component
