@@ -39,7 +39,7 @@ def rounded(rows: np.ndarray) -> np.ndarray:
 
     Products of multiples of 2**-11 are multiples of 2**-22, and single precision sums
     these exactly up to 4. So a cosine is the same in any order of summation: on every
-    machine, with any number of threads, and whichever rows stand beside it. Rounding
+    machine, with any number of threads, and with any rows beside it. Rounding
     itself moves a cosine by some 0.0001.
 
     Args:
