@@ -27,7 +27,7 @@ JUDGED_RECORDS = 10
 #: the mean of so many cosines counts
 HIGHEST_COSINES = 3
 WORDS_WEIGHT = 4.5
-MIN_MATCH, MIN_MATCH_IN_TALK = 1.8, 4.72
+MIN_MATCH, MIN_MATCH_IN_TALK = 1.8, 4.725
 
 
 def best_match(
