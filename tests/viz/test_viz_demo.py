@@ -112,19 +112,19 @@ def test_reset_keeps_the_old_run_plays_as_many_days_and_both_are_compared(chromi
     town = ("--agents", "6", "--steps", "4")
     with command("demo", *town) as address, Window(chromium, address) as window:
         window.open()
-        window.until(lambda: "STLTMemory" in window.text(".mm-bar"))
+        window.until(lambda: "EpisodicMemory" in window.text(".mm-bar"))
         assert "applies at Reset" not in window.text()
-        window.page.get_by_label("Memory", exact=True).select_option("episodic")
-        window.until(lambda: "stlt in the run that is shown" in window.text())
+        window.page.get_by_label("Memory", exact=True).select_option("stlt")
+        window.until(lambda: "episodic in the run that is shown" in window.text())
         assert "applies at Reset" in window.text()
         press(window, "Reset")
-        window.until(lambda: "EpisodicMemory" in window.text(".mm-bar"))
+        window.until(lambda: "STLTMemory" in window.text(".mm-bar"))
         window.shows(step=4)
         window.until(lambda: "applies at Reset" not in window.text())
         new = window.page.url
         assert "run=" in window.query()
         window.page.reload()
-        window.until(lambda: "EpisodicMemory" in window.text(".mm-bar"))
+        window.until(lambda: "STLTMemory" in window.text(".mm-bar"))
         assert window.page.url == new
         press(window, "Step")
         window.shows(step=5)
@@ -132,7 +132,7 @@ def test_reset_keeps_the_old_run_plays_as_many_days_and_both_are_compared(chromi
         window.until(lambda: "Right: agent 1, run 1" in window.text())
         with Window(chromium, address) as other:
             other.open(f"?{new.partition('?')[2]}")
-            assert "EpisodicMemory" in other.text(".mm-bar")
+            assert "STLTMemory" in other.text(".mm-bar")
             other.open("?run=gone-1-000000")
             assert "which this page does not have" in other.text()
 
