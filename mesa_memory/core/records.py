@@ -9,7 +9,7 @@ table. Ids count up per agent, layer and kind: no clock, no random numbers.
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -94,6 +94,12 @@ class MemoryRecord:
     def series(self) -> str:
         """The series of its number: its kind, or its layer and its kind."""
         return self.id[len(f"{self.agent}/{self.layer}/") :].rpartition("/")[0]
+
+    @property
+    def sender(self) -> Any:
+        """Whom the content names as its ``sender``, as a message does; None without one."""
+        said = self.content if isinstance(self.content, Mapping) else {}
+        return said.get("sender")
 
     @property
     def part(self) -> "Part | None":

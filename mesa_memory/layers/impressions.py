@@ -279,7 +279,7 @@ class Impressions(Layer):
         content = event.content
         if event.kind != "message" or not isinstance(content, Mapping):
             return line, "", False
-        own = content.get("sender") == self.agent.unique_id
+        own = event.sender == self.agent.unique_id
         return line, render.value_text(content.get("message", "")), own
 
     def _renew(

@@ -327,7 +327,7 @@ def _aspect(statement: FactStatement) -> tuple[Any, ...]:
 
 def _speaker(event: MemoryRecord) -> Any:
     """The sender of an event, such as a message; None for an event without speaker."""
-    sender = event.content.get("sender") if isinstance(event.content, Mapping) else None
+    sender = event.sender
     if isinstance(sender, int | str) and not isinstance(sender, bool):
         return sender
     return UNKNOWN_SPEAKER if event.kind == "message" else None

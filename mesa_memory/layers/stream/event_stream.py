@@ -317,12 +317,9 @@ class EventStream(Layer):
     def _teller(self, entry: Any) -> tuple[str, Any] | None:
         """The sender of an event; None for an event that the agent has witnessed."""
         event = entry.events[0] if isinstance(entry, Entry) else None
-        if event is None or not isinstance(event.content, Mapping):
+        if event is None or event.sender in (None, self.agent.unique_id):
             return None
-        sender = event.content.get("sender")
-        return (
-            None if sender in (None, self.agent.unique_id) else ("said by", str(sender))
-        )
+        return "said by", str(event.sender)
 
     def _scores(self, entries: Sequence[Any]) -> np.ndarray:
         """Importance and recency, for eviction."""

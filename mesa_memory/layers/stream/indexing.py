@@ -245,9 +245,7 @@ class EventIndex(EmbeddedIndex):
         return MemoryRecord(name, agent, layer, kind, entry.step or 0, entry.content)
 
     def _add(self, entry: Any, record: MemoryRecord) -> None:
-        sender = None
-        if record.kind == "message" and isinstance(record.content, dict):
-            sender = record.content.get("sender")
+        sender = record.sender if record.kind == "message" else None
         who = None if sender is None else by_id(sender)
         name = "" if sender is None else self.context.names.name(sender)
         place = None

@@ -5,7 +5,7 @@ the read. The ranking is the same as without an event loop, unless the recall is
 ranked by keywords only.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -206,10 +206,9 @@ class Recollection:
         return "\n".join(line for line in lines if line)
 
     def _is_heard(self, event: MemoryRecord) -> bool:
-        """True for a message of somebody else."""
-        said = event.content if isinstance(event.content, Mapping) else {}
+        """True for a message that is not the agent's own."""
         me = self.context.agent.unique_id
-        return event.kind == "message" and said.get("sender", "") != me
+        return event.kind == "message" and event.sender != me
 
     def _under_way(self) -> list[MemoryRecord]:
         return [*self.ungraded(), *self.context.inbox.events()]
