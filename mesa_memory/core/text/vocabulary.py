@@ -2,8 +2,8 @@
 
 ``mesa_memory/prompts/<language>/words.toml`` has them:
 
-- ``stop_words``: words that tell nothing of a subject, or ``list``, the name of a list of
-  the package ``stop-words``;
+- ``stop_words``: words that tell nothing of a subject, with those of ``list``, a list of
+  the package ``stop-words``, but for its words that do tell a subject, ``subjects``;
 - ``stemmer``: the Snowball stemmer; empty in a language without spaces, whose words are
   compared by their pairs of characters;
 - ``step``, a pattern of a step that is asked for, with its number as its group, and
@@ -55,8 +55,8 @@ class Vocabulary:
         self.spaced = self._stemmer is not None
         lists = {name: frozenset(words(table[name])) for name in _LISTS}
         if table["list"]:
-            listed = " ".join(get_stop_words(table["list"]))
-            lists["stop_words"] |= frozenset(words(listed))
+            listed = frozenset(words(" ".join(get_stop_words(table["list"]))))
+            lists["stop_words"] |= listed - frozenset(words(table["subjects"]))
         self.stop_words, self.cues = lists["stop_words"], lists["cues"]
         self.friendly, self.hostile = lists["friendly"], lists["hostile"]
         self.addressed = lists["addressed"]
