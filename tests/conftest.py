@@ -18,8 +18,13 @@ VIEWS = "tests/viz/"
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """All tests run in two processes; for some, a second one is not worth its start."""
-    return 2 if config.args_source is config.ArgsSource.TESTPATHS else 0
+    """All tests run in two processes; for some, a second one is not worth its start.
+
+    Slow tests wait for processes of their own, so that a third one finds time.
+    """
+    if config.args_source is not config.ArgsSource.TESTPATHS:
+        return 0
+    return 3 if config.option.markexpr == "slow" else 2
 
 
 @pytest.hookimpl(optionalhook=True)
