@@ -35,6 +35,8 @@ _JINJA = Environment(
     lstrip_blocks=True,
     autoescape=False,  # noqa: S701, these are texts for models, not pages
 )
+# A file may use the values that it names, and nothing else.
+_JINJA.globals.clear()
 
 
 class PromptFile:
