@@ -18,6 +18,7 @@ as too many were under way; *told* are the seconds from a refused key to its err
 import asyncio
 import json
 import logging
+import math
 import re
 import time
 from collections.abc import Callable
@@ -284,7 +285,7 @@ def compare(
     return [
         {"memory": memory, "mode": mode, "summaries": summaries, "fault": fault}
         | row
-        | {"to_theirs": row["requests"] / theirs["requests"]}
+        | {"to_theirs": row["requests"] / (theirs["requests"] or math.nan)}
         | {"to_sound": row["seconds"] / sound}
         for (summaries, fault), row in rows.items()
     ]
