@@ -1,5 +1,7 @@
 """``mesa-memory inspect``: the runs of a store, a memory, or a record."""
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,10 +21,10 @@ _RUNS = (
     "id", "name", "model", "differs_in", "seed", "state", "agents", "steps", "calls",
     "started",
 )  # fmt: skip
-_STATE = ("step", "layer", "kind", "importance", "text", "id")
+_STATE = ("step", "layer", "kind", "grade", "text", "id")
 _RECALLS = (
-    "purpose", "rank", "shown", "used", "score", "relevance", "importance", "recency",
-    "time_match", "text",
+    "rank", "shown", "used", "score", "relevance", "importance", "recency", "time_match",
+    "text",
 )  # fmt: skip
 _HISTORY = ("step", "operation", "text", "because", "id")
 
@@ -75,10 +77,17 @@ def _memory(run: "Run", agent: str, step: float | None, output: Output) -> None:
     rows = run.state(agent, step, as_records=True)
     step = run.steps[-1] if step is None else step
     title = f"Agent {_called(run, agent)} remembered at the end of step {step:g}"
-    output.table("state", title, _STATE, rows)
+    graded = [{**row, "grade": row["importance"]} for row in rows]
+    output.table("state", title, _STATE, rows if output.as_json else graded)
     recalled = run.recalls(agent, step, as_records=True)
-    if recalled:
-        output.table("recalls", "Came to mind in that step", _RECALLS, recalled)
+    if output.as_json and recalled:
+        output.table("recalls", "", _RECALLS, recalled)
+    elif recalled:
+        for _, found in groupby(recalled, itemgetter("seq")):
+            (first, *_) = several = list(found)
+            asked = f": {cell(first['query'])}" if first["query"] else ""
+            title = f"Came to mind, {first['purpose']}{asked}"
+            output.table("recalls", title, _RECALLS, several)
     shown = run.prompt(agent, step)
     if shown:
         output.text("prompt", "Was shown in that step:", shown)

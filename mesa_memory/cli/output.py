@@ -16,8 +16,8 @@ DEFAULT_ROWS = 200
 NARROW_CHARS = 100
 #: headings of columns; all others are the column's name
 HEADINGS = {
-    "importance": "grade", "prompt_tokens": "tokens in", "completion_tokens": "tokens out",
-    "tokens_in": "tokens in", "tokens_out": "tokens out", "tokens_cached": "of them cached",
+    "prompt_tokens": "tokens in", "completion_tokens": "tokens out", "tokens_in": "tokens in",
+    "tokens_out": "tokens out", "tokens_cached": "of them cached",
     "cached_calls": "from the cache", "failures": "failed", "latency": "seconds",
     "cost": "US dollars",
 }  # fmt: skip

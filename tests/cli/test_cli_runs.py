@@ -50,7 +50,8 @@ def test_a_memory_is_shown_with_what_came_to_mind_and_the_prompt(path):
     for part in (
         "Agent 7 remembered at the end of step 3",
         "The mill of ward 3 is on fire",
-        "Came to mind",
+        "Came to mind, read: fire?",
+        "grade",
         "fire",
         "Was shown in that step:",
         "  long memory of 7 in step 3:",
