@@ -123,10 +123,11 @@ def counted(
     """Calls of a whole run, and what the provider counted."""
     model = WORLDS[world](n_agents=agents, memory=memory, rng=seed)
     provider = Provider()
-    configure(model, llm=provider, execution="blocking")
+    configure(model, llm="offline", execution="blocking")
+    services = Services.of(model)
+    services.replay = provider  # is asked everything, also what a policy would answer
     for _ in range(steps):
         model.step()
-    services = Services.of(model)
     services.flush()
     return services.ledger.total.calls, provider
 
