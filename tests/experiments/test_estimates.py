@@ -5,6 +5,7 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
+from benchmarks.estimates import ALLOWED, compared
 from mesa_memory import LongTermMemory, Services, STLTMemory, configure
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study, estimate
@@ -57,6 +58,12 @@ def test_calls_and_tokens_of_an_example_are_within_25_percent(model, memory):
     services.flush()
     found = errors(told, services.ledger.total)
     assert max(map(abs, found.values())) < 0.25, found
+
+
+def test_the_benchmark_counts_all_that_a_run_asks():
+    row = compared(("rumor", "short_term", 0), agents=6, steps=12, effort=400)
+    off = {name: value for name, value in row.items() if name.endswith("_%")}
+    assert off and max(map(abs, off.values())) < 100 * ALLOWED, off
 
 
 def test_a_run_as_short_as_a_pilot_is_counted_whole():
