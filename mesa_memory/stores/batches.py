@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StoreError
 from mesa_memory.stores.base import Batch
-from mesa_memory.stores.columns import clean_rows, json_text
+from mesa_memory.stores.columns import clean_rows
 from mesa_memory.stores.schema import REPLACED_TABLES, metadata
 
 #: the lists of a batch that change records, and the columns they give
@@ -113,17 +113,7 @@ def _insert(on: sa.Connection, run: int, table: str, rows: list) -> None:
     """Adds rows to a table; of ``REPLACED_TABLES`` tables, they take the place of older ones."""
     columns = dict.fromkeys(metadata.tables[table].columns.keys())
     values = [columns | row | {"run": run} for row in clean_rows(rows)]
-    if table == "records":
-        for row in values:
-            if row["text"] is None:
-                row["text"] = _text(row)
     on.execute(_inserting(table, on.dialect.name), values)
-
-
-def _text(row: dict[str, Any]) -> str | None:
-    """The text of a record that lacks one, from its kind and content."""
-    content = row["content"]
-    return None if content is None else f"{row['kind']}: {json_text(content)}"
 
 
 @cache

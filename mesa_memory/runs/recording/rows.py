@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.core import render
 from mesa_memory.core.fault_table import FailedAttempt
-from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.render import record_text
 from mesa_memory.core.requests import ChatRequest, LLMRequest
 from mesa_memory.core.snapshot import encode
 from mesa_memory.hosts.mesa_llm.names import own_name
@@ -63,7 +63,7 @@ def record_row(
         "layer": record.layer,
         "kind": record.kind,
         "step": record.step,
-        "text": text_of(record),
+        "text": record_text(record.kind, record.origin, record.content),
         "content": record.content,
         "importance": grade,
         "graded_at": None if grade is None else step,
@@ -72,17 +72,6 @@ def record_row(
         "origin": record.origin,
         "valid_from": record.valid_from,
     }
-
-
-def text_of(record: MemoryRecord) -> str | None:
-    """The text of a record; None leaves the content to the store."""
-    content = record.content
-    if isinstance(content, dict):
-        if record.kind == "message" and "message" in content:
-            return render.event_text("message", content, render.RECORD_CHARS)
-        if record.origin == DERIVED and "text" in content:
-            return str(content["text"])
-    return None
 
 
 def recall_row(recall: Recall, reply: str | None = None) -> dict[str, Any]:

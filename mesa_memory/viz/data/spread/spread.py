@@ -1,6 +1,5 @@
 """Holders of memories that state a text, step by step; see ``runs.claims``."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +7,6 @@ import numpy as np
 import pandas as pd
 from sqlalchemy import select
 
-from mesa_memory.core.records import DERIVED
-from mesa_memory.core.render import record_text
 from mesa_memory.core.text.clauses import sentences
 from mesa_memory.runs import Run
 from mesa_memory.runs.claims import MIN_SIMILARITY, Verdict, claim
@@ -58,27 +55,12 @@ def _lives(run: Run) -> pd.DataFrame:
     """The columns of ``Corpus.lives`` of all records with a text, as in the store."""
     names = ("seq", "agent", "kind", "text", "valid_from", "valid_to")
     # From end to end: through an index, every record takes ten times as long.
-    wanted = select(*(records.c[name] for name in names), records.c.origin).where(
+    wanted = select(*(records.c[name] for name in names)).where(
         records.c.run + 0 == run.id
     )
-    rows = [
-        (*row[:3], _text(row[2], row[6], row[3]), *row[4:6])
-        for rows in run.chunks(wanted)
-        for row in rows
-        if row[3]
-    ]
+    rows = [row for rows in run.chunks(wanted) for row in rows if row[3]]
     lives = pd.DataFrame(rows, columns=list(names)).sort_values("seq")
     return lives.astype({"valid_from": float, "valid_to": float})
-
-
-def _text(kind: str, origin: str, text: str) -> str:
-    """The text of a record; of an event that the store wrote as JSON, its ``record_text``."""
-    if origin == DERIVED or not text.startswith(f"{kind}: "):
-        return text
-    try:
-        return record_text(kind, origin, json.loads(text[len(kind) + 2 :]))
-    except (ValueError, RecursionError):  # a text of its own, or a crafted file
-        return text
 
 
 #: groups of sentences that do not count and are listed
