@@ -4,14 +4,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core.records import DERIVED
-from mesa_memory.core.render import count_tokens, event_text
+from mesa_memory.core.render import count_tokens
 from mesa_memory.runs import Run
 from mesa_memory.runs.versions import Versions
 from mesa_memory.viz.data import reading
 
 Row = dict[str, Any]
-#: longest text of an event in a prompt, in characters
-EVENT_CHARS = 1000
 
 
 class Past:
@@ -182,8 +180,6 @@ def _as_known(row: Row, step: float) -> Row:
 
 def text_of(row: Row) -> str:
     """A record as text; an event as agents are shown it."""
-    if row["origin"] != DERIVED and row["content"]:
-        return event_text(row["kind"], row["content"], EVENT_CHARS)
     return row["text"] or ""
 
 
