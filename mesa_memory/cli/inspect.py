@@ -79,18 +79,23 @@ def _memory(run: "Run", agent: str, step: float | None, output: Output) -> None:
     title = f"Agent {_called(run, agent)} remembered at the end of step {step:g}"
     graded = [{**row, "grade": row["importance"]} for row in rows]
     output.table("state", title, _STATE, rows if output.as_json else graded)
-    recalled = run.recalls(agent, step, as_records=True)
-    if output.as_json and recalled:
-        output.table("recalls", "", _RECALLS, recalled)
-    elif recalled:
-        for _, found in groupby(recalled, itemgetter("seq")):
-            (first, *_) = several = list(found)
-            asked = f": {cell(first['query'])}" if first["query"] else ""
-            title = f"Came to mind, {first['purpose']}{asked}"
-            output.table("recalls", title, _RECALLS, several)
+    _recalls(run.recalls(agent, step, as_records=True), output)
     shown = run.prompt(agent, step)
     if shown:
         output.text("prompt", "Was shown in that step:", shown)
+
+
+def _recalls(rows: list[dict[str, Any]], output: Output) -> None:
+    """For people each recall under its purpose and query; for programs one table."""
+    if output.as_json:
+        if rows:
+            output.table("recalls", "", _RECALLS, rows)
+        return
+    for _, found in groupby(rows, itemgetter("seq")):
+        several = list(found)
+        purpose, query = several[0]["purpose"], several[0]["query"]
+        asked = f": {cell(query)}" if query else ""
+        output.table("recalls", f"Came to mind, {purpose}{asked}", _RECALLS, several)
 
 
 def _called(run: "Run", agent: str) -> str:

@@ -274,7 +274,7 @@ class Impressions(Layer):
     def _seen(self, event: MemoryRecord, line: str) -> tuple[str, str, bool]:
         """An event for the offline rules: its line, its words and its speaker.
 
-        A deed has no words.
+        A deed says nothing.
         """
         content = event.content
         if event.kind != "message" or not isinstance(content, Mapping):

@@ -179,7 +179,7 @@ def _as_known(row: Row, step: float) -> Row:
 
 
 def text_of(row: Row) -> str:
-    """A record as text; an event as agents are shown it."""
+    """A record as text; empty if the run lacks it, as one of another program may."""
     return row["text"] or ""
 
 
