@@ -8,7 +8,7 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
@@ -73,6 +73,7 @@ class Services:
     _of: ClassVar[weakref.WeakKeyDictionary[Any, "Services"]] = (
         weakref.WeakKeyDictionary()
     )
+    _watchers: ClassVar[weakref.WeakSet[Callable[[Any], None]]] = weakref.WeakSet()
 
     def __init__(self, seed: object = None) -> None:
         self.execution = execution_of(os.environ.get("MESA_MEMORY_EXECUTION"))
@@ -110,8 +111,24 @@ class Services:
             made = cls(seed if isinstance(seed, int | str) else None)
             with _making:
                 services = cls._of.setdefault(model, made)
+                watchers = list(cls._watchers)
+            for meet in watchers:
+                meet(model)
         mesa.guard(model, services.forgive)
         return services
+
+    @classmethod
+    def watch(cls, meet: Callable[[Any], None]) -> None:
+        """Calls ``meet``, as long as it exists, with each model that has or gets services.
+
+        Args:
+            meet: is held weakly.
+        """
+        with _making:
+            cls._watchers.add(meet)
+            models = list(cls._of)
+        for model in models:
+            meet(model)
 
     def __enter__(self) -> "Services":
         return self

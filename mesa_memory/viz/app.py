@@ -12,6 +12,7 @@ from mesa_memory.viz.actions import Actions
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import STYLE, Dashboard
 from mesa_memory.viz.live.controls import Controls
+from mesa_memory.viz.live.live_feed import record_from_first_step
 from mesa_memory.viz.live.page_runs import PageRuns, use_current
 from mesa_memory.viz.serving.origin import FOREIGN, opened_elsewhere
 from mesa_memory.viz.serving.run_feed import Feed, labels
@@ -28,7 +29,8 @@ NOT_PLAYED = "Another run is shown than the one that the controls of this page p
 def make_memory_component(page: int = 0) -> tuple[Callable[..., Any], int]:
     """The dashboard as a component for ``SolaraViz(model, components=[...])``.
 
-    An unrecorded model is recorded in memory, from its first step on.
+    While it exists, each unrecorded model of the program that is stepped is recorded in
+    memory, from its first step on. So the tab shows all steps whenever it is opened.
 
     Args:
         page: tab of Mesa's page on which it stands.
@@ -45,12 +47,19 @@ def make_memory_component(page: int = 0) -> tuple[Callable[..., Any], int]:
             "given by SolaraViz"
         )
 
+    # Mesa gives a component the model when its tab is shown, which may be late.
+    def meet(model: Any) -> None:
+        record_from_first_step(model)
+
+    Services.watch(meet)
+
     @solara.component
     def MemoryComponent(model: Any) -> Any:
         if opened_elsewhere():
             solara.Error(FOREIGN)
         else:
             check_shown(model, "the component of make_memory_component()")
+            meet(model)
             _Live(model)
 
     return MemoryComponent, page

@@ -8,7 +8,13 @@ from typing import Any
 
 import mesa
 import solara
-from mesa.visualization import SolaraViz, make_plot_component
+from mesa.discrete_space import CellAgent, OrthogonalMooreGrid
+from mesa.visualization import (
+    Slider,
+    SolaraViz,
+    make_plot_component,
+    make_space_component,
+)
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
@@ -18,7 +24,9 @@ from mesa_memory import (
     ImpressionMemory,
     LongTermMemory,
     ShortTermMemory,
+    STLTMemory,
     configure,
+    register_policy,
 )
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz import MemoryViz, make_memory_component
@@ -108,6 +116,69 @@ class Others(mesa.Model):
                 agent.memory.add_to_memory("observation", {"seen": "rain"})
 
 
+class Sailor(LLMAgent, CellAgent):
+    """Reads its memory in each step, and decides by it."""
+
+    def __init__(self, model: "Ship", cell: Any, mood: float) -> None:
+        super().__init__(model, CoTReasoning, model.words)
+        self.cell, self.mood = cell, mood
+        self.memory = STLTMemory(self)
+
+    def step(self) -> None:
+        """It sees the sea, and asks what to do."""
+        self.memory.add_to_memory("observation", {"sea": f"wave {self.model.steps}"})
+        reply = self.llm.generate(prompt=f"{self.memory.get_prompt_ready()}\nWhat now?")
+        self.memory.add_to_memory("action", {"did": reply.choices[0].message.content})
+        self.mood += self.model.drift
+
+
+class Ship(mesa.Model):
+    """A user's own model: a grid, a mood, decisions; nothing is said about a record."""
+
+    def __init__(
+        self, n_sailors: int = 3, drift: float = 0.0, rng: Any = 1, before: int = 0
+    ) -> None:
+        super().__init__(rng=rng)
+        configure(self, llm="offline", outcomes=("mood",))
+        self.words = register_policy("ship", lambda request: "I hoist the sail.")
+        self.grid, self.drift = OrthogonalMooreGrid((4, 4), random=self.random), drift
+        for cell in list(self.grid.all_cells)[:n_sailors]:
+            Sailor(self, cell, 0.5)
+        self.datacollector = mesa.DataCollector(
+            {"mood": lambda model: sum(a.mood for a in model.agents)}
+        )
+        for _ in range(before):
+            self.step()
+
+    def step(self) -> None:
+        """Everyone looks and decides."""
+        self.agents.do("step")
+        self.datacollector.collect(self)
+
+
+def ship_page(**given: Any) -> Any:
+    """An own model in Mesa's page, with the memories on a tab of their own."""
+
+    @solara.component
+    def Page() -> Any:
+        model = solara.use_memo(lambda: Ship(**given), [])
+        parts = solara.use_memo(
+            lambda: [
+                make_space_component(lambda agent: {"color": "tab:blue"}),
+                make_plot_component("mood"),
+                make_memory_component(page=1),
+                make_plot_component("mood", page=2),
+            ],
+            [],
+        )
+        sailors = Slider("Sailors", value=3, min=1, max=5, step=1)
+        SolaraViz(
+            model, components=parts, model_params={"n_sailors": sailors, "rng": 1}
+        )
+
+    return Page
+
+
 @solara.component
 def Mesas() -> Any:
     """The dashboard in Mesa's own page, beside a plot."""
@@ -142,6 +213,8 @@ PAGES = {
     ),
     "theirs": page_of("Others", Others, ours=0, theirs=2, none=0),
     "none": page_of("Others", Others, ours=0, theirs=0, none=2),
+    "ship": ship_page(),
+    "sailed": ship_page(before=6),
     "mixed": page_of("Others", Others, ours=1, theirs=2, none=3),
 }
 routes = [solara.Route(path, component=shown) for path, shown in PAGES.items()]

@@ -17,7 +17,7 @@ from mesa_memory.experiments import ChangeAfter, Study, draw
 from mesa_memory.interventions import implant
 from mesa_memory.llm import Reply
 from mesa_memory.viz.data import activity
-from mesa_memory.viz.live.page_runs import live_feed
+from mesa_memory.viz.live.live_feed import live_feed
 
 ASKED = []
 

@@ -1,7 +1,12 @@
 """What can be shown of a running model, and what cannot."""
 
+import gc
+
+import pytest
+
 from mesa_memory import Services
-from mesa_memory.viz.live.page_runs import NOT_RECORDED, live_feed
+from mesa_memory.viz import make_memory_component
+from mesa_memory.viz.live.live_feed import live_feed
 from tests.support.live_pages import Others
 from tests.support.recorded_town import RecordedTown
 
@@ -26,14 +31,62 @@ def test_a_model_that_has_not_begun_is_recorded_in_memory(monkeypatch):
     Services.of(model).recorder.close()
 
 
-def test_a_model_that_has_begun_unrecorded_says_what_to_do():
+@pytest.mark.parametrize("steps", [1, 6])
+def test_the_record_of_a_model_that_was_stepped_before_begins_with_its_memories(steps):
     model = Others(ours=1, theirs=0, none=0)
-    model.step()
+    for _ in range(steps):
+        model.step()
     feed = live_feed(model)
-    assert feed.run is None
-    assert feed.notes == [NOT_RECORDED]
-    assert not feed.live
-    assert Services.of(model).recorder is None
+    (note,) = feed.notes
+    assert f"The record begins with step {steps}, with the memories as they" in note
+    assert feed.source.steps == [steps]
+    held = feed.run.state(1, steps, as_records=True)
+    assert len(held) == len(model.agents[0].memory.current_records()) == steps
+    model.step()
+    assert feed.refresh().steps == [steps, steps + 1]
+    assert live_feed(model).notes == feed.notes
+    Services.of(model).recorder.close()
+
+
+def test_events_before_the_first_step_belong_to_it():
+    model = Others(ours=1, theirs=0, none=0)
+    model.agents[0].memory.add_to_memory("observation", {"seen": "a born sailor"})
+    feed = live_feed(model)
+    model.step()
+    assert (feed.notes, feed.refresh().steps) == ([], [1])
+    assert "a born sailor" in feed.run.state(1, 1, as_records=True)[0]["text"]
+    Services.of(model).recorder.close()
+
+
+@pytest.mark.parametrize("before", ["model", "component"])
+def test_a_listed_component_records_from_the_first_step_before_it_is_drawn(before):
+    made = [] if before == "component" else [Others(ours=2, theirs=0, none=1)]
+    component = make_memory_component(page=1)
+    model, again = (*made, *(Others(ours=2, theirs=0, none=1) for _ in "ab"))[:2]
+    for one in (model, again):
+        one.step()
+        one.step()
+        feed = live_feed(one)
+        assert feed.source.steps == [1, 2]
+        assert "begins" not in str(feed.notes)
+        Services.of(one).recorder.close()
+    del component
+    gc.collect()
+    unseen = Others(ours=2, theirs=0, none=1)
+    unseen.step()
+    assert Services.of(unseen).recorder is None
+
+
+@pytest.mark.parametrize("record", [True, "file"])
+def test_a_listed_component_leaves_a_models_own_record_alone(record, tmp_path):
+    component = make_memory_component()
+    place = str(tmp_path / "own.sqlite") if record == "file" else record
+    model = Others(ours=2, theirs=0, none=0, record=place)
+    own = Services.of(model).recorder
+    model.step()
+    assert Services.of(model).recorder is own
+    own.close()
+    assert component[1] == 0
 
 
 def test_agents_with_other_memories_are_named():

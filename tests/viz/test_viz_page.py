@@ -62,6 +62,57 @@ def test_step_and_play_update_the_views_in_mesas_own_page(window):
     assert window.step() == before
 
 
+def tab(window, number):
+    window.page.get_by_role("tab", name=f"Page {number}", exact=True).click()
+
+
+@pytest.mark.parametrize("hidden", [0, 2])
+def test_a_tab_of_mesas_page_shows_all_steps_whenever_it_is_opened(window, hidden):
+    window.page.set_viewport_size({"width": 1900, "height": 1000})
+    window.open("ship", see="text=Page 1")
+    tab(window, hidden)
+    for step in range(1, 7):
+        press(window, "Step")
+        window.until(lambda: f"Time: {step}" in window.text().replace(".0", ""))
+    tab(window, 1)
+    window.shows(view="story", step=6)
+    said = window.text()
+    assert "mean mood of 3 agents: 0.5" in said
+    assert "no outcome" not in said
+    assert "not recorded" not in said and "The record begins" not in said
+    assert "It read its memory" in said or "Came to mind (" in said
+    assert "none 0" not in window.text(".mm-stage-legend")
+    assert "0.5" in window.text(".mm-stage-legend")
+    window.page.get_by_label("Step back").click()
+    window.shows(view="story", step=5)
+    press(window, "▶")
+    window.sometime(lambda: int(window.text(".mm-of").split()[-1]) >= 8)
+    press(window, "❚❚")
+    tab(window, hidden)
+    window.page.get_by_role("slider", name="Sailors").focus()
+    window.page.keyboard.press("ArrowRight")
+    window.settled()
+    press(window, "Reset")
+    window.until(lambda: "Time: 0" in window.text())
+    for step in (1, 2):
+        press(window, "Step")
+        window.until(lambda: f"Time: {step}" in window.text().replace(".0", ""))
+    tab(window, 1)
+    window.shows(view="story", step=2)
+    assert "mean mood of 4 agents" in window.text()
+    assert "The record begins" not in window.text()
+
+
+def test_a_model_that_was_stepped_before_says_where_its_record_begins(window):
+    window.open("sailed", see="text=Page 1")
+    tab(window, 1)
+    window.shows(view="story", step=6)
+    assert "The record begins with step 6" in window.text()
+    press(window, "Step")
+    window.shows(view="story", step=7)
+    assert "The record begins with step 6" in window.text()
+
+
 def test_a_step_pressed_right_after_a_run_was_chosen_is_of_that_run(window):
     window.open("ours", see="text=No step is finished yet")
     press(window, "Step")

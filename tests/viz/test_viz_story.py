@@ -19,7 +19,9 @@ from mesa.space import ContinuousSpace as OldContinuousSpace
 from mesa.space import MultiGrid, NetworkGrid
 
 from mesa_memory import Services, ShortTermMemory, configure, fork, open_run, resume
+from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.examples.rumor.page import portrayal
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.data.agent import past
@@ -27,6 +29,8 @@ from mesa_memory.viz.data.story import colouring, frames, person
 from mesa_memory.viz.data.story.said import said
 from mesa_memory.viz.data.story.scene import circle, scene
 from mesa_memory.viz.serving.portions import stretches
+from mesa_memory.viz.widgets.chart import COLOURS, SYMBOLS
+from mesa_memory.viz.widgets.stage import NEUTRAL
 from tests.support.playing import lived, play, reading
 from tests.support.recorded import Story
 from tests.support.stored import everything
@@ -318,7 +322,63 @@ def test_an_agent_that_recalls_nothing_by_score_was_shown_its_memory(town):
     assert not mind.ranked
     assert mind.thoughts
     for thought in mind.thoughts:
-        assert thought.text.partition("…")[0] in shown
+        assert thought.text.partition("…")[0].partition(" says: ")[2] in shown
+
+
+#: what an agent does with its memory in a step, and what it holds
+READS = {
+    "an empty memory": (lambda memory: memory.get_prompt_ready(), ""),
+    "events": (lambda memory: memory.format_short_term(), "rain"),
+    "a message": (lambda memory: memory.get_communication_history(), "hail"),
+    "nothing is read": (lambda memory: None, "rain"),
+}
+
+
+@pytest.mark.parametrize("reads", READS)
+def test_a_memory_was_read_if_it_was_shown_to_the_agent(reads):
+    read, held = READS[reads]
+
+    class Reader(mesa.Model):
+        def __init__(self):
+            super().__init__(rng=1)
+            configure(self, llm="offline", record=True)
+            for _ in range(2):
+                agent = mesa.Agent(self)
+                agent.memory = ShortTermMemory(agent)
+
+        def step(self):
+            for agent in self.agents:
+                if held == "hail":
+                    agent.memory.add_to_memory(
+                        "message", {"message": "hail", "sender": 2}
+                    )
+                elif held:
+                    agent.memory.add_to_memory("observation", {"sky": held})
+                read(agent.memory)
+                if self.steps == 2:
+                    agent.memory.add_to_memory("observation", {"sky": "late"})
+
+    model = lived(Reader(), 2)
+    with reading(model) as run:
+        mind = person.mind(run, 1, 0.0, 1.0, past(run, 1))
+    assert mind.read == (reads != "nothing is read")
+    assert bool(mind.thoughts) == (mind.read and bool(held))
+
+
+def test_the_demos_own_picture_has_the_colours_and_shapes_of_the_story():
+    town = lived(RumorModel(8, "stlt", rng=1, correction_step=2, record=True), 6)
+    with reading(town) as run:
+        classes = colouring.of_outcome(scene(run), "belief").classes
+    assert classes == (RUMOUR, CORRECTION)
+    markers = {"circle": "o", "triangle": "^"}
+    for agent in town.agents:
+        drawn = portrayal(agent)
+        if agent.belief is None:
+            assert drawn.color == NEUTRAL
+            continue
+        place = classes.index(agent.belief)
+        assert drawn.color == COLOURS[place]
+        assert drawn.marker == markers[SYMBOLS[place]]
 
 
 def test_an_outcome_that_is_no_word_or_number_is_refused_by_name():

@@ -7,7 +7,7 @@ import pytest
 import solara
 
 from mesa_memory import Services, open_run
-from mesa_memory.viz.live.page_runs import live_feed
+from mesa_memory.viz.live.live_feed import live_feed
 from mesa_memory.viz.selection import Choice
 from mesa_memory.viz.serving import run_feed
 from mesa_memory.viz.serving.hooks import use_chosen, use_newest

@@ -13,10 +13,13 @@ from mesa_memory.examples.rumor.memories import OWN
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.memories import registry
 from mesa_memory.viz import MemoryViz
+from mesa_memory.viz.widgets import chart
+from mesa_memory.viz.widgets.stage import NEUTRAL
 
-# Okabe and Ito's colours; the marker says the same without colour.
-COLOURS = {RUMOUR: "#D55E00", CORRECTION: "#0072B2", None: "#BBBBBB"}
-MARKERS = {RUMOUR: "^", CORRECTION: "s", None: "o"}
+# As in the dashboard, which numbers beliefs in the order in which they come up.
+COLOURS = {RUMOUR: chart.COLOURS[0], CORRECTION: chart.COLOURS[1], None: NEUTRAL}
+MARKERS = {RUMOUR: "o", CORRECTION: "^", None: "o"}
+SIZES = {RUMOUR: 120, CORRECTION: 120, None: 60}
 
 
 @solara.component
@@ -54,23 +57,25 @@ def parameters(
         "n_agents": Slider("People", value=n_agents, min=3, max=most[0], step=1),
         "degree": Slider("Neighbours per person", value=4, min=2, max=8, step=2),
         "correction_step": Slider(
-            "Day of the correction", value=10, min=1, max=40, step=1
+            "Day of the correction", value=10, min=2, max=40, step=1
         ),
         **fixed,
     }
 
 
 def portrayal(agent: Townsperson) -> AgentPortrayalStyle:
-    """A triangle believes the rumour, a square the correction, a circle neither."""
+    """A circle believes the rumour, a triangle the correction, a small circle neither."""
     belief = agent.model.opinions[agent.unique_id].belief
-    return AgentPortrayalStyle(color=COLOURS[belief], marker=MARKERS[belief], size=120)
+    return AgentPortrayalStyle(
+        color=COLOURS[belief], marker=MARKERS[belief], size=SIZES[belief]
+    )
 
 
 def _parts() -> list[Any]:
     people = {
-        "knows_rumour": "#E69F00",
+        "knows_rumour": "#56B4E9",
         "believes_rumour": COLOURS[RUMOUR],
-        "knows_correction": "#56B4E9",
+        "knows_correction": "#F0E442",
         "believes_correction": COLOURS[CORRECTION],
     }
     return [

@@ -21,12 +21,17 @@ class InTurn(Around):
     Attributes:
         over: no more steps are made.
         page: what the pages of this model share, see ``PageRuns``; it goes with it.
+        before: called before each step; None calls nothing.
+        begun: the time of the model at which a page began to record it late; None if
+            no page did.
     """
 
     def __init__(self, step: Callable[[], Any]) -> None:
         super().__init__(step)
         self.lock, self.over = threading.RLock(), False
         self.page: Any = None
+        self.before: Callable[[], Any] | None = None
+        self.begun: float | None = None
 
     def __call__(self) -> None:
         """One step, as soon as no other one is running; none once it is over.
@@ -39,6 +44,8 @@ class InTurn(Around):
         wait_for_viewer(lambda: self.over)
         with self.lock:
             if not self.over:
+                if self.before is not None:
+                    self.before()
                 self.inner()
 
 

@@ -53,11 +53,13 @@ class Mind:
         thoughts: the best ones.
         count: number of all of them.
         ranked: whether a recall ranked them; else the memory was shown as it was.
+        read: whether the agent was shown its memory in the step.
     """
 
     thoughts: list[Thought]
     count: int
     ranked: bool
+    read: bool
 
 
 @dataclass(frozen=True)
@@ -107,21 +109,22 @@ def mind(run: Run, agent: Any, after: float, step: float, past: Past) -> Mind:
                 Thought(shorten(c.text, THOUGHT_CHARS), reason(recall, c), c.shown)
                 for c in recall.candidates[:MAX_THOUGHTS]
             ]
-            return Mind(thoughts, len(recall.candidates), ranked=True)
-    texts = _bare(row["text"] or "" for row in memories.shown(run, agent, step))
+            return Mind(thoughts, len(recall.candidates), ranked=True, read=True)
+    shown = memories.shown(run, agent, step)
+    texts = _bare(row["text"] or "" for row in shown)
     held = {
         text: row["layer"]
         for row in reversed(past.rows)
         if row["valid_from"] <= step
         and (row["valid_to"] is None or row["valid_to"] > after)
         and (text := _bare([text_of(row)]))
-        and text in texts
+        and (text in texts or _words(row) in texts)
     }
     thoughts = [
         Thought(shorten(text, THOUGHT_CHARS), f"in its {layer} memory")
         for text, layer in islice(held.items(), MAX_THOUGHTS)
     ]
-    return Mind(thoughts, len(held), ranked=False)
+    return Mind(thoughts, len(held), ranked=False, read=bool(rows or shown))
 
 
 def reason(
@@ -142,6 +145,11 @@ def reason(
 def _bare(texts: Iterable[str]) -> str:
     """Texts without line breaks."""
     return " ".join(" ".join(texts).split())
+
+
+def _words(row: Row) -> str:
+    """The words of a message alone: a prompt may name those who talk in another way."""
+    return _bare([str(row["content"].get("message") or text_of(row))])
 
 
 def _is_own(row: Row, agent: Any) -> bool:

@@ -23,6 +23,9 @@ from mesa_memory.viz.widgets.person import (
     PersonStep,
 )
 
+READ = "It read its memory; no record of it stands in the text word for word."
+NOT_READ = "It did not read its memory in this step."
+
 
 @solara.component
 def Person(focus: Focus) -> Any:
@@ -72,7 +75,7 @@ def _parts(at: Focus) -> list[PersonPart]:
         PersonPart(
             f"Came to mind{count}",
             [_thought(at, mind, thought) for thought in mind.thoughts],
-            "It did not read its memory in this step.",
+            READ if mind.read else NOT_READ,
             f"Shows it all in the view {_view(mind).title()}",
         ),
         *_decisions(at),
