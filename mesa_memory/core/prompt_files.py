@@ -5,6 +5,10 @@ text before the first heading is for readers. The English file of a name says th
 which values its parts are given: ``Needs:`` values that a part must use,
 ``May use:`` the others. A task's parts may also use ``me`` and ``role``. Code chooses the
 values, files choose the words.
+
+A file may come from somebody else, so a part is text, never a program: it has values,
+conditions and loops over values. It calls nothing, reads no attribute that the package's
+own files do not read, and its text grows no faster than its values.
 """
 
 import hashlib
@@ -12,8 +16,10 @@ import re
 from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
-from jinja2 import Environment, StrictUndefined, Template, TemplateError, meta
+from jinja2 import StrictUndefined, Template, TemplateError, meta, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mesa_memory.errors import PromptFileError
 
@@ -29,14 +35,35 @@ WHOSE = frozenset({"me", "role"})
 _HEADING = re.compile(r"^## (.+?)[ \t]*$", re.MULTILINE)
 _VALUES = re.compile(r"^(Needs|May use): (.*)$", re.MULTILINE)
 # What agents say is a value, so it is put in as it is: never a template, never escaped.
-_JINJA = Environment(
+_JINJA = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
-    autoescape=False,  # noqa: S701, these are texts for models, not pages
+    autoescape=False,  # these are texts for models, not pages
 )
 # A file may use the values that it names, and nothing else.
 _JINJA.globals.clear()
+
+#: errors of a template that cannot be read or filled in
+TEMPLATE_FAULTS = (
+    *(TemplateError, TypeError, ValueError, ArithmeticError, LookupError),
+    *(AttributeError, RecursionError, MemoryError),
+)
+#: a longer text must be explained by its values, in characters
+MAX_TEXT_CHARS = 65_536
+#: what a part may be made of
+_NODES = (
+    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.CondExpr),
+    *(nodes.Name, nodes.Const, nodes.Compare, nodes.Operand, nodes.And, nodes.Or),
+    *(nodes.Not, nodes.Neg, nodes.Add, nodes.Sub, nodes.Mod, nodes.Concat),
+    *(nodes.Filter, nodes.For, nodes.Getattr, nodes.Getitem, nodes.Slice),
+)
+_FILTERS = frozenset(
+    ("join", "length", "first", "last", "lower", "upper", "capitalize", "trim")
+)
+_LOOP = frozenset(("index", "index0", "first", "last", "length"))
+#: a number in a text, such as "%+.1f"
+_NUMBER = re.compile(r"%[-+ 0]?\d?(\.\d)?[dfgs]%?")
 
 
 class PromptFile:
@@ -74,22 +101,70 @@ class PromptFile:
 
     @cached_property
     def templates(self) -> Mapping[str, Template]:
-        """The parts, ready to be filled in."""
-        return {name: _JINJA.from_string(part) for name, part in self.parts.items()}
+        """The parts, ready to be filled in.
+
+        Raises:
+            PromptFileError: for a part that is not a template of values.
+        """
+        return {name: self._compiled(name) for name in self.parts}
+
+    def fill_in(self, part: str, values: Mapping[str, Any]) -> str:
+        """The text of a part, with these values in it.
+
+        Raises:
+            PromptFileError: if it cannot be filled in, or becomes much longer than its
+                values.
+        """
+        try:
+            text = self.templates[part].render(values).strip("\n")
+        except TEMPLATE_FAULTS as error:
+            raise self._fault(part, f"cannot be filled in: {error}") from error
+        if len(text) > MAX_TEXT_CHARS and len(text) > 4 * len(repr(values)):
+            raise self._fault(
+                part,
+                f"makes a text of {len(text)} characters; beyond {MAX_TEXT_CHARS} it may "
+                "have at most four times the characters of its values",
+            )
+        return text
 
     def used(self, part: str) -> set[str]:
         """The names of the values that a part uses.
 
         Raises:
-            PromptFileError: if the part is not a template.
+            PromptFileError: if the part is not a template of values.
         """
+        return meta.find_undeclared_variables(self._tree(part))
+
+    def _tree(self, part: str) -> nodes.Template:
+        """The part as Jinja reads it, if it is made of values, conditions and loops."""
         try:
-            return meta.find_undeclared_variables(_JINJA.parse(self.parts[part]))
-        except TemplateError as error:
-            raise PromptFileError(
-                f"part '{part}' of the prompt file '{self.name}' is not a Jinja template: "
-                f"{error}"
-            ) from error
+            tree = _JINJA.parse(self.parts[part])
+            wrong = next(filter(None, map(_not_allowed, tree.find_all(nodes.Node))), "")
+        except TEMPLATE_FAULTS as error:
+            raise self._fault(part, f"is not a Jinja template: {error}") from error
+        if wrong:
+            raise self._fault(
+                part,
+                f"uses {wrong}; a part may use values, conditions, loops over values, "
+                f"sums, numbers such as '%.1f' and the filters {', '.join(sorted(_FILTERS))}",
+            )
+        return tree
+
+    def _compiled(self, part: str) -> Template:
+        tree = self._tree(part)
+        try:
+            return _JINJA.from_string(tree)
+        except TEMPLATE_FAULTS as error:
+            raise self._fault(part, f"is not a Jinja template: {error}") from error
+
+    def _attributes(self, part: str) -> set[str]:
+        """The names of the attributes that a part reads."""
+        return {node.attr for node in self._tree(part).find_all(nodes.Getattr)}
+
+    def _fault(self, part: str, problem: str) -> PromptFileError:
+        return PromptFileError(
+            f"part '{part}' of the prompt file '{self.name}' {problem}"
+        )
 
     def check_against(self, first: "PromptFile") -> None:
         """Lets a file pass that has the parts and values of the first one.
@@ -104,20 +179,56 @@ class PromptFile:
                 f"the prompt file '{self.name}' has the part '{unknown[0]}'; its parts are: "
                 f"{', '.join(first.parts)}"
             )
+        read = _LOOP.union(*map(first._attributes, first.parts))
         for part in self.parts:
-            wrong = sorted(self.used(part) - first.allowed)
-            if wrong:
-                raise PromptFileError(
-                    f"part '{part}' of the prompt file '{self.name}' uses '{wrong[0]}'; the "
-                    f"values that exist are: {', '.join(sorted(first.allowed)) or 'none'}"
-                )
-        for part in self.parts:
+            self._compiled(part)
+            for used, known in (
+                (self.used(part), first.allowed),
+                (self._attributes(part), read),
+            ):
+                if wrong := sorted(used - known):
+                    names = ", ".join(sorted(known)) or "none"
+                    raise self._fault(
+                        part, f"uses '{wrong[0]}'; the values that exist are: {names}"
+                    )
             missing = sorted((first.used(part) & first.needed) - self.used(part))
             if missing:
-                raise PromptFileError(
-                    f"part '{part}' of the prompt file '{self.name}' must use "
-                    f"'{missing[0]}', or the model is not told of it"
+                raise self._fault(
+                    part, f"must use '{missing[0]}', or the model is not told of it"
                 )
+
+
+def _not_allowed(node: nodes.Node) -> str:
+    """What a part may not use at this node; empty if nothing."""
+    if type(node) not in _NODES:
+        return f"'{type(node).__name__}'"
+    if isinstance(node, nodes.Filter) and node.name not in _FILTERS:
+        return f"the filter '{node.name}'"
+    if isinstance(node, nodes.Getattr) and node.attr.startswith("_"):
+        return f"'{node.attr}'"
+    if isinstance(node, nodes.Getitem):
+        place = node.arg.node if isinstance(node.arg, nodes.Neg) else node.arg
+        number = isinstance(getattr(place, "value", None), int)
+        return "" if number or isinstance(place, nodes.Slice) else "[…] with a name"
+    if isinstance(node, nodes.Mod):
+        form = getattr(node.left, "value", None)
+        if not isinstance(form, str) or not _NUMBER.fullmatch(form):
+            return f"% with {form!r}"
+    if isinstance(node, nodes.For):
+        return _endless(node)
+    return ""
+
+
+def _endless(loop: nodes.For) -> str:
+    """What makes a loop longer than the values of the part; empty if nothing."""
+    if loop.recursive:
+        return "a recursive loop"
+    for inner in loop.find_all(nodes.For):
+        # Each item is gone through once, so all loops together end with the values.
+        whole = getattr(inner.iter, "node", None)
+        if getattr(whole, "name", None) != getattr(loop.target, "name", ""):
+            return "a loop within a loop that does not go through a part of its item"
+    return ""
 
 
 def languages() -> list[str]:

@@ -7,7 +7,6 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from jinja2 import TemplateError
 from pydantic import BaseModel
 
 from mesa_memory.core.content import by_id
@@ -18,7 +17,7 @@ from mesa_memory.core.prompt_files import (
     languages,
     own_files,
 )
-from mesa_memory.errors import MissingExtra, PromptFileError
+from mesa_memory.errors import MissingExtra
 
 #: the language of each agent's own prompts
 AUTO = "auto"
@@ -61,15 +60,10 @@ class Wording:
         """The text of a part, with these values in it.
 
         Raises:
-            PromptFileError: if a template cannot be filled in.
+            PromptFileError: see ``PromptFile.fill_in``.
         """
         self.used[file] = None
-        try:
-            return self.files[file].templates[part].render(values).strip("\n")
-        except TemplateError as error:
-            raise PromptFileError(
-                f"part '{part}' of the prompt file '{file}' cannot be filled in: {error}"
-            ) from error
+        return self.files[file].fill_in(part, values)
 
     def has(self, file: str, part: str) -> bool:
         """True if there is such a part."""

@@ -51,6 +51,22 @@ def test_an_own_file_changes_its_part_and_no_other(tmp_path):
         ("consolidate.md", "## system\n{{ mood }}", "values that exist are: events, "),
         ("consolidate.md", "## prompt\n{{ events }}", "must use 'summary'"),
         ("consolidate.md", "## system\n{% if %}", "not a Jinja template"),
+        ("memory.md", "## step\n{{ step.__class__ }}", "uses '__class__'"),
+        ("memory.md", "## step\n{{ step.upper() }}", "uses 'Call'"),
+        ("memory.md", "## step\n{{ step.real }}", "uses 'real'"),
+        ("memory.md", "## step\n{{ step['__doc__'] }}", r"uses \[…\] with a name"),
+        ("memory.md", "## step\n{{ step | attr('x') }}", "uses the filter 'attr'"),
+        ("memory.md", "## step\n{{ 'x' * 10**9 }}", "uses '(Mul|Pow)'"),
+        ("memory.md", "## step\n{{ '%99999999d' % 1 }}", "uses % with '%99999999d'"),
+        ("memory.md", "## step\n{% include 'x' %}", "uses 'Include'"),
+        ("memory.md", "## step\n{% macro x() %}{% endmacro %}", "uses 'Macro'"),
+        (
+            "memory.md",
+            "## step\n{% for a in step %}{% for b in step %}x{% endfor %}{% endfor %}",
+            "a loop within a loop",
+        ),
+        ("memory.md", "## step\n" + "(" * 5000, "not a Jinja template"),
+        ("impression.md", "## offline seems\n{{ subject.nme }}", "uses 'nme'"),
     ],
 )
 def test_a_wrong_file_is_told_at_configure_and_changes_nothing(
@@ -62,6 +78,32 @@ def test_a_wrong_file_is_told_at_configure_and_changes_nothing(
     with pytest.raises(PromptFileError, match=said):
         configure(model, prompts=own(tmp_path, name, text))
     assert services.wordings is before
+
+
+@pytest.mark.parametrize(
+    ("part", "values", "said"),
+    [
+        ("{{ step + 1 }}", {"step": "one"}, "cannot be filled in: can only concat"),
+        ("{{ '%d' % step }}", {"step": "one"}, "cannot be filled in: %d format"),
+        ("{{ step[9] }}", {"step": "one"}, "cannot be filled in"),
+        (
+            "{% for a in step %}" + "long " * 50 + "{% endfor %}",
+            {"step": "a" * 400},
+            "100000 char",
+        ),
+    ],
+)
+def test_a_part_that_cannot_be_filled_in_is_told_by_file_and_part(
+    tmp_path, part, values, said
+):
+    wording = Wording(folder=own(tmp_path, "memory.md", f"## step\n{part}\n"))
+    with pytest.raises(PromptFileError, match=f"part 'step' .*'memory'.*{said}"):
+        wording.told("step", **values)
+
+
+def test_a_long_text_of_long_values_is_no_fault():
+    events = "a" * 200_000
+    assert events in ENGLISH("consolidate", "prompt", **LINES | {"events": events})
 
 
 def test_a_missing_folder_and_an_unknown_language_are_told(tmp_path):
