@@ -131,6 +131,16 @@ class LLMSettings:
         """The settings that may change an answer: ``sent``, and options by name."""
         return {**self.sent, **_telling(self.options)}
 
+    def api_base(self, request: LLMRequest) -> str | None:
+        """The server's address; one among ``options`` or the request's arguments wins.
+
+        None is the provider's usual one.
+        """
+        for given in (self.options, request.arguments):
+            if base := given.get("api_base") or given.get("base_url"):
+                return str(base)
+        return request.api_base
+
     def __post_init__(self) -> None:
         one_of("client", CLIENTS, self.client)
         for name in ("timeout", "deadline"):

@@ -65,7 +65,7 @@ def test_an_own_file_changes_its_part_and_no_other(tmp_path):
             "## step\n{% for a in step %}{% for b in step %}x{% endfor %}{% endfor %}",
             "a loop within a loop",
         ),
-        ("memory.md", "## step\n" + "(" * 5000, "not a Jinja template"),
+        ("memory.md", "## step\n{{ " + "(" * 5000 + "1", "not a Jinja template"),
         ("impression.md", "## offline seems\n{{ subject.nme }}", "uses 'nme'"),
     ],
 )

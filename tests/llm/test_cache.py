@@ -2,6 +2,8 @@
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 
 import mesa
 import pytest
@@ -111,6 +113,24 @@ def test_how_a_request_is_sent_changes_no_answer(changed, server, file):
     prompts(server)
     live(town(server.base, cache=file, **second))
     assert prompts(server) == []
+
+
+@pytest.mark.parametrize(
+    "pointed",
+    [
+        lambda base: {"options": {"api_base": base}},
+        lambda base: {"options": {"base_url": f"{base}/"}},
+        lambda base: {"options": {"api_base": base}, "client": "litellm"},
+    ],
+    ids=["api_base", "base_url", "litellm"],
+)
+def test_a_server_named_in_the_options_has_its_own_answers(pointed, server, file):
+    with OpenAIServer() as other:
+        live(town("http://127.0.0.1:9/v1", cache=file, **pointed(server.base)))
+        live(town("http://127.0.0.1:9/v1", cache=file, **pointed(other.base)))
+        assert len(prompts(server)) == len(prompts(other)) == CALLS
+        live(town(other.base, cache=file))
+        assert prompts(other) == []
 
 
 def test_another_server_asks_anew_whether_given_or_configured(
@@ -308,6 +328,28 @@ def test_reasoning_is_kept_whole_with_the_tools_it_calls(file):
         other = [TOOL | {"function": TOOL["function"] | {"name": "nod"}}]
         agent.llm.generate("Who is there?", tool_schema=other)
         agent.llm.generate("Who is there?")
+        assert len(prompts(server)) == 2
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [
+        {"raw": None},
+        {"raw": {"choices": []}},
+        {"text": "", "raw": None},
+        {"finish": "length"},
+    ],
+    ids=str,
+)
+def test_an_own_request_never_gets_a_stored_answer_without_a_message(poison, file):
+    with OpenAIServer(lambda received: "The mill.") as server:
+        thinker(server.base, cache=file).llm.generate("Where?")
+        with closing(sqlite3.connect(file)) as on, on:
+            (kept,) = on.execute("SELECT value FROM cached").fetchone()
+            value = json.dumps(json.loads(kept) | poison).encode()
+            on.execute("UPDATE cached SET value = ?", (value,))
+        told = thinker(server.base, cache=file).llm.generate("Where?")
+        assert told.choices[0].message.content == "The mill."
         assert len(prompts(server)) == 2
 
 

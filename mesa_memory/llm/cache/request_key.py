@@ -43,7 +43,7 @@ def request_key(
         "reasoning": isinstance(request, ChatRequest),
         "replicate": replicate,
         "model": request.model,
-        "address": _address(request.model or "", request.api_base),
+        "address": _address(request.model or "", settings.api_base(request)),
         "messages": plain(request.messages()),
         "schema": None if request.schema is None else _shape(request.schema),
         "arguments": {n: _shaped(v) for n, v in request.arguments.items()},

@@ -62,7 +62,7 @@ class CachedResponse:
         self.file.write({self.key: value}, self.is_unusable)
         stored = self.file.read([self.key]).get(self.key, value)
         first = None if stored == value else _decoded(self.file, stored)
-        if first is None or not _is_usable(self.request, first):
+        if first is None or not _can_be_cached(self.request, first):
             return reply
         return replace(reply, text=first.text, finish=first.finish, raw=first.raw)
 
@@ -160,7 +160,7 @@ def _read(file: CacheFile, key: bytes, request: LLMRequest) -> CachedResponse:
     value = file.read([key]).get(key)
     if value is not None:
         reply = _decoded(file, value)
-        cached.is_final = reply is not None and _is_usable(request, reply)
+        cached.is_final = reply is not None and _can_be_cached(request, reply)
         cached.is_unusable = not cached.is_final
         cached.reply = reply if cached.is_final else None
     return cached
@@ -196,12 +196,18 @@ def _is_usable(request: LLMRequest, reply: Reply) -> bool:
 
 
 def _can_be_cached(request: LLMRequest, reply: Reply) -> bool:
-    """True for a complete, usable reply of the model that was asked, not of a fallback."""
+    """True for a complete, usable reply of the model that was asked, not of a fallback.
+
+    It is asked again when a response is read: files come from elsewhere, too.
+    """
     try:
         check_end(reply)
     except Unusable:
         return False
-    text, calls = (reply.text or "").strip(), _tool_calls(reply)
+    message = _message(reply)
+    if isinstance(request, ChatRequest) and message is None:
+        return False  # its caller is given the provider's response
+    text, calls = (reply.text or "").strip(), getattr(message, "tool_calls", None)
     if reply.model not in ("", request.model) or not (text or calls):
         return False
     if request.accepts is None:
@@ -209,10 +215,10 @@ def _can_be_cached(request: LLMRequest, reply: Reply) -> bool:
     return _is_usable(request, reply)
 
 
-def _tool_calls(reply: Reply) -> Any:
+def _message(reply: Reply) -> Any:
+    """The message of the provider's response; None without one."""
     choices = getattr(reply.raw, "choices", None)
-    message = getattr(choices[0], "message", None) if choices else None
-    return getattr(message, "tool_calls", None)
+    return getattr(choices[0], "message", None) if choices else None
 
 
 def _encoded(reply: Reply, with_response: bool) -> bytes:

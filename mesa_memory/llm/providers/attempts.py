@@ -24,18 +24,22 @@ class RequestAttempts:
         refused: True if the server was overloaded at the last attempt.
         route: the route of the answered attempt.
 
+    Args:
+        base: the server's address; None is the provider's usual one.
+
     Raises:
-        ValueError: if the request's ``api_base`` is not a web address.
+        ValueError: if ``base`` is not a web address.
     """
 
     def __init__(
         self,
         model: str,
         request: LLMRequest,
+        base: str | None,
         deadline: float,
         failed: list[FailedAttempt],
     ) -> None:
-        base, asked = request.api_base, request.model or ""
+        asked = request.model or ""
         base = server_address(base) if base else None
         # A fallback of another provider has its own address.
         if model != asked and model.partition("/")[0] != asked.partition("/")[0]:

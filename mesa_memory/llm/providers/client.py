@@ -91,8 +91,9 @@ class ProviderClient:
         errors: list[LLMError] = []
         for model in (request.model, *self.settings.fallbacks):
             try:
+                base = self.settings.api_base(request)
                 attempts = RequestAttempts(
-                    model, request, self.settings.deadline, failed
+                    model, request, base, self.settings.deadline, failed
                 )
             except ValueError as error:
                 raise LLMRejected(f"{error}.", **request.where) from None
