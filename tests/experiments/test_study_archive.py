@@ -1,16 +1,23 @@
 """A study as a sealed folder, with and without what was said in it."""
 
 import json
+import os
+import shutil
 import sqlite3
 
+import mesa
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
 
+from mesa_memory import configure, register_policy
 from mesa_memory.cli import main
 from mesa_memory.errors import StudyError
-from mesa_memory.experiments import Study, verify
+from mesa_memory.experiments import Question, Questionnaire, Study, verify
 from mesa_memory.experiments.reports.archive import SEAL, TABLES
+from mesa_memory.memories import registry
 from mesa_memory.stores.open import open_store
 from tests.experiments.test_attribution import SECRET, Valley, fords
 from tests.support.study_results import run
@@ -22,6 +29,62 @@ def valley(store):
         Valley, {"planted": [True, False], "n": 2}, seeds=range(2), steps=2,
         outcomes={"fords": fords}, store=store,
     )  # fmt: skip
+
+
+#: stands in whatever an agent or a model says
+CANARY = "quagmire-canary"
+
+
+class Bird(LLMAgent):
+    """Sees, hears and says the canary, also as somebody that the model does not have."""
+
+    def step(self):
+        self.memory.add_to_memory("observation", {"sight": f"a {CANARY} at the well"})
+        stranger = {"message": f"I sold the {CANARY}.", "sender": f"{CANARY} of Ur"}
+        self.memory.add_to_memory("message", stranger)
+        self.memory.get_prompt_ready()
+        self.said = self.llm.generate(prompt="Say.").choices[0].message.content
+        self.send_message(self.said, [a for a in self.model.agents if a is not self])
+        self.heard += 1
+
+
+class Aviary(mesa.Model):
+    """Birds of one song, which a DataCollector collects."""
+
+    def __init__(self, memory="short_term", broken=False, rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline")
+        self.broken = broken
+        singing = register_policy("singer", lambda turn: f"The {CANARY} lives.")
+        for _ in range(2):
+            bird = Bird(self, CoTReasoning, singing)
+            bird.memory, bird.said, bird.heard = registry.find(memory)(bird), "", 0
+        self.datacollector = mesa.DataCollector(
+            {"slogan": said_last}, {"said": "said", "heard": "heard"}
+        )
+        self.datacollector.collect(self)
+
+    def step(self):
+        self.agents.do("step")
+        self.datacollector.collect(self)
+        if self.broken:
+            raise ValueError(said_last(self))
+
+
+def said_last(model):
+    return model.agents[-1].said
+
+
+def said_by_agent(model):
+    return {bird.said: 1 for bird in model.agents}
+
+
+def said_by_all(model):
+    return [bird.said for bird in model.agents]
+
+
+def heard_by_first(model):
+    return model.agents[0].heard
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +132,100 @@ def test_without_texts_the_numbers_stay_and_nothing_that_was_said(study, tmp_pat
         with sqlite3.connect(study.location) as whole:
             assert silent.execute(counts).fetchone() == whole.execute(counts).fetchone()
     open_store(folder / "store.sqlite", read_only=True).close()
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A study with the canary in every place where a text can stand."""
+    found = Study(
+        Aviary, {"memory": ["short_term", "episodic", "fact", "impression"]},
+        seeds=range(2), steps=3, outcomes={"last": said_last},
+        measures={"words": said_by_agent, "all": said_by_all},
+        questionnaires=Questionnaire(Question("heard", "What did you hear?"), every=1),
+        store=tmp_path_factory.mktemp("canary") / "study.sqlite",
+    )  # fmt: skip
+    run(found)
+    return found
+
+
+def test_no_text_of_an_agent_or_a_model_is_left_wherever_it_stood(told, tmp_path):
+    whole = told.archive(tmp_path / "whole")
+    holding = {p.name for p in whole.iterdir() if CANARY.encode() in p.read_bytes()}
+    assert holding >= {"runs.csv", "steps.csv", "agents.csv", "store.sqlite"}
+    silent = told.archive(tmp_path / "silent", texts=False)
+    assert CANARY.encode() not in everything(silent)
+    assert verify(silent) == []
+    frame = pd.read_csv(silent / "agents.csv")
+    assert list(frame["heard"]) == list(told.results().agents["heard"])
+    assert frame["said"].isna().all()
+
+
+def test_without_texts_a_failed_run_keeps_its_state_alone(tmp_path):
+    broken = Study(
+        Aviary, {"memory": ["short_term"], "broken": True}, seeds=range(2), steps=3,
+        outcomes={"heard": heard_by_first}, store=tmp_path / "study.sqlite",
+    )  # fmt: skip
+    run(broken)
+    silent = broken.archive(tmp_path / "silent", texts=False)
+    assert CANARY.encode() not in everything(silent)
+    assert list(pd.read_csv(silent / "runs.csv")["state"]) == ["failed"] * 2
+
+
+def _nested_seal(folder):
+    (folder / "more").mkdir()
+    (folder / "more" / SEAL).write_text("{}")
+
+
+def _link_to_a_folder(folder):
+    (folder / "more").symlink_to(folder.parent)
+
+
+def _dangling_link(folder):
+    (folder / "gone.csv").symlink_to(folder / "nowhere")
+
+
+def _pipe(folder):
+    os.mkfifo(folder / "pipe")
+
+
+def _moved_outside(folder):
+    shutil.move(folder / "runs.csv", folder.parent / "elsewhere.csv")
+    (folder / "runs.csv").symlink_to(folder.parent / "elsewhere.csv")
+
+
+def _sealed_elsewhere(folder):
+    shutil.move(folder / SEAL, folder.parent / SEAL)
+    (folder / SEAL).symlink_to(folder.parent / SEAL)
+
+
+def _rewritten(**said):
+    def change(folder):
+        seal = json.loads((folder / SEAL).read_text())
+        (folder / SEAL).write_text(json.dumps(seal | said))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (_nested_seal, f"more/{SEAL} was added"),
+        (_link_to_a_folder, "more was added"),
+        (_dangling_link, "gone.csv was added"),
+        (_pipe, "pipe was added"),
+        (_moved_outside, "runs.csv was changed"),
+        (_sealed_elsewhere, f"{SEAL} was added"),
+        (_rewritten(code={"model.py": "0" * 64}), f"{SEAL} was changed"),
+        (_rewritten(versions={"python": "9.9"}), f"{SEAL} was changed"),
+        (_rewritten(texts=False), f"{SEAL} was changed"),
+        (_rewritten(study="another"), f"{SEAL} was changed"),
+        (_rewritten(seal="0" * 64), f"{SEAL} was changed"),
+    ],
+)
+def test_each_change_of_a_sealed_folder_is_named(study, tmp_path, change, named):
+    folder = study.archive(tmp_path / "sealed")
+    change(folder)
+    assert verify(folder) == [named]
 
 
 def test_a_folder_without_a_seal_is_told(tmp_path):

@@ -7,31 +7,49 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import mesa_memory.stores.columns as columns
+import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StudyError
 from mesa_memory.experiments.reports.facts import facts_of_study
 from mesa_memory.experiments.reports.methods import checklist, methods
 from mesa_memory.experiments.reports.study_report import write_study_report
+from mesa_memory.experiments.studies.results import numbers_only
 from mesa_memory.runs.spreadsheet import write_csv
 from mesa_memory.stores.copying import copy_file
 from mesa_memory.stores.open import is_postgres
 
 #: the list of all files with their hashes (SHA-256)
 SEAL = "seal.json"
+#: in it, the hash of all else that it says
+_OWN = "seal"
 #: tables of results, and those of their columns that hold what was said
 TABLES = {"runs": ("error",), "steps": (), "agents": (), "calls": ("error",),
           "answers": ("value", "error")}  # fmt: skip
-#: columns of the store that hold what was said; the whole of a table that needs it
-_SAID = {
-    "records": ("text", "content"), "prompts": ("text",), "recalls": ("query",),
-    "calls": ("prompt", "reply", "raw", "error", "decision", "given_up"),
-    "responses": ("value", "error"), "interventions": ("detail",), "cases": ("error",),
-}  # fmt: skip
+#: columns of the store that hold no word of an agent or a model: numbers, and names
+#: that programs choose; all others are emptied
+_NAMES = {
+    "schema_version": "application",
+    "runs": "name model parameters seed versions started state",
+    "agents": "agent unique_id class memory layers settings name",
+    "prompt_files": "language name hash text",
+    "records": "id agent layer kind sources closed_because superseded_by origin",
+    "recalls": "agent layer purpose scoring candidates",
+    "prompts": "agent layer section budget",
+    "calls": "agent purpose model asked address settings prompt_hash failed finish "
+    "tier client form answered response_id date doubtful",
+    "interventions": "agent kind",
+    "leases": "token host since",
+    "measures": "agent measured",
+    "responses": "agent question",
+    "studies": "name model design fingerprint drift",
+    "cases": "key name parameters seed state usage fingerprint",
+}
 _EMPTIED = ("checkpoints", "unfinished_calls", "answers", "vectors", "scenes")
 
 
 def archive_study(study: Any, folder: Path, texts: bool) -> Path:
     """See ``Study.archive``."""
-    results = study.results()
+    results = study.results() if texts else study.results().numbers()
     folder.mkdir(parents=True)
     for name, said in TABLES.items():
         frame = getattr(results, name)
@@ -56,7 +74,7 @@ def archive_study(study: Any, folder: Path, texts: bool) -> Path:
         "study": study.name, "code": facts["code"], "versions": versions, "texts": texts,
         "files": _hashes(folder),
     }  # fmt: skip
-    text = json.dumps(sealed, indent=1, sort_keys=True)
+    text = json.dumps(sealed | {_OWN: _hash_of(sealed)}, indent=1, sort_keys=True)
     (folder / SEAL).write_text(text + "\n", encoding="utf-8")
     return folder
 
@@ -64,17 +82,21 @@ def archive_study(study: Any, folder: Path, texts: bool) -> Path:
 def verify(folder: str | Path) -> list[str]:
     """Checks a folder of ``Study.archive``.
 
+    A seal is a checksum, which tells of damage and of changes by mistake. It is no
+    signature: who rewrites the seal as well is not found out.
+
     Returns:
-        A sentence for each file that was changed, is missing or was added; an empty
-        list if the folder is as it was sealed.
+        A sentence for each file that was changed, is missing or was added, and for a
+        changed seal; an empty list if the folder is as it was sealed.
 
     Raises:
         StudyError: if the seal of the folder is missing or cannot be read.
     """
     place = Path(folder)
     try:
-        sealed = dict(json.loads((place / SEAL).read_text(encoding="utf-8"))["files"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        seal = dict(json.loads((place / SEAL).read_text(encoding="utf-8")))
+        sealed, own = dict(seal["files"]), seal.pop(_OWN, None)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StudyError(
             f"{place} is not a sealed folder of a study: {SEAL} cannot be read ({error}). "
             "Give the folder that study.archive(…) has written."
@@ -85,27 +107,62 @@ def verify(folder: str | Path) -> list[str]:
         "was added": now.keys() - sealed.keys(),
         "was changed": {n for n in sealed.keys() & now.keys() if sealed[n] != now[n]},
     }
+    if own != _hash_of(seal):
+        told["was changed"].add(SEAL)
     return [f"{name} {how}" for how, names in told.items() for name in sorted(names)]
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(
-            path.read_bytes()
-        ).hexdigest()
-        for path in files
-        if path.name != SEAL
-    }
+    """What is in a folder, but for its seal: the hash of each file, the kind of others.
+
+    A link is not followed: what it leads to is not in the folder.
+    """
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            found[name] = "a link"
+        elif path.is_file():
+            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        elif not path.is_dir():
+            found[name] = "a pipe or the like"
+    if found.get(SEAL) != "a link":
+        found.pop(SEAL, None)
+    return found
+
+
+def _hash_of(seal: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(seal, sort_keys=True).encode()).hexdigest()
 
 
 def _silence(file: Path) -> None:
     """Takes all that was said out of a store, and out of the free pages of its file."""
     with closing(sqlite3.connect(file)) as store:
-        for table, columns in _SAID.items():
-            values = ", ".join(f'"{name}" = NULL' for name in columns)
-            store.execute(f'UPDATE "{table}" SET {values}')  # noqa: S608 - names from above
-        for table in _EMPTIED:
-            store.execute(f'DELETE FROM "{table}"')  # noqa: S608 - names from above
+        for name in _EMPTIED:
+            store.execute(f'DELETE FROM "{name}"')  # noqa: S608 - names from above
+        # A number in a record's subject, or a text, is an agent's id, or what was heard.
+        store.execute(
+            "UPDATE records SET subject = NULL WHERE NOT EXISTS (SELECT 1 FROM agents "
+            "WHERE agents.run = records.run AND agents.unique_id = records.subject)"
+        )
+        for table in schema.metadata.sorted_tables:
+            names = {"subject", *_NAMES.get(table.name, "").split()}
+            values = ", ".join(
+                f'"{column.name}" = NULL'
+                for column in table.columns
+                if isinstance(column.type, columns.Document | columns.Text)
+                and column.name not in names
+                and table.name not in _EMPTIED
+            )
+            if values:
+                store.execute(f'UPDATE "{table.name}" SET {values}')  # noqa: S608
+        measured = store.execute("SELECT rowid, measured FROM measures").fetchall()
+        store.executemany(
+            "UPDATE measures SET measured = ? WHERE rowid = ?",
+            [
+                (json.dumps(numbers_only(json.loads(told))), row)
+                for row, told in measured
+            ],
+        )
         store.commit()
         store.execute("VACUUM")

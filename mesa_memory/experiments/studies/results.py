@@ -1,5 +1,6 @@
 """The results of a study as tables: one row for each run, step, agent or call."""
 
+import copy
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,19 @@ class Results:
         self._measured = studies.rows("measures", study.id)
         self._called = studies.rows("calls", study.id)
         self._responded = studies.rows("responses", study.id)
+
+    def numbers(self) -> "Results":
+        """The same tables with only the numbers among outcomes, measures and variables.
+
+        A text, also one in a list or a key of a dict, may be what an agent said.
+        """
+        found = copy.copy(self)
+        for name in ("runs", "steps", "agents"):
+            vars(found).pop(name, None)
+        found._measured = [
+            {**row, "measured": numbers_only(row["measured"])} for row in self._measured
+        ]
+        return found
 
     def __repr__(self) -> str:
         tables = "runs, steps, agents, calls, answers"
@@ -133,6 +147,17 @@ class Results:
 
     def _at(self, row: Mapping[str, Any]) -> dict[str, Any]:
         return self._cases[row["case"]] | {"step": _whole(row["step"])}
+
+
+def numbers_only(measured: Mapping[str, Any]) -> dict[str, Any]:
+    """What was measured, by name, with None for all but numbers and lists of them."""
+    return {name: _number(value) for name, value in measured.items()}
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_number(each) for each in value]
+    return value if isinstance(value, int | float) else None
 
 
 def _frame(rows: Any) -> "pd.DataFrame":

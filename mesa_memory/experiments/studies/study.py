@@ -360,7 +360,9 @@ class Study:
 
         Args:
             folder: must not exist yet.
-            texts: False leaves out what agents and models said; numbers stay.
+            texts: False leaves out what agents and models said. Numbers stay, and names
+                that programs choose, such as kinds of events and purposes; outcomes,
+                measures and variables that are no numbers do not.
 
         Raises:
             FileExistsError: if the folder exists.
