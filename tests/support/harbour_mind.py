@@ -1,0 +1,232 @@
+"""A model that answers as another one has once done, else without inventing anything.
+
+``tests/data/harbour.jsonl.gz`` has what a model was asked in the harbour and what it
+replied. The same request gets the same reply. One that discusses the same lines gets it
+with the numbers that these have now. To any other request, insights, facts and judgements
+of the file are repeated as far as the lines at hand bear them out, and the rest is told
+in the words of the lines.
+"""
+
+import gzip
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from mesa_memory import ScriptedLLM
+from tests.support.single import DATA
+
+#: what stands before the words of a line: step, speaker, hearers
+_BEFORE = re.compile(
+    r"^(?:Step [\d.]+: )?(?:[A-Z]\w+(?: to [\w, ]+): |(?:observation|reflection|"
+    r"You concluded|you concluded): )?"
+)
+_LISTED = re.compile(r"^(?:(\d+)\. |- )(.*)$", re.MULTILINE)
+_OTHER = re.compile(
+    r"^(?:Observer: \w+\. )?Other agent(?: (\d+))?: (\w+)\.", re.MULTILINE
+)
+#: an event that settles or refutes a known fact, and how that fact is told
+SETTLED = (
+    (
+        "Paid in full|Here are the hundred",
+        "promise: to pay|debt|condition|owes|rest is",
+    ),
+    ("we are even", "forty-five|Jon's share|pays ninety|ninety crowns for the diesel"),
+    ("a boy from the campsite", "taken by somebody|missing"),
+    ("never locked|left the fuel store open", ": locked|Jona: |gauge.*wrong"),
+    (r"I pay 3\.60", r"4\.20"),
+    ("From tomorrow I'm the night", "could start"),
+    ("it was me", "Jon: fault|broken by: Jon"),
+)
+#: an insight that does not follow any more from lines with such words
+REFUTED = (
+    ("Here are the hundred and twenty|Paid in full", "still|missing|only in part"),
+    ("a boy from the campsite", "not known who|took the sixty"),
+    ("taking a job", "told only Tove"),
+)
+
+
+@cache
+def rows() -> list[dict[str, Any]]:
+    """What was asked and replied: memory, step, agent, purpose, asked, reply."""
+    packed = (DATA / "harbour.jsonl.gz").read_bytes()
+    return [json.loads(row) for row in gzip.decompress(packed).decode().splitlines()]
+
+
+def core(line: str) -> str:
+    """The words of a line, without speaker, hearers and remarks in brackets."""
+    return re.sub(r"( \([^()]*\))+$", "", _BEFORE.sub("", line)).strip()
+
+
+def listed(asked: str) -> list[tuple[int, str]]:
+    """The lines of data in a request: number (0 without), and words."""
+    return [(int(n or 0), core(line)) for n, line in _LISTED.findall(asked)]
+
+
+def content(reply: str) -> dict[str, Any]:
+    """The JSON object in a reply."""
+    return json.loads(reply[reply.index("{") : reply.rindex("}") + 1])
+
+
+class Mind(ScriptedLLM):
+    """Answers the requests of one kind of memory.
+
+    Args:
+        memory: its name in the file.
+
+    Attributes:
+        same: the rows of the file that were asked again, word for word.
+        others: (purpose, agent, step, text) of all other requests.
+    """
+
+    def __init__(self, memory: str) -> None:
+        super().__init__(rules={"*": self.answer})
+        self.rows = [row for row in rows() if row["memory"] == memory]
+        self.same: list[dict[str, Any]] = []
+        self.others: list[tuple[str, Any, float, str]] = []
+
+    def answer(self, request: Any) -> Any:
+        """The reply to a request of a memory."""
+        asked = str(request.messages()[-1]["content"])
+        known = self._known(request.purpose, request.agent, request.step)
+        row = next((r for r in known if r["asked"] == asked), None)
+        if row is not None and row["step"] == request.step:
+            self.same.append(row)
+            return row["reply"]
+        self.others.append((request.purpose, request.agent, request.step, asked))
+        return getattr(self, f"_{request.purpose}", self._retold)(known, asked)
+
+    def decide(self, agent: Any, step: float, prompt: str, question: str) -> str:
+        """The answer of an agent to a question, whatever it was shown."""
+        known = self._known("reasoning", agent, step)
+        row = next(r for r in known if r["asked"].endswith(question))
+        if row["asked"] == prompt:
+            self.same.append(row)
+        else:
+            self.others.append(("reasoning", agent, step, prompt))
+        return str(row["reply"])
+
+    def _known(self, purpose: str, agent: Any, step: float) -> list[dict[str, Any]]:
+        """The rows of a purpose and an agent, those of the nearest steps first."""
+        own = (purpose, agent)
+        found = [r for r in self.rows if (r["purpose"], r["agent"]) == own]
+        return sorted(found, key=lambda row: abs(row["step"] - step))
+
+    def _grade(self, known: Sequence[Mapping], asked: str) -> dict[str, Any]:
+        return {
+            "grades": [
+                {"event": number, "grade": self._grade_of(known, words)}
+                for number, words in listed(asked)
+                if number
+            ]
+        }
+
+    def _grade_of(self, known: Sequence[Mapping], words: str) -> int:
+        for row in known:
+            of = dict(listed(row["asked"]))
+            for item in content(row["reply"])["grades"]:
+                if of.get(item["event"]) == words:
+                    return int(item["grade"])
+        return 3
+
+    def _questions(self, known: Sequence[Mapping], asked: str) -> str:
+        return str(known[0]["reply"])
+
+    def _reflect(self, known: Sequence[Mapping], asked: str) -> dict[str, Any]:
+        """The insights whose evidence is there, and that no line refutes."""
+        numbers = {words: number for number, words in listed(asked) if number}
+        found: dict[str, list[int]] = {}
+        for row in known:
+            of = dict(listed(row["asked"]))
+            for item in content(row["reply"])["insights"]:
+                cited = [of.get(number, "") for number in item["evidence"]]
+                there = [numbers[words] for words in cited if words in numbers]
+                text = item["insight"]
+                false = any(_refutes(asked, text, *pair) for pair in REFUTED)
+                if len(there) == len(cited) and text not in asked and not false:
+                    found.setdefault(text, there)
+        chosen = list(found.items())[:2]
+        return {"insights": [{"insight": t, "evidence": e} for t, e in chosen]}
+
+    def _extract(self, known: Sequence[Mapping], asked: str) -> dict[str, Any]:
+        """The facts of the events at hand, and the known ones that they settle."""
+        lines = [(n, words) for n, words in listed(asked) if n]
+        numbers = {words: n for n, words in lines}
+        facts = []
+        for row in known:
+            of = dict(listed(row["asked"]))
+            for fact in content(row["reply"])["facts"]:
+                cited = [of.get(number, "") for number in fact["sources"]]
+                if cited[0] in numbers:
+                    there = [numbers[words] for words in cited if words in numbers]
+                    facts.append(fact | {"sources": there})
+        return {"facts": facts + list(_settled(lines))}
+
+    def _judge(self, known: Sequence[Mapping], asked: str) -> dict[str, Any]:
+        """What the file says of two statements, else that they are about two things."""
+        lines = {n: words for n, words in listed(asked) if n}
+        decided = []
+        for n in re.findall(r"^Statement (\d+) may", asked, re.MULTILINE):
+            decision: dict[str, Any] = {"operation": "ADD", "fact": None}
+            for row in known:
+                of = dict(listed(row["asked"]))
+                for item in content(row["reply"])["decisions"]:
+                    fact = {words: n for n, words in lines.items()}.get(
+                        of.get(item["fact"], "")
+                    )
+                    if of[item["statement"]] == lines[int(n)] and fact:
+                        decision = {"operation": item["operation"], "fact": fact}
+            decided.append({"statement": int(n), **decision})
+        return {"decisions": decided}
+
+    def _impression(self, known: Sequence[Mapping], asked: str) -> dict[str, Any]:
+        others = _OTHER.findall(asked)
+        found = [{"other": int(n or 1), **_view(known, who)} for n, who in others]
+        if not others[0][0]:
+            return {key: found[0][key] for key in ("text", "sentiment", "familiarity")}
+        return {"impressions": found}
+
+    def _retold(self, known: Sequence[Mapping], asked: str) -> Any:
+        """A summary of the same lines, else what it was, and the lines as they are."""
+        lines = [words for _, words in listed(asked)]
+        for row in known:
+            if {w for _, w in listed(row["asked"])[1:]} == set(lines[1:]):
+                return row["reply"]
+        before, *news = lines
+        told = re.findall(r"^- (.*)$", asked, re.MULTILINE)[1:]
+        kept = [] if before.startswith("(") or before in news else [before]
+        return {"summary": " ".join([*kept, *told])}
+
+
+def _refutes(asked: str, insight: str, lines: str, words: str) -> bool:
+    return bool(re.search(lines, asked) and re.search(words, insight))
+
+
+def _settled(lines: Sequence[tuple[int, str]]) -> Iterator[dict[str, Any]]:
+    """Denials of the known facts that the events at hand settle or refute."""
+    for number, words in lines:
+        subject, *rest = words.split(": ", 2)
+        for event, fact in SETTLED:
+            by = [n for n, said in lines if n < number and re.search(event, said)]
+            if by and len(rest) == 2 and re.search(fact, words):
+                yield {
+                    "subject": subject, "attribute": rest[0], "value": rest[1],
+                    "speaker": "", "sources": [*by, number], "holds": False,
+                    "changed": False, "several": False, "fact": True, "stable": True,
+                    "useful": True,
+                }  # fmt: skip
+                break
+
+
+def _view(known: Sequence[Mapping], who: str) -> dict[str, Any]:
+    """What the file says of another agent, at the nearest step."""
+    for row in known:
+        reply = content(row["reply"])
+        several = reply.get("impressions", [reply])
+        for (n, name), item in zip(_OTHER.findall(row["asked"]), several):
+            if name == who:
+                keys = ("text", "sentiment", "familiarity")
+                return {key: item[key] for key in keys}
+    text = f"{who} is known by sight, and there is nothing to say yet."
+    return {"text": text, "sentiment": 0.0, "familiarity": 0.1}
