@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mesa_memory.inference.contrast import Contrast
-from mesa_memory.inference.difference import (
-    FEW_SEEDS,
-    MIN_SEEDS,
-    ROUNDING,
-    PairedDifference,
-    holm,
-)
+from mesa_memory.inference.difference import FEW_SEEDS, ROUNDING, PairedDifference, holm
 from mesa_memory.inference.numbers import number, p_of, signed
 from mesa_memory.inference.outcomes import Outcomes
 from mesa_memory.inference.power import seeds_for_power, seeds_for_width
@@ -167,8 +161,9 @@ class Comparison:
         """Verdicts, findings, and notes on seeds and plan."""
         told = []
         for each in self.contrasts:
-            told.append(each.verdict(self.outcome, self.base, self.level))
-            told += each.findings(self.margin)
+            arms = len(self.contrasts)
+            told.append(each.verdict(self.outcome, self.base, self.level, arms))
+            told += each.findings(self.margin, self.level, self.seeds)
         return [*told, *self._of_seeds(), *self.notes]
 
     @property
@@ -196,7 +191,7 @@ class Comparison:
     def _of_seeds(self) -> list[str]:
         """Sentences on the seeds."""
         told = []
-        if MIN_SEEDS <= len(self.seeds) < FEW_SEEDS:
+        if len(self.seeds) < FEW_SEEDS:
             told.append(f"Below {FEW_SEEDS} seeds these intervals and tests are rough.")
         if self.averaged:
             told.append(f"Each value is a mean over {', '.join(self.averaged)}.")

@@ -8,8 +8,8 @@ from scipy import stats
 
 #: up to this number of seeds all 2 ** n flips of the signs are tried; beyond it, some
 MAX_EXACT_SEEDS, RESAMPLES = 12, 9_999
-#: below the first no test of signs reaches p < 0.05; below the second, intervals are rough
-MIN_SEEDS, FEW_SEEDS = 6, 10
+#: below it, intervals are rough
+FEW_SEEDS = 10
 #: of the largest difference, what may be rounding
 ROUNDING = 1e-9
 #: signs that a few seeds tip: a gap as a share of the range, and the skewness
@@ -95,27 +95,41 @@ class PairedDifference:
         return float(max(above, below))
 
     @cached_property
-    def tipping(self) -> tuple[int, int] | None:
-        """Numbers of seeds below and above the widest gap, if a few seeds tip.
+    def tipping(self) -> tuple[int, ...] | None:
+        """The places of the seeds on the smaller side of the widest gap, if they tip.
 
         They do if one gap between the sorted differences is wider than half of their
         range, or if their skewness is beyond ±1.5: then the t interval may be too short.
         """
         if self.constant or self.seeds < 3:
             return None
-        found = np.sort(self.values)
+        order = np.argsort(self.values, kind="stable")
+        found = np.array(self.values)[order]
         gaps = np.diff(found)
         wide = gaps.max() > TIPPING_GAP * (found[-1] - found[0])
         if not wide and abs(stats.skew(found)) <= TIPPING_SKEWNESS:
             return None
         below = int(gaps.argmax()) + 1
-        return below, self.seeds - below
+        few = order[:below] if 2 * below <= self.seeds else order[below:]
+        return tuple(sorted(few.tolist()))
 
 
 def share(part: int, of: int) -> tuple[float, float, float]:
     """A share and its 95% interval by Wilson's method."""
     found = stats.binomtest(part, of).proportion_ci(method="wilson")
     return part / of, float(found.low), float(found.high)
+
+
+def seeds_to_decide(arms: int, level: float = 0.05) -> int:
+    """The fewest seeds with which one of several sign-flip tests can fall below a level.
+
+    With n seeds the smallest p is ``2 / 2 ** n``; Holm's correction multiplies it by the
+    number of arms.
+    """
+    seeds = 1
+    while arms * 2 / 2**seeds >= level:
+        seeds += 1
+    return seeds
 
 
 def holm(ps: list[float]) -> list[float]:

@@ -8,7 +8,7 @@ from math import ceil, sqrt
 import numpy as np
 from scipy import optimize, stats
 
-from mesa_memory.inference.difference import MIN_SEEDS
+from mesa_memory.inference.difference import seeds_to_decide
 
 #: beyond which the answer is no number of seeds that anybody runs
 MAX_SEEDS = 1_000_000
@@ -70,14 +70,14 @@ def seeds_of_stein(sd: float, pilot: int, half_width: float) -> int:
 
 def _least(enough: Callable[[int], bool], wanted: str) -> int:
     """The least number of seeds from 6 that is enough, by doubling and halving."""
-    high = MIN_SEEDS
+    high = seeds_to_decide(1)
     while not enough(high):
         high *= 2
         if high > MAX_SEEDS:
             raise ValueError(
                 f"{wanted} needs more than {MAX_SEEDS:,} seeds at this spread"
             )
-    low = max(MIN_SEEDS, high // 2)
+    low = max(seeds_to_decide(1), high // 2)
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle + 1, high)

@@ -1,5 +1,6 @@
 """The measures of a run besides its memories, and its agents' answers to questions."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import select
@@ -25,6 +26,30 @@ def attributes(run: RecordedRun) -> list[str]:
     kinds = run.rows(select(table.c.kind).where(run.mine(table)).distinct())
     named = [kind for (kind,) in kinds if kind.startswith(OUTCOMES)]
     return sorted(kind.removeprefix(OUTCOMES) for kind in named)
+
+
+def outcomes_by_step(
+    run: RecordedRun, steps: Iterable[float]
+) -> dict[float, dict[str, dict[str, Any]]]:
+    """The agents' recorded attributes, by the end of a step, name and unique id as text.
+
+    Args:
+        run: a recorded run.
+        steps: finished ones, in order.
+    """
+    log = schema.scenes
+    wanted = select(log.c.step, log.c.kind, log.c.state).where(run.mine(log))
+    rows = run.rows(wanted.order_by(log.c.seq))
+    found, now, place = {}, dict[str, dict[str, Any]](), 0
+    for step in steps:
+        while place < len(rows) and rows[place][0] <= step:
+            _, kind, state = rows[place]
+            if kind.startswith(OUTCOMES):
+                name = kind.removeprefix(OUTCOMES)
+                now = now | {name: now.get(name, {}) | (state or {})}
+            place += 1
+        found[step] = now
+    return found
 
 
 def responses(run: RecordedRun) -> list[dict[str, Any]]:

@@ -52,8 +52,8 @@ def test_every_number_of_the_table_is_that_of_the_comparison(market):
     study, path = market
     found, page = study.compare(), path.read_text(encoding="utf-8")
     body = page[page.index('aria-label="Table of arms"') :]
-    rows = re.findall(r"<tr><td>(.*?)</tr>", body[: body.index("</table>")])
-    cells = [re.findall(r"(?:^|<td[^>]*>)([^<]*)</td>", row) for row in rows]
+    rows = re.findall(r"<tr>(<td.*?)</tr>", body[: body.index("</table>")])
+    cells = [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in rows]
     shown = [list(row.values()) for row in found.printed]
     assert [cell[: len(row)] for cell, row in zip(cells, shown, strict=True)] == shown
     text = text_of(path)
@@ -151,6 +151,113 @@ def test_a_study_that_is_not_recorded_has_a_report_without_a_trace(tmp_path):
     assert "The runs are not recorded, so no decision can be shown." in text
     with pytest.raises(FileExistsError, match="overwrite=True"):
         found.report(tmp_path / "report.html")
+
+
+class Giver(Rememberer):
+    """Answers in other words in each arm, and keeps or gives."""
+
+    gives = None
+
+    def step(self):
+        said = self.llm.generate("Give or keep?").choices[0].message.content
+        self.gives = GIVES[self.model.told](said)
+
+
+#: an outcome as the models record it: a word, a number, nothing
+GIVES = {
+    "word": lambda said: "gives" if "give" in said else "withholds",
+    "number": lambda said: 2.0 * ("give" in said),
+    "none": lambda said: None,
+}
+
+
+class Fair(mesa.Model):
+    def __init__(self, mood="calm", told="word", rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline", outcomes=("gives",))
+        self.told = told
+
+        def policy(turn):
+            return (
+                {"calm": "I give."}.get(mood, "I gladly keep it.")
+                if self.steps > 2
+                else f"No, I am {mood}."
+            )
+
+        Giver(self, CoTReasoning, register_policy(f"fair-{mood}", policy))
+        for agent in self.agents:
+            agent.memory = EpisodicMemory(agent)
+        self.datacollector = mesa.DataCollector(
+            {"trust": lambda m: m.steps * (mood == "calm")}
+        )
+
+    def step(self):
+        self.agents.do("step")
+        for agent in self.agents:
+            agent.memory.add_to_memory("observation", {"day": self.steps})
+        self.datacollector.collect(self)
+
+
+def given(model):
+    return model.steps * 1.0 + model.random.random()
+
+
+def kept(model):
+    return model.random.random()
+
+
+def mood(model):
+    return "glad"
+
+
+@pytest.mark.parametrize("told", GIVES)
+def test_the_first_different_decision_is_the_first_with_another_recorded_outcome(
+    told, tmp_path
+):
+    found = Study(
+        Fair, {"mood": ["calm", "restless"], "told": [told]}, seeds=range(2), steps=4,
+        outcomes={"given": given}, store=tmp_path / "fair.sqlite",
+    )  # fmt: skip
+    run(found)
+    text = " ".join(text_of(found.report(tmp_path / "report.html")).split())
+    if told == "none":
+        assert "Its runs first decide differently at step 1: agent 1" in text
+    else:
+        assert "recorded outcome of a decision, gives, first differs at step 3" in text
+        shown = {"word": ("gives", "withholds"), "number": ("2.0", "0.0")}[told]
+        assert all(f"gives: {value} It answers" in text for value in shown)
+
+
+def test_all_outcomes_and_the_measures_by_step_are_in_the_report(tmp_path):
+    found = Study(
+        Fair, {"mood": ["calm", "restless"]}, seeds=range(7), steps=3,
+        outcomes={"given": given, "kept": kept, "mood ": mood}, store=tmp_path / "fair.sqlite",
+    )  # fmt: skip
+    run(found)
+    path = found.report(tmp_path / "report.html")
+    text = text_of(path)
+    for name in ("given", "kept"):
+        for sentence in found.compare(outcome=name).sentences:
+            assert sentence in text
+    assert "mood  is not compared: the outcome 'mood ' must be a number" in text
+    page = path.read_text(encoding="utf-8")
+    assert page.count("data:image/png") == 2
+    assert "the mean over all runs of each arm, of: trust." in page
+    # What is archived has the report, too, whatever the number of outcomes.
+    assert (found.archive(tmp_path / "archive") / "report.html").exists()
+
+
+@pytest.mark.slow
+def test_no_number_of_the_tables_is_cut_off_on_a_phone(market):
+    _, path = market
+    with browser() as chromium:
+        page = chromium.new_page(viewport={"width": 390, "height": 800})
+        page.goto(path.as_uri())
+        cut = page.eval_on_selector_all(
+            "td",
+            "all => all.filter(e => e.getBoundingClientRect().right > 390).map(e => e.innerText)",
+        )
+        assert cut == []
 
 
 @pytest.mark.slow

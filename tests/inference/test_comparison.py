@@ -96,6 +96,63 @@ def test_below_six_seeds_there_is_no_verdict_and_below_ten_a_warning():
     assert "rough" not in str(told(runs({"none": 0, "stlt": 5}, range(10))))
 
 
+def of_differences(*arms, margin=None):
+    """The text about arms that differ from the base, at each seed, by these values."""
+    rows = [
+        {"memory": name, "seed": 40 + seed, "x": float(value)}
+        for name, values in [("none", [0] * len(arms[0])), *zip("abc", arms)]
+        for seed, value in enumerate(values)
+    ]
+    frame = pd.DataFrame(rows).assign(state="finished", replicate=0)
+    return str(told(frame, margin=margin))
+
+
+CLEAR = [-10, -8, -6, -9, -5, -9.5]
+
+
+@pytest.mark.parametrize(("seeds", "arms", "needed"), [(6, 3, 7), (5, 1, 6), (6, 2, 7)])
+def test_seeds_that_cannot_decide_are_said_to_be_too_few(seeds, arms, needed):
+    text = of_differences(*[CLEAR[:seeds]] * arms)
+    assert f"{seeds} seeds cannot decide" in text
+    assert f"needs {needed} to reach p < 0.05" in text
+    assert "no difference" not in text
+    wide = of_differences(*[CLEAR[:seeds]] * arms, margin=0.2)
+    assert "a: the interval lies beyond 0.2 ([-" in wide and "equivalence" not in wide
+    more = of_differences(*[[*CLEAR, *CLEAR][:needed]] * arms)
+    assert "lower than with none" in more and "cannot decide" not in more
+
+
+@pytest.mark.parametrize(
+    ("margin", "says"),
+    [
+        (0.5, "a: the difference is larger than 0.5 ([-"),
+        (8, "a: the difference may be larger than 8 (p = "),
+        (30, "a: no difference larger than 30 (p < 0.001)."),
+    ],
+)
+def test_equivalence_does_not_deny_a_difference_that_was_shown(margin, says):
+    text = of_differences([*CLEAR, -7, -8], margin=margin)
+    assert "a: x is 7.81 lower than with none" in text
+    assert says in text and "equivalence" not in text
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ([0.1, 0.2, -12.5, 0.15, 0.3, 0.2, 0.1, 0.2, 0.1, 0.3], "differs clearly from the others (seed 42: -12.5)"),
+        ([0.1, 9, -0.2, 0.15, 8.5, 0.2, 0.1, 0.2], "differ clearly from the others (seed 41: +9, 44: +8.5)"),
+        ([5, 6, 5, 6, 5, 6, 5, 6, *[0] * 9], "(seed 40: +5, 41: +6, 42: +5, …)"),
+    ],
+)  # fmt: skip
+def test_the_seeds_that_differ_are_named(values, named):
+    assert named in of_differences(values)
+
+
+def test_an_interval_that_leaves_out_0_is_not_called_no_difference():
+    text = of_differences([3, 3.1, 3.2, 0.1, -0.3, 3.3, 3.2, -0.1])
+    assert "a: undecided ([" in text and "no difference" not in text
+
+
 def test_equal_arms_are_said_to_be_equal():
     frame = runs({"none": 0, "stlt": 0}, range(8))
     frame["x"] = frame["seed"].astype(float)

@@ -12,7 +12,6 @@ import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StudyError
 from mesa_memory.experiments.reports.facts import facts_of_study
 from mesa_memory.experiments.reports.methods import checklist, methods
-from mesa_memory.experiments.reports.study_report import write_study_report
 from mesa_memory.experiments.studies.results import numbers_only
 from mesa_memory.runs.spreadsheet import write_csv
 from mesa_memory.stores.copying import copy_file
@@ -63,9 +62,9 @@ def archive_study(study: Any, folder: Path, texts: bool) -> Path:
     (folder / "methods.txt").write_text(methods(facts) + "\n", encoding="utf-8")
     (folder / "checklist.md").write_text(checklist(facts), encoding="utf-8")
     if texts:
-        # Without two arms, one outcome or a seed that all have, there is no report.
+        # Without two arms, an outcome or a seed that all have, there is no report.
         with suppress(ValueError):
-            write_study_report(study, folder / "report.html", study.compare())
+            study.report(folder / "report.html")
     if not is_postgres(study.location):
         copy_file(study.location, str(folder / "store.sqlite"))
         if not texts:

@@ -2,6 +2,7 @@
 
 import base64
 import inspect
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,13 @@ from mesa_memory.inference.numbers import number
 _PACKAGE = "mesa_memory.experiments.reports"
 #: arguments that the study itself gives to each run
 _MADE_BY_STUDY = {"rng", "seed", "record"}
-#: dots per inch of the plot
+#: dots per inch of a plot
 PLOT_DPI = 110
+#: measures whose curves are drawn
+MAX_CURVES = 6
+#: of the arms; after Okabe and Ito
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+DASHES = ("-", "--", ":", "-.")
 
 
 def write_study_report(
@@ -30,6 +36,8 @@ def write_study_report(
     found: Comparison,
     audit: Any = None,
     overwrite: bool = False,
+    others: Sequence[Comparison] = (),
+    refused: Sequence[str] = (),
 ) -> Path:
     """Writes the report of a study; it loads nothing and runs no script.
 
@@ -39,6 +47,8 @@ def write_study_report(
         found: the comparison that it is about.
         audit: of ``Study.audit``, to be shown, too.
         overwrite: replace a file that exists.
+        others: comparisons of the same arms by the other outcomes.
+        refused: sentences on outcomes that cannot be compared.
 
     Raises:
         FileExistsError: if there is such a file, and ``overwrite`` is False.
@@ -49,14 +59,16 @@ def write_study_report(
         raise FileExistsError(
             f"{target} exists; choose another name, or allow it with overwrite=True"
         )
-    status, frame = study.status(), study.results().runs
+    status, results = study.status(), study.results()
+    frame = results.runs
     with study.stored() as (studies, row):
         told = methods(facts_of_study(studies, row))
         followed = trace(studies.store, frame, found)
     style = template(_PACKAGE, "study_report.css").render()
     page = template(_PACKAGE, "study_report.html").render(
         study=study, status=status, found=found, audit=audit, followed=followed,
-        columns=list(found.printed[0]), plot=_plot(found), cost=_cost(status),
+        others=others, refused=refused, curves=_curves(results.steps, found),
+        plot=_picture(found.figure()), cost=_cost(status),
         seeds=_seeds(found), defaults=_defaults(study), checks=_checks(status), methods=told.split("\n\n"), version=__version__,
         style=style, policy=policy(style),
     )  # fmt: skip
@@ -64,11 +76,52 @@ def write_study_report(
     return target
 
 
-def _plot(found: Comparison) -> str:
-    """The paired plot as a picture in an address."""
+def _picture(figure: Any) -> str:
+    """A figure as a picture in an address."""
     file = BytesIO()
-    found.figure().savefig(file, format="png", dpi=PLOT_DPI)
+    figure.savefig(file, format="png", dpi=PLOT_DPI)
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def _curves(steps: Any, found: Comparison) -> tuple[str, list[str]] | None:
+    """The measures of the arms by step, as a picture; and their names.
+
+    Args:
+        steps: ``Results.steps``, whose columns after ``step`` are the measures.
+        found: names the arms.
+    """
+    from matplotlib.figure import Figure
+
+    if found.factor not in steps.columns:
+        return None
+    columns = list(steps.columns)
+    measured = steps[columns[columns.index("step") + 1 :]]
+    names = list(measured.select_dtypes(["number", "bool"]).columns)
+    # The outcomes themselves come first, if they are collected in each step, too.
+    names.sort(key=lambda name: name != found.outcome)
+    names = [name for name in names if steps[name].nunique() > 1][:MAX_CURVES]
+    if not names or steps["step"].nunique() < 2:
+        return None
+    rows = -(-len(names) // 2)
+    figure = Figure(figsize=(8, 2.6 * rows + 0.4), layout="constrained")
+    panels = figure.subplots(rows, 2, squeeze=False).ravel()
+    for panel, name in zip(panels, names):
+        for n, arm in enumerate((found.base, *(each.arm for each in found.contrasts))):
+            of_arm = steps[steps[found.factor] == arm].groupby("step")[name]
+            mean, colour = of_arm.mean(), COLOURS[n % len(COLOURS)]
+            panel.plot(
+                mean.index, mean, DASHES[n % len(DASHES)], color=colour, label=str(arm)
+            )
+            panel.fill_between(
+                mean.index, of_arm.min().astype(float), of_arm.max().astype(float),
+                color=colour, alpha=0.12,
+            )  # fmt: skip
+        panel.set_title(name, fontsize=10)
+        panel.set_xlabel("step")
+    for panel in panels[len(names) :]:
+        panel.set_axis_off()
+    panels[0].legend(fontsize=8)
+    return _picture(figure), names
 
 
 def _seeds(found: Comparison) -> tuple[list[str], list[list[str]]]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from mesa_memory.core.render import shorten
 from mesa_memory.inference.comparison import Comparison
 from mesa_memory.inference.contrast import Contrast
+from mesa_memory.runs.measured import outcomes_by_step
 from mesa_memory.runs.run import Run
 from mesa_memory.stores.sql import Store
 
@@ -29,6 +30,7 @@ class Side:
         answer: the agent's answer, or the tools that it called.
         evidence: records that were recalled, each followed by those it was made from;
             see ``Run.provenance``.
+        outcome: the agent's recorded outcome at the end of the step, if it differs.
     """
 
     arm: Any
@@ -37,6 +39,7 @@ class Side:
     memory: str
     answer: str
     evidence: list[dict[str, Any]] = field(default_factory=list)
+    outcome: Any = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class DecisionTrace:
         agent: who decides.
         question: what it was asked, without the memory.
         sides: the base and the arm.
+        outcome: name of the recorded outcome that differs; empty if the words differ.
     """
 
     seed: Any
@@ -56,6 +60,7 @@ class DecisionTrace:
     agent: Any
     question: str
     sides: tuple[Side, ...]
+    outcome: str = ""
 
 
 def trace(store: Store, frame: Any, found: Comparison) -> DecisionTrace | None:
@@ -82,16 +87,26 @@ def trace(store: Store, frame: Any, found: Comparison) -> DecisionTrace | None:
     if not all(run.unique_ids for run in runs):
         return None
     pair = _parting(runs)
-    levels, outcomes = _levels(found, clearest, place)
+    levels, values_at = _levels(found, clearest, place)
     sides = tuple(
         _side(run, arm, value, row)
-        for run, arm, value, row in zip(runs, levels, outcomes, pair or (None, None))
+        for run, arm, value, row in zip(
+            runs, levels, values_at, pair.rows if pair else (None, None)
+        )
     )
     if pair is None:
         return DecisionTrace(seed, None, None, "", sides)
-    first = pair[0]
+    first = pair.rows[0]
     question = first["question"].replace(first["memory"] or "\0", "[its memory]")
-    return DecisionTrace(seed, first["step"], first["agent"], _short(question), sides)
+    with_outcomes = zip(sides, pair.values)
+    return DecisionTrace(
+        seed,
+        first["step"],
+        first["agent"],
+        _short(question),
+        tuple(replace(side, outcome=value) for side, value in with_outcomes),
+        pair.outcome,
+    )
 
 
 def _levels(
@@ -102,14 +117,36 @@ def _levels(
     return (found.base, contrast.arm), (base, other)
 
 
-def _parting(runs: Sequence[Run]) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """The first decision that both runs have, and in which they differ."""
-    for step in sorted({*runs[0].steps} & {*runs[1].steps}):
+@dataclass(frozen=True)
+class _Pair:
+    """Two decisions that differ, in the outcome of this name or in their words."""
+
+    rows: tuple[dict[str, Any], dict[str, Any]]
+    outcome: str = ""
+    values: tuple[Any, Any] = (None, None)
+
+
+def _parting(runs: Sequence[Run]) -> _Pair | None:
+    """The first decision that both runs have, and whose recorded outcome differs.
+
+    Words differ long before deeds do; they count if no outcome is recorded or differs.
+    """
+    steps = sorted({*runs[0].steps} & {*runs[1].steps})
+    known = [outcomes_by_step(run, steps) for run in runs]
+    in_words: _Pair | None = None
+    for step in steps:
         left, right = (_decided(run, step) for run in runs)
         for key, row in left.items():
-            if key in right and _said(row) != _said(right[key]):
-                return row, right[key]
-    return None
+            if key not in right:
+                continue
+            rows, values = (row, right[key]), [of[step] for of in known]
+            for name in values[0].keys() & values[1].keys():
+                mine, theirs = (of[name].get(str(row["agent"])) for of in values)
+                if None not in (mine, theirs) and mine != theirs:
+                    return _Pair(rows, name, (mine, theirs))
+            if in_words is None and _said(row) != _said(right[key]):
+                in_words = _Pair(rows)
+    return in_words
 
 
 def _decided(run: Run, step: float) -> dict[tuple[Any, int], dict[str, Any]]:

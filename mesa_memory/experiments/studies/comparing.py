@@ -43,6 +43,34 @@ def compare_arms(
     )
 
 
+def compare_outcomes(
+    study: Any, **compared: Any
+) -> tuple[Comparison, list[Comparison], list[str]]:
+    """The comparison asked for, and those of the same arms by the other outcomes.
+
+    Args:
+        study: a ``Study`` that has run.
+        **compared: see ``Study.compare``. Without an outcome and a plan, the first counts.
+
+    Returns:
+        The comparison, the others, and a sentence for each outcome that cannot be compared.
+    """
+    names = list(study.outcomes)
+    if study.plan is None and compared.get("outcome") is None and names:
+        compared["outcome"] = names[0]
+    found = study.compare(**compared)
+    others, refused = [], []
+    for name in names:
+        if name == found.outcome:
+            continue
+        try:
+            same = {"factor": found.factor, "base": found.base, "outcome": name}
+            others.append(study.compare(**same))
+        except ValueError as error:
+            refused.append(f"{name} is not compared: {error}")
+    return found, others, refused
+
+
 def outcome_of(study: Any, given: str | None) -> str:
     """The outcome to compare: the only one, or a column of numbers by its name.
 

@@ -11,7 +11,7 @@ from mesa_memory.errors import StudyError
 from mesa_memory.experiments.measures.questionnaires import Questionnaire, checked
 from mesa_memory.experiments.measures.watch import Measure, check_measures
 from mesa_memory.experiments.studies.arm import Arm
-from mesa_memory.experiments.studies.comparing import compare_arms
+from mesa_memory.experiments.studies.comparing import compare_arms, compare_outcomes
 from mesa_memory.experiments.studies.design import Design
 from mesa_memory.experiments.studies.entry import (
     add_cases,
@@ -336,12 +336,14 @@ class Study:
     ) -> Path:
         """Writes one HTML file that shows the study without a server or a network.
 
-        It has what ``compare`` says, each seed, manipulation checks, defaults, cost beside
-        the forecast, methods, and the first decision in which two arms of a seed differ.
+        It has what ``compare`` says of all outcomes, each seed, the measures by step,
+        manipulation checks, defaults, cost beside the forecast, methods, and the first
+        decision in which two arms of a seed differ.
 
         Args:
             path, audit, overwrite: see ``write_study_report``.
-            **compared: ``factor``, ``base``, ``outcome`` and ``margin``, see ``compare``.
+            **compared: ``factor``, ``base``, ``outcome`` and ``margin``, see ``compare``;
+                of several outcomes without a plan, the first is the main one.
 
         Raises:
             FileExistsError: if there is such a file, and ``overwrite`` is False.
@@ -349,8 +351,10 @@ class Study:
         """
         from mesa_memory.experiments.reports.study_report import write_study_report
 
-        found = self.compare(**compared)
-        return write_study_report(self, path, found, audit, overwrite)
+        found, others, refused = compare_outcomes(self, **compared)
+        return write_study_report(
+            self, path, found, audit, overwrite, others=others, refused=refused
+        )
 
     def archive(self, folder: str | Path, *, texts: bool = True) -> Path:
         """Writes a sealed folder with all of the study, for a repository of data.
