@@ -6,7 +6,10 @@ written down leaves its class's name, so that the reader can ask for it.
 """
 
 import math
+import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -21,7 +24,11 @@ UNKNOWN = "unknown"
 #: markers of values that are, in another form
 TUPLE, NUMBER, PATH, DICT = "$tuple", "$number", "$path", "$dict"
 GENERATOR = "$generator"
-MARKS = frozenset({OBJECT, SECRET, STORE, TUPLE, NUMBER, PATH, DICT, GENERATOR})
+#: a class or function as ``module:name``; a call of one, made now or later
+NAME, CALL, LATER = "$name", "$call", "$later"
+MARKS = frozenset(
+    {OBJECT, SECRET, STORE, TUPLE, NUMBER, PATH, DICT, GENERATOR, NAME, CALL, LATER}
+)
 #: what any JSON reader takes as a whole number
 _EXACT = 2**53
 #: deeper values are not written down
@@ -30,8 +37,13 @@ _DEEPEST = 12
 _PROGRAM = {"__mp_main__": "__main__", "__worker__": "__main__"}
 
 
-def encode(value: Any, depth: int = 0) -> Any:
-    """A value as JSON; one without a plain form becomes ``{"$object": class}``."""
+def encode(value: Any, depth: int = 0, code: bool = False) -> Any:
+    """A value as JSON; one without a plain form becomes ``{"$object": class}``.
+
+    Args:
+        code: also write classes and functions by their name, and what is made of them:
+            ``functools.partial`` and frozen dataclasses.
+    """
     kind = type(value)
     if value is None or kind is bool or kind is str:
         return value
@@ -46,15 +58,53 @@ def encode(value: Any, depth: int = 0) -> Any:
     if depth > _DEEPEST:
         return missing(value)
     if kind is list or kind is tuple:
-        items = [encode(item, depth + 1) for item in value]
+        items = [encode(item, depth + 1, code) for item in value]
         return items if kind is list else {TUPLE: items}
     if kind is dict and all(type(key) is str for key in value):
-        named = {key: encode(item, depth + 1) for key, item in value.items()}
+        named = {key: encode(item, depth + 1, code) for key, item in value.items()}
         marked = len(named) == 1 and next(iter(named)) in MARKS
         return {DICT: named} if marked else named
     if isinstance(value, np.random.Generator):
         return {GENERATOR: encode(state_of(value.bit_generator), depth + 1)}
-    return missing(value)
+    return (_code(value, depth) if code else None) or missing(value)
+
+
+def _code(value: Any, depth: int) -> dict[str, Any] | None:
+    """A class or function by its name, or a call of one; None for anything else."""
+    mark, args, given = LATER, [], {}
+    if isinstance(value, partial):
+        function, args, given = value.func, list(value.args), value.keywords
+    elif is_dataclass(value) and not isinstance(value, type):
+        if not value.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+            return None
+        mark, function = CALL, type(value)
+        given = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+    else:
+        function, mark = value, NAME
+    name = _own_name(function)
+    if not callable(function) or loaded(name) != function:
+        return None
+    if mark == NAME:
+        return {NAME: name}
+    said = [{NAME: name}, encode(args, depth + 1, True), encode(given, depth + 1, True)]
+    return {mark: said}
+
+
+def loaded(name: str) -> Any:
+    """The class or function that is called ``module:name`` in this program, or None.
+
+    Nothing is imported, and what a module has from elsewhere is not found there.
+    """
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found if _own_name(found) == name else None
+
+
+def _own_name(thing: Any) -> str:
+    module = getattr(thing, "__module__", None)
+    return f"{_PROGRAM.get(str(module), module)}:{getattr(thing, '__qualname__', '')}"
 
 
 def full_name(thing: Any) -> str:
@@ -138,6 +188,8 @@ def _readable(value: Any) -> Any:
         return f"[not recorded: {value[OBJECT]}]"
     if mark == STORE:
         return "[this store]"
+    if mark in (CALL, LATER):
+        return _readable_call(value[mark])
     if mark == GENERATOR:
         state = value[mark]
         kind = state.get("bit_generator") if isinstance(state, dict) else None
@@ -155,3 +207,10 @@ def _readable(value: Any) -> Any:
     if isinstance(value, list):
         return [_readable(item) for item in value]
     return value
+
+
+def _readable_call(said: Any) -> str:
+    """A call as it is written in Python, such as ``EpisodicMemory(max_capacity=20)``."""
+    name, args, given = map(_readable, said)
+    told = [*map(repr, args), *(f"{key}={item!r}" for key, item in given.items())]
+    return f"{str(name).rpartition(':')[2]}({', '.join(told)})"

@@ -110,7 +110,8 @@ class LayerContext:
         filtered: ids of the events that a provider's content filter refuses.
         pinned: the facts of the agent's biography, in the order of its table.
         before: how many records of each kind there were when the memory was exchanged.
-        made_by: the name of the memory that ``replace_memory`` has made; empty for others.
+        made_by: what made the memory in the place of the model, as ``arguments.encode``
+            writes it; None if the model itself did.
         lived: own steps of the agent that ended while the model's clock stood still.
         undeclared: attributes that no snapshot keeps, as far as they were reported.
         met: the clock when the model's ``names`` took note of the agent last.
@@ -123,7 +124,7 @@ class LayerContext:
     event_chars = 1000
     section_chars = 8000
     lived = 0
-    made_by = ""
+    made_by: Any = None
     before: Mapping[str, int] = {}
     budget_used: Mapping[str, Any] | None = None
     display = False

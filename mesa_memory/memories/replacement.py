@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mesa_memory.core import arguments
 from mesa_memory.core.snapshot import InMemoryRecords, encode, held
 from mesa_memory.memories import registry
 from mesa_memory.memories.host.carry_over import PastMemory, go_on
@@ -23,8 +24,9 @@ def replace_memory(agent: Any, memory: str | registry.Maker) -> Any:
 
     Args:
         agent: its memory of another package is replaced by an empty one.
-        memory: a name, see ``mesa_memory.memories.registry``; or a class. The model of
-            a resumed run makes a class of your own itself, see ``resume``.
+        memory: a name, see ``mesa_memory.memories.registry``; or a class, or another
+            function of the agent. A resumed run makes it again; a lambda, which lacks a
+            name, is left to the model's ``set_state()``.
 
     Returns:
         The new memory, which is ``agent.memory`` now.
@@ -37,14 +39,13 @@ def replace_memory(agent: Any, memory: str | registry.Maker) -> Any:
     """
     make, old = _maker(memory), getattr(agent, "memory", None)
     if not isinstance(old, MemoryModule):
-        agent.memory = make(agent)
+        agent.memory = made_with(make, agent)
         return agent.memory
     detail: dict[str, Any]
     with changed_by_hand(old, REPLACE_MEMORY) as detail:
-        new: Any = make(agent)
+        new = made_with(make, agent)
         detail |= {"memory": type(new).__name__, "was": type(old).__name__}
         if isinstance(new, MemoryModule):
-            new.layer_context.made_by = _name(make)
             detail["layers"] = _continue(old, new)
         agent.memory = new
     if recorder := old.services.recorder:
@@ -84,9 +85,13 @@ def _maker(memory: Any) -> registry.Maker:
     return memory
 
 
-def _name(make: registry.Maker) -> str:
-    """The name under which a resumed run finds the maker; empty for a user's own."""
-    return next((n for n, ours in registry.OUR_MEMORIES.items() if ours == make), "")
+def made_with(make: registry.Maker, agent: Any) -> Any:
+    """A memory for an agent, which knows what made it: a resumed run makes it again."""
+    made = make(agent)
+    if isinstance(made, MemoryModule):
+        maker = arguments.encode(make, code=True)
+        made.layer_context.made_by = None if arguments.lost(maker) else maker
+    return made
 
 
 def _continue(old: MemoryModule, new: MemoryModule) -> list[str]:

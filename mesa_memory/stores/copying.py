@@ -32,7 +32,7 @@ ROWS_AT_ONCE = 1_000
 
 
 def copy_run(
-    store: Store, run: int, step: float, name: str | None, parameters: Mapping[str, Any]
+    store: Store, run: int, step: float, name: str | None, changed: Mapping[str, Any]
 ) -> int:
     """Copies a run up to the end of a step into a new run; its id.
 
@@ -40,7 +40,7 @@ def copy_run(
     and the store holds the lease of the copy.
 
     Args:
-        parameters: the arguments of the copy's model, as plain data.
+        changed: further columns of the copy's row.
 
     Raises:
         StoreError: if the store fails; nothing is copied then.
@@ -50,7 +50,7 @@ def copy_run(
         now = datetime.now(UTC).isoformat(timespec="seconds")
         values = dict(old, name=hide(name), started=now, state="running")
         values |= {"parent": run, "parent_step": step}
-        values["parameters"] = storable(hide(dict(parameters)))
+        values |= storable(hide(dict(changed)))
         del values["id"]
         copy = on.scalar(sa.insert(runs).values(values).returning(runs.c.id))
         _copy_rows(on, run, copy)

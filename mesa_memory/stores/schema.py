@@ -51,7 +51,8 @@ schema_version = Table(
     Column("version", Integer, nullable=False),
 )
 
-#: state: running, finished, stopped or failed
+#: state: running, finished, stopped or failed. ``parameters`` are told to readers; a run
+#: of a study keeps in ``recipe`` how its model is made, see ``resume.keep_recipe``
 runs = Table(
     "runs",
     metadata,
@@ -59,6 +60,7 @@ runs = Table(
     Column("name", Text),
     Column("model", Text, nullable=False),
     Column("parameters", Document(dict)),
+    Column("recipe", Document(dict)),
     Column("seed", Text),
     Column("versions", Document(dict)),
     Column("started", Text, nullable=False),

@@ -280,7 +280,7 @@ class Store:
         self.checkpoint_wal()
 
     def truncate(
-        self, run: int, after_step: float, parameters: Mapping[str, Any] | None = None
+        self, run: int, after_step: float, changed: Mapping[str, Any] | None = None
     ) -> list[float]:
         """Takes the run back to the end of its last finished step <= ``after_step``.
 
@@ -288,8 +288,7 @@ class Store:
         state is ``"running"``. Answers of unfinished steps stay.
 
         Args:
-            parameters: the new arguments of the run's model, as plain data; None
-                changes nothing.
+            changed: columns of the run's row, such as ``parameters``.
 
         Returns:
             The finished steps that were removed, in order.
@@ -297,10 +296,9 @@ class Store:
         with self.writing() as on:
             self.confirm(on, run)
             removed = self.cut(on, run, after_step)
-            if parameters is not None:
-                new = storable(hide(dict(parameters)))
+            if changed:
                 of_run = sa.update(schema.runs).filter_by(id=run)
-                on.execute(of_run.values(parameters=new))
+                on.execute(of_run.values(storable(hide(dict(changed)))))
         self._seqs.pop(run, None)
         return removed
 

@@ -4,6 +4,7 @@ import itertools
 from functools import partial
 
 import pytest
+from mesa_llm.memory.st_lt_memory import STLTMemory
 
 from mesa_memory import (
     EpisodicMemory,
@@ -28,6 +29,18 @@ class Street(Hamlet):
 
 class Mine(OUR_MEMORIES["short_term"]):
     """A class of the user's own."""
+
+
+small = partial(EpisodicMemory, max_capacity=3)
+
+
+class Mixed(Street):
+    """Its first agent has a memory of Mesa-LLM's own."""
+
+    def __init__(self, record=None, rng=1):
+        super().__init__("stlt", record, rng)
+        one = self.agents[0]
+        one.memory = STLTMemory(agent=one, llm_model="offline/test", display=False)
 
 
 def street(steps, kind="stlt", record=None):
@@ -110,8 +123,42 @@ def test_a_fork_gives_its_agents_another_memory_and_is_resumed_with_it(tmp_path)
     kinds = [type(a.memory).__name__ for a in some.agents]
     assert kinds == ["FactMemory", "Mine", "STLTMemory"]
     ended(some)
+    again = resume(Street, file)
+    assert [type(a.memory).__name__ for a in again.agents] == kinds
+    ended(again)
     with open_run(file, 1) as run:
         assert run.steps == [1, 2, 3, 4], "the first run is as it was"
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [("stlt", "stlt"), (Mine, "short_term", Mine), ("stlt", small, "placebo:neutral:stlt"),
+     (dict.fromkeys([1, 3], "stlt"), "stlt")],
+    ids=["the same", "own class", "settings and placebo", "some"],
+)  # fmt: skip
+def test_forks_of_forks_with_other_memories_are_forked_and_resumed(kinds, tmp_path):
+    file = tmp_path / "run.sqlite"
+    place = lived(street(2, record=file), 1)
+    replace_memory(place.agents[0], "stlt")
+    ended(lived(place, 1))
+    for kind in kinds:
+        branch = lived(fork(Street, file, memory=kind), 1)
+        then, shown = held(branch), [a.memory.get_prompt_ready() for a in branch.agents]
+        ended(branch)
+        again = resume(Street, file)
+        assert held(again) == then
+        assert [a.memory.get_prompt_ready() for a in again.agents] == shown
+        ended(lived(again, 1))
+
+
+def test_a_memory_in_the_place_of_another_packages_is_resumed(tmp_path):
+    file = tmp_path / "run.sqlite"
+    place = Mixed(file)
+    replace_memory(place.agents[0], "episodic")
+    ended(lived(place, 2))
+    again = resume(Mixed, file)
+    assert type(again.agents[0].memory) is EpisodicMemory
+    ended(lived(again, 1))
 
 
 def test_a_wrong_memory_is_refused_and_leaves_no_fork(tmp_path):
@@ -140,7 +187,7 @@ class Chosen(Hamlet):
 def test_a_model_with_an_argument_memory_is_told_how_to_give_it(tmp_path):
     file = tmp_path / "run.sqlite"
     with pytest.warns(UserWarning, match="memory"):
-        place = Chosen(ShortTermMemory, file, rng=1)
+        place = Chosen(lambda agent: ShortTermMemory(agent), file, rng=1)
     play(place, 1)
     with pytest.raises(
         ParameterError, match=r"fork\(partial\(Chosen, memory=…\), file\)"

@@ -43,7 +43,7 @@ def test_a_run_begins_with_what_is_known_of_it(store):
     one, two = rows(store, "runs")
     assert one.pop("started").startswith("20")
     assert one == {"id": 1, "name": "first", "model": "Town", "parameters": {"n": 3, "a": 1}, "seed": "42",
-                   "versions": {"mesa": "3.5.1"}, "state": "running", "parent": None, "parent_step": None}  # fmt: skip
+                   "versions": {"mesa": "3.5.1"}, "state": "running", "recipe": None, "parent": None, "parent_step": None}  # fmt: skip
     assert of(two, "parent", "parent_step") == (1, 4.0)
 
 

@@ -11,10 +11,9 @@ from mesa_memory.experiments.studies.design import Case
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.llm.base import LLMSettings
-from mesa_memory.llm.cache.request_key import Occurrences
 from mesa_memory.memories import registry
-from mesa_memory.runs.recording.configure import configure
-from mesa_memory.runtime.services import Services
+from mesa_memory.runs.recording.configure import equip
+from mesa_memory.runs.recording.parameters import of_model, sealed
 
 MEMORY, RECORD, SCENARIO = "memory", "record", "scenario"
 SEEDS = ("seed", "rng")
@@ -98,17 +97,22 @@ class Arm:
         if record is not None:
             (arguments if self.takes_record else services)[RECORD] = record
         made = self.model(**arguments)
-        Services.of(made).occurrences = Occurrences(self.seed)
-        if self.memory is not None:
-            for agent in made.agents:
-                if hasattr(agent, MEMORY):
-                    agent.memory = self.memory(agent)
-        if services:
-            configure(made, **services)
+        equip(made, self.memory, services, self.seed)
         for change in sorted(self.changes, key=lambda change: change.step):
             if change.step < after and change.memory is not None:
                 give_memory(made, change.memory)
         return made
+
+    def recipe(self, model: Any, location: str) -> dict[str, Any]:
+        """The arguments and settings of a model, see ``resume.keep_recipe``."""
+        given = None if isinstance(self.model, type) else self.arguments
+        beside = {MEMORY: self.memory, **self.services}
+        return {
+            "arguments": of_model(model, location, given),
+            "beside": sealed(beside, location),
+            "seed": self.seed,
+            "changes": {change.label: change.step for change in self.changes},
+        }
 
     def change(self, model: Any) -> None:
         """Makes the changes of a model that are due now."""

@@ -24,7 +24,7 @@ from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.agents import forget_tools
 from mesa_memory.llm.cost.usage import Budget, Usage
 from mesa_memory.runs.recording.config import Recording, versions
-from mesa_memory.runs.recording.resume import begin_in, resume_in
+from mesa_memory.runs.recording.resume import begin_in, keep_recipe, resume_in
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import Batch, RunInfo
 from mesa_memory.stores.open import open_store
@@ -214,6 +214,7 @@ class _CaseRun:
             return job.arm.make(recording, after)
 
         model = begin_in(make, store, self.run) if new else self._resumed(make)
+        keep_recipe(store, self.run, job.arm.recipe(model, job.location))
         if job.arm.changes and self.studies.ended_before(self.run):
             model.running = False
         recorder: Any = Services.of(model).recorder

@@ -175,12 +175,14 @@ def _by_name(kind: type, args: tuple, given: dict[str, Any]) -> dict[str, Any]:
         value = bound.arguments.get(each.name, each.default)
         if each.kind is each.VAR_KEYWORD:
             more = bound.arguments.get(each.name, {})
-            found |= {name: encode(value) for name, value in more.items()}
+            found |= {name: encode(value, code=True) for name, value in more.items()}
         elif each.kind in (each.VAR_POSITIONAL, each.POSITIONAL_ONLY):
             if each.name in bound.arguments:
                 found[each.name] = _POSITIONAL
-        elif value is not each.default or lost(encode(value)) is None:
-            found[each.name] = encode(value)  # a default is there again by itself
+        elif (
+            lost(said := encode(value, code=True)) is None or value is not each.default
+        ):
+            found[each.name] = said  # a default is there again by itself
     return found
 
 

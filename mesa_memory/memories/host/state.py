@@ -8,6 +8,7 @@ from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import (
     FilteredRecords,
+    Opaque,
     RecordLookup,
     look_up,
     records_after,
@@ -40,7 +41,7 @@ def snapshot_of(memory: Any) -> dict[str, Any]:
         "lived": context.lived,
         "before": dict(context.before),
         "leaving": [[key, *told] for key, told in context.leaving.items()],
-        "made_by": context.made_by,
+        "made_by": context.made_by and Opaque(context.made_by),
         "parts": {layer.name: layer_snapshot(layer) for layer in memory.layers},
         "state": declared_state(memory),
         "names": context.names.departed(),
@@ -62,7 +63,7 @@ def restore_memory(
     work.failures = snapshot["failures"]
     work.unusable = snapshot.get("unusable", 0)
     context.lived = snapshot.get("lived", 0)
-    context.made_by = snapshot.get("made_by", "")
+    context.made_by = snapshot.get("made_by")
     context.filtered = dict.fromkeys(snapshot.get("filtered", ()))
     context.pinned = list(snapshot.get("pinned", ()))
     context.leaving = {key: (why, at) for key, why, at in snapshot.get("leaving", ())}

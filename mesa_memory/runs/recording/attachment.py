@@ -28,6 +28,7 @@ def start(model: Any, services: Services, recording: Recording) -> Recorder:
         StoreError: if the store cannot be used.
     """
     given = parameters.of_model(model, recording.location, recording.parameters)
+    parameters.warn_of_lost(type(model).__name__, given)
     going_on = _expected.get()
     if going_on is not None:
         return going_on.attach(model, services, recording)

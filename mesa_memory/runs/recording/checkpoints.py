@@ -15,8 +15,8 @@ from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.hosts.mesa import model as mesa
 from mesa_memory.llm.cost.usage import Usage
 from mesa_memory.memories.host.layer_names import memories_beside, memories_of
-from mesa_memory.memories.registry import OUR_MEMORIES
-from mesa_memory.memories.replacement import replace_memory
+from mesa_memory.memories.replacement import made_with
+from mesa_memory.runs.recording.parameters import taken
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import BY_RESEARCHER
 
@@ -87,6 +87,7 @@ def restore(
     states: Mapping[str, Any],
     shelf: Callable[[Any, str], RecordLookup],
     given: Mapping[str, Any],
+    find: Callable[[str], Any],
 ) -> None:
     """Puts a new model, at step 0, where the snapshot was taken.
 
@@ -94,6 +95,7 @@ def restore(
         states: an encoded snapshot.
         shelf: gives the records of an agent (its unique id) and layer.
         given: arguments that the caller chose for the new model; they stay.
+        find: gives the class or function that a state names, or None.
 
     Raises:
         MemoryMismatch: if the model lacks an agent for a memory, or has another class
@@ -109,6 +111,7 @@ def restore(
     if own["state"] is not None:
         model.set_state(own["state"])
     mesa.set_clock(model, own)
+    _make_again(model, states, find)
     here = memories(model)
     missing = sorted(states.keys() - here.keys() - {MODEL_KEY})
     if missing:
@@ -118,7 +121,7 @@ def restore(
         )
     for key, memory in here.items():
         if key in states:
-            _take_up(key, _replaced(memory, states[key]), states[key], shelf)
+            _take_up(key, memory, states[key], shelf)
     version, words, gauss = own["random"]
     model.random.setstate((version, tuple(words), gauss))
     model.rng.bit_generator.state = own["rng"]
@@ -137,12 +140,18 @@ def _used(model: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _replaced(memory: Any, state: Mapping[str, Any]) -> Any:
-    """The memory; or another one, if ``replace_memory`` gave one of ours before."""
-    agent, name = memory.agent, state.get("made_by")
-    if name not in list(OUR_MEMORIES) or agent.memory is not memory:
-        return memory
-    return replace_memory(agent, name)
+def _make_again(
+    model: Any, states: Mapping[str, Any], find: Callable[[str], Any]
+) -> None:
+    """Gives agents the memories that ``replace_memory`` or a study gave them."""
+    for agent in model.agents:
+        state = states.get(str(agent.unique_id))
+        maker = decode(state.get("made_by")) if isinstance(state, Mapping) else None
+        context = getattr(getattr(agent, "memory", None), "layer_context", None)
+        if maker and getattr(context, "made_by", None) != maker:
+            make, _ = taken(maker, None, find, trust=False)
+            if make is not None:
+                agent.memory = made_with(make, agent)
 
 
 def _take_up(

@@ -13,9 +13,11 @@ from mesa_memory.core.validate import check_model, checked_int, one_of
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.vectors import Vectors
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
+from mesa_memory.llm.cache.request_key import Occurrences
 from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PROVIDER
+from mesa_memory.memories.replacement import made_with
 from mesa_memory.runs.recording.config import ON_FAILURE, Recording
 from mesa_memory.runtime import reasoning  # noqa: F401, stands between agents and LLMs
 from mesa_memory.runtime.queue import execution_of
@@ -142,6 +144,26 @@ def configure(
         services.update_settings(sending)
     services.forgive()  # failures under the former settings
     return services
+
+
+def equip(
+    model: Any, memory: Any, services: Mapping[str, Any], seed: Any = None
+) -> None:
+    """Gives a new model what a study has for it that its ``__init__`` does not take.
+
+    Args:
+        memory: makes the memory of each agent that has one; None leaves them theirs.
+        services: arguments of ``configure``.
+        seed: runs of one seed share cached answers; None shares none.
+    """
+    if seed is not None:
+        Services.of(model).occurrences = Occurrences(seed)
+    if memory is not None:
+        for agent in model.agents:
+            if hasattr(agent, "memory"):
+                agent.memory = made_with(memory, agent)
+    if services:
+        configure(model, **services)
 
 
 def _begun(

@@ -9,15 +9,22 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import is_dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mesa_memory.core.arguments import (
+    CALL,
     DICT,
     GENERATOR,
+    LATER,
     MARKS,
+    NAME,
     NUMBER,
     OBJECT,
     PATH,
@@ -27,6 +34,7 @@ from mesa_memory.core.arguments import (
     UNKNOWN,
     encode,
     inside,
+    loaded,
     lost,
     mark_of,
     missing,
@@ -35,11 +43,17 @@ from mesa_memory.core.arguments import (
 from mesa_memory.core.text import redaction
 from mesa_memory.errors import ParameterError
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
+from mesa_memory.hosts.mesa_llm.agents import Memory
+from mesa_memory.runs.recording.config import Recording
 
 #: a warning names the user's line that begins the recording
 _PACKAGE = str(Path(redaction.__file__).parents[2])
+#: begins the names of this package's modules; name of the module of a program
+_OURS, _MAIN = "mesa_memory.", "__main__"
 #: an argument that says where and how to record; the store is known when resuming
-_RECORDING = {OBJECT: "Recording"}
+_RECORDING = {NAME: f"{Recording.__module__}:{Recording.__qualname__}"}
+#: begins the name of a memory
+_PLACEBO = re.compile(r"^placebo:\w+:")
 #: words and sentences; addresses, paths, variables and most names of models have others
 _PLAIN_WORDS = re.compile(r"(?:[\w\s,;!?'()-]|\.(?=\s|$))*")
 
@@ -51,30 +65,30 @@ def of_model(
 ) -> dict[str, Any]:
     """The arguments of a model as JSON without secrets, for its run.
 
-    Warns, by name, of arguments that cannot be recorded.
-
     Args:
         location: where it is recorded.
         given: the user's own choice of arguments; None takes the arguments of the
             constructor.
     """
     if given is not None:
-        found = {str(name): encode(value) for name, value in given.items()}
+        found = {str(name): encode(v, code=True) for name, v in given.items()}
     elif (noted := mesa_arguments.noted(model)) is not None:
         found = noted | _seed(model, noted)
     else:
         names = [each.name for each in mesa_arguments.parameters_of(type(model))]
         found = {name: {OBJECT: UNKNOWN} for name in names}
         found |= _seed(model, found)
-    sealed = {name: _sealed(name, v, location) for name, v in found.items()}
-    _warn(type(model).__name__, sealed)
-    return sealed
+    return {name: _sealed(name, v, location) for name, v in found.items()}
 
 
 def merged(recorded: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """A run's parameters with those given to ``resume`` or ``fork``."""
-    new = {name: _sealed(name, encode(value), None) for name, value in given.items()}
-    return dict(recorded) | new
+    return dict(recorded) | sealed(given, None)
+
+
+def sealed(given: Mapping[str, Any], location: Any) -> dict[str, Any]:
+    """Values by name as JSON without secrets and without the place of the record."""
+    return {n: _sealed(n, encode(v, code=True), location) for n, v in given.items()}
 
 
 def _seed(model: Any, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,7 +108,7 @@ def _seed(model: Any, found: Mapping[str, Any]) -> dict[str, Any]:
 
 def _sealed(name: str, value: Any, location: Any) -> Any:
     """An encoded argument as it is written: secrets and the run's own place are not."""
-    if value == _RECORDING:
+    if mark_of(value) == CALL and value[CALL][0] == _RECORDING:
         return {STORE: True}
     place = value[PATH] if mark_of(value) == PATH else value
     if location is not None and isinstance(place, str) and place == str(location):
@@ -117,8 +131,9 @@ def _sealed(name: str, value: Any, location: Any) -> Any:
     return value
 
 
-def _warn(model: str, sealed: Mapping[str, Any]) -> None:
-    reasons = {name: why for name, value in sealed.items() if (why := lost(value))}
+def warn_of_lost(model: str, written: Mapping[str, Any]) -> None:
+    """Warns, by name, of arguments that cannot be recorded."""
+    reasons = {name: why for name, value in written.items() if (why := lost(value))}
     if reasons:
         listed = "; ".join(f"{name} ({why})" for name, why in reasons.items())
         again = ", ".join(f"{name}=…" for name in reasons)
@@ -167,12 +182,35 @@ def made_with(
     for name, value in recorded.items():
         if name in given or not takes(name) or defaults.get(name, _ABSENT) == value:
             continue
-        values[name], why = _taken(value, location, trust)
+        values[name], why = taken(value, location, finder(model_class, trust), trust)
         if why is not None:
             refused[name] = why
     if refused:
-        raise _demand(model_class, refused)
+        raise demand(model_class, refused)
     return values | given
+
+
+def finder(model_class: Any, trust: bool) -> Callable[[str], Any]:
+    """Finds the classes and functions that a file names; gives None for another.
+
+    Those are this package's, classes of memories in this program, and what the model's
+    module or the program itself has. A trusted file may name any, which is imported.
+    """
+    own = getattr(getattr(model_class, "func", model_class), "__module__", "")
+
+    def find(name: str) -> Any:
+        place, _, path = name.partition(":")
+        ours = place.startswith(_OURS)
+        if trust or ours:
+            with suppress(ImportError, ValueError):
+                import_module(place)
+        found = loaded(name)
+        if found is None and place == _MAIN:  # the model's module was run as a program
+            found = loaded(f"{own}:{path}")
+        memory = isinstance(found, type) and issubclass(found, Memory)
+        return found if trust or ours or memory or place in (own, _MAIN) else None
+
+    return find
 
 
 def check_class(model_class: Any, recorded: Any, made_by: str) -> None:
@@ -195,11 +233,18 @@ def check_class(model_class: Any, recorded: Any, made_by: str) -> None:
         )
 
 
-def _taken(value: Any, location: Any, trust: bool) -> tuple[Any, str | None]:
-    """An argument from a file; or why it cannot be taken."""
+def taken(
+    value: Any, location: Any, find: Callable[[str], Any], trust: bool
+) -> tuple[Any, str | None]:
+    """An argument from a file; or why it cannot be taken.
+
+    Args:
+        find: see ``finder``.
+    """
     try:
-        why = lost(value) or (None if trust else _refusal(value))
-        return (None if why else decoded(value, location)), why
+        why = lost(value) or _unknown(value, find)
+        why = why or (None if trust else _refusal(value, find))
+        return (None if why else decoded(value, location, find)), why
     except Exception as error:  # junk may fail in any way
         return (
             None,
@@ -207,7 +252,8 @@ def _taken(value: Any, location: Any, trust: bool) -> tuple[Any, str | None]:
         )
 
 
-def _demand(model_class: Any, refused: Mapping[str, str]) -> ParameterError:
+def demand(model_class: Any, refused: Mapping[str, str]) -> ParameterError:
+    """The error that asks for arguments which a file does not give, with the reasons."""
     name = getattr(model_class, "__name__", "model_class")
     listed = "; ".join(f"{key}: {why}" for key, why in refused.items())
     again = ", ".join(f"{key}=…" for key in refused)
@@ -221,12 +267,31 @@ def _demand(model_class: Any, refused: Mapping[str, str]) -> ParameterError:
     )
 
 
-def _refusal(value: Any) -> str | None:
+def _unknown(value: Any, find: Callable[[str], Any]) -> str | None:
+    """Why a class or function that a file names is not taken; None if all are."""
+    for name in _names(value):
+        if find(name) is None:
+            return (
+                f"the file names {name!r:.60}, which is neither a memory nor in the "
+                "model's module"
+            )
+    return None
+
+
+def _names(value: Any) -> list[str]:
+    return [str(part[NAME]) for _, part in inside(value) if mark_of(part) == NAME]
+
+
+def _refusal(value: Any, find: Callable[[str], Any]) -> str | None:
     """Why an encoded argument of a file needs trust; None if it does not."""
+    names = _names(value)
     for _, part in inside(value):
         keys = [key for key in part if key not in MARKS] if type(part) is dict else []
         for text in [part, *keys]:
-            if isinstance(text, str) and not _PLAIN_WORDS.fullmatch(text):
+            if not isinstance(text, str) or text in names:
+                continue
+            memory = _PLACEBO.sub("", text)
+            if not _PLAIN_WORDS.fullmatch(memory) and find(memory) is None:
                 shown = redaction.scrub(text)
                 return (
                     f"the file says {shown!r:.60}, which may name an address or a model"
@@ -234,20 +299,29 @@ def _refusal(value: Any) -> str | None:
     return None
 
 
-def decoded(value: Any, location: Any) -> Any:
+def decoded(value: Any, location: Any, find: Callable[[str], Any] = loaded) -> Any:
     """The argument that was written; an invalid value raises Python's own errors.
 
     Args:
         location: stands for the run's own store.
+        find: gives a class or function by ``module:name``.
     """
     mark = mark_of(value)
     if mark is None:
         if isinstance(value, dict):
-            return {key: decoded(item, location) for key, item in value.items()}
+            return {key: decoded(item, location, find) for key, item in value.items()}
         if isinstance(value, list):
-            return [decoded(item, location) for item in value]
+            return [decoded(item, location, find) for item in value]
         return value
     item = value[mark]
+    if mark == NAME:
+        return find(item)
+    if mark in (CALL, LATER):
+        function, args, named = decoded(item, location, find)
+        if mark == CALL and not is_dataclass(function):
+            raise TypeError(f"{function!r:.60} is not a dataclass")
+        made = partial(function, *args, **named)
+        return made() if mark == CALL else made
     if mark == STORE:
         return location
     if mark == NUMBER:
@@ -255,8 +329,8 @@ def decoded(value: Any, location: Any) -> Any:
     if mark == PATH:
         return Path(item)
     if mark == TUPLE:
-        return tuple([decoded(each, location) for each in item])
-    inner = {key: decoded(each, location) for key, each in item.items()}
+        return tuple([decoded(each, location, find) for each in item])
+    inner = {key: decoded(each, location, find) for key, each in item.items()}
     if mark == GENERATOR:
         return mesa_arguments.generator(_arrays(inner))
     assert mark == DICT, mark
@@ -284,7 +358,7 @@ def _defaults(model_class: Any) -> tuple[dict[str, Any], Callable[[str], bool]]:
         name: default
         for name, each in own.items()
         if each.default is not each.empty
-        and lost(default := encode(each.default)) is None
+        and lost(default := encode(each.default, code=True)) is None
     }
     any_name = any(each.kind is each.VAR_KEYWORD for each in own.values())
     return found, lambda name: any_name or name in own

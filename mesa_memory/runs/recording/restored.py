@@ -42,6 +42,7 @@ def restored(
     step: float,
     states: States,
     given: Mapping[str, Any],
+    find: Callable[[str], Any],
 ) -> Iterator[Any]:
     """A new model at the end of a step; nothing of it is written yet.
 
@@ -50,6 +51,7 @@ def restored(
     Args:
         states: at the end of the step, encoded.
         given: the arguments that the caller chose for the model.
+        find: gives the classes and functions that the states name.
     """
     with Attachment(store, run).made(make) as model:
         services = Services.of(model)
@@ -60,9 +62,11 @@ def restored(
         known = services.vectors.known or RecordedVectors(store, run)
         services.vectors.known = known
         try:
-            checkpoints.restore(model, states, shelf, given)
+            checkpoints.restore(model, states, shelf, given, find)
         except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
-            function = getattr(make, "func", make)
+            function: Any = make
+            while hasattr(function, "func"):
+                function = function.func
             name = getattr(function, "__name__", str(function))
             raise StoreCorrupt(
                 f"the checkpoint of step {step:g} of run {run} does not fit {name} "
@@ -76,13 +80,18 @@ def restored(
 
 
 def states_at(
-    make: Callable[[], Any], store: Any, run: int, step: float | None
+    make: Callable[[], Any],
+    store: Any,
+    run: int,
+    step: float | None,
+    find: Callable[[str], Any],
 ) -> tuple[float, States]:
     """A finished step, and the states at its end, encoded.
 
     Args:
         make: makes the model as it was recorded.
         step: None means the newest checkpoint.
+        find: see ``restored``.
 
     Raises:
         ReplayMismatch: if the run cannot be repeated up to the step; says why.
@@ -101,7 +110,7 @@ def states_at(
             location=store.location,
         )
     try:
-        return step, _repeated(make, store, run, before, step)
+        return step, _repeated(make, store, run, before, step, find)
     except ReplayMismatch as error:
         since = "from its beginning" if before is None else f"after step {before:g}"
         decided = error.purpose == PURPOSE
@@ -135,7 +144,12 @@ class _Answers:
 
 
 def _repeated(
-    make: Callable[[], Any], store: Any, run: int, before: float | None, step: float
+    make: Callable[[], Any],
+    store: Any,
+    run: int,
+    before: float | None,
+    step: float,
+    find: Callable[[str], Any],
 ) -> States:
     """The states at the end of a step, made from those of an earlier one."""
     client = _Answers(recorded_answers(store, run, paid=True))
@@ -143,7 +157,7 @@ def _repeated(
         begun = Attachment(store, run).made(make)
     else:
         _, states = store.checkpoint(run, before)
-        begun = restored(make, store, run, before, states, {})
+        begun = restored(make, store, run, before, states, {}, find)
     with override_client(client), begun as model:
         services = Services.of(model)
         recorder: Any = services.recorder

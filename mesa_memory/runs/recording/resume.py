@@ -5,22 +5,33 @@ other state in ``get_state()`` and restores it in ``set_state(state)``.
 """
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
+from mesa_memory.core.text.redaction import hide
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import ParameterError, RunInUse
 from mesa_memory.memories.replacement import replace_memory, replacements
 from mesa_memory.runs.recording.attachment import Attachment
+from mesa_memory.runs.recording.configure import equip
 from mesa_memory.runs.recording.paid_answers import PaidAnswers
-from mesa_memory.runs.recording.parameters import check_class, made_with, merged
+from mesa_memory.runs.recording.parameters import (
+    check_class,
+    demand,
+    finder,
+    made_with,
+    merged,
+    taken,
+)
 from mesa_memory.runs.recording.restored import restored, states_at
 from mesa_memory.runtime.services import Services
+from mesa_memory.stores.columns import storable
 from mesa_memory.stores.copying import copy_run
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.schema import runs
@@ -149,12 +160,28 @@ def resume_in(model_class: Callable[..., Any], store: Any, run: int) -> Any:
     Raises:
         ParameterError, RunInUse, StoreError, ValueError: see ``resume``.
     """
-    return _resumed(_Past(model_class, store, run, {}, trust=False), None)
+    return _resumed(_Past(model_class, store, run, {}, trust=False, whole=True), None)
+
+
+def keep_recipe(store: Any, run: int, recipe: Mapping[str, Any]) -> None:
+    """Writes what the model of a study's run was made with.
+
+    Args:
+        recipe: ``arguments`` of the model; memory and settings ``beside`` them, see
+            ``configure.equip``; the ``seed`` of cached answers; ``changes``: the steps
+            after which the study changes the model, by label.
+
+    Raises:
+        StoreError: if the store fails.
+    """
+    with store.writing() as on:
+        own = sa.update(runs).filter_by(id=run)
+        on.execute(own.values(recipe=storable(hide(dict(recipe)))))
 
 
 def _resumed(past: "_Past", step: float | None) -> Any:
     store, run = past.store, past.run
-    new = merged(past.parameters, past.given) if past.given else None
+    new = past.changed if past.given else None
     _hold(store, run)
     if step is None and not store.has_steps(run):
         store.truncate(run, BEFORE_STEPS, new)
@@ -212,8 +239,7 @@ def fork(
         past.model_at(step) as (at, model),
     ):
         given = [] if memory is None else replacements(model, memory)
-        new = merged(past.parameters, parameters)
-        _go_on(model, copy_run(past.store, past.run, at, name, new), at)
+        _go_on(model, copy_run(past.store, past.run, at, name, past.changed), at)
     for agent, kind in given:
         replace_memory(agent, kind)
     if edit is not None:
@@ -289,6 +315,9 @@ class _Past:
         parameters: of the model, as recorded.
         given: by the caller, in place of those.
         make: makes the model with its arguments.
+
+    Args:
+        whole: whether ``model_class`` also gives the model what a study has for it.
     """
 
     def __init__(
@@ -298,12 +327,18 @@ class _Past:
         run: int | None,
         given: dict[str, Any],
         trust: bool,
+        whole: bool = False,
     ) -> None:
         self.store, self.run, self.given = store, store.run_id(run), given
+        columns = runs.c.parameters, runs.c.recipe, runs.c.model
         with store.reading() as on:
-            query = sa.select(runs.c.parameters, runs.c.model).filter_by(id=self.run)
-            parameters, made_by = on.execute(query).one()
-        self.parameters: dict[str, Any] = parameters or {}
+            told, recipe, made_by = on.execute(
+                sa.select(*columns).filter_by(id=self.run)
+            ).one()
+        self._told: dict[str, Any] = told or {}
+        self._recipe: dict[str, Any] = recipe or {"arguments": self._told}
+        self.parameters: dict[str, Any] = self._recipe["arguments"]
+        self._beside = {} if whole else self._recipe.get("beside", {})
         self.made_by = str(made_by)
         check_class(model_class, self.parameters, self.made_by)
         if not isinstance(trust, bool):
@@ -314,29 +349,87 @@ class _Past:
                 "file)"
             )
         self._class, self._trust = model_class, trust
-        self.make = partial(model_class, **self._arguments(given))
+        self.make = self._maker(given)
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The columns of a run that goes on with what the caller gave."""
+        found: dict[str, Any] = {"parameters": merged(self._told, self.given)}
+        if self._recipe.keys() != {"arguments"}:
+            own = {n: v for n, v in self.given.items() if n not in self._beside}
+            beside = {n: v for n, v in self.given.items() if n in self._beside}
+            found["recipe"] = self._recipe | {
+                "arguments": merged(self.parameters, own),
+                "beside": merged(self._recipe["beside"], beside),
+            }
+        return found
 
     @contextmanager
     def model_at(self, step: float | None) -> Iterator[tuple[float, Any]]:
         """A finished step, and a new model at its end; see ``restored``."""
         run = self.store, self.run
-        at, states = states_at(self._as_recorded, *run, step)
-        with restored(self.make, *run, at, states, self.given) as model:
+        find = finder(self._class, self._trust)
+        at, states = states_at(self._as_recorded, *run, step, find)
+        for label, after in self._recipe.get("changes", {}).items():
+            if after >= at and self._beside:
+                logger.warning(
+                    "the study changes run %s after step %g (%s); a model that goes on "
+                    "after step %g is not changed: change it yourself",
+                    self.run, after, label, at,
+                )  # fmt: skip
+        with restored(self.make, *run, at, states, self.given, find) as model:
             yield at, model
 
-    def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
-        where = self.store.location
-        return made_with(self._class, self.parameters, given, where, self._trust)
+    def _maker(self, given: dict[str, Any]) -> Callable[[], Any]:
+        """Makes the model, and gives it what the study had for it."""
+        where, trust = self.store.location, self._trust
+        outer = {n: v for n, v in given.items() if n in self._beside}
+        own = {n: v for n, v in given.items() if n not in outer}
+        make = partial(
+            self._class, **made_with(self._class, self.parameters, own, where, trust)
+        )
+        if not self._beside:
+            return make
+        refused: dict[str, str] = {}
+        for name, value in self._beside.items():
+            if name not in outer:
+                find = finder(self._class, trust)
+                outer[name], why = taken(value, where, find, trust)
+                if why is not None:
+                    refused[name] = why
+        if refused and isinstance(self._class, type):  # a function gives its own
+            raise demand(self._class, refused)
+        memory, seed = outer.pop("memory", None), self._recipe.get("seed")
+        chosen = {name: v for name, v in outer.items() if name not in refused}
+        return _Equipped(make, memory, chosen, seed)
 
     def _as_recorded(self) -> Any:
         """The model as it was recorded; ``given`` has what the file cannot give."""
-        needed = self.given.keys() - self.parameters.keys()
-        try:
-            self._arguments({})
-        except ParameterError as error:
-            needed |= set(error.names)
-        chosen = {name: self.given[name] for name in needed & self.given.keys()}
-        return self._class(**self._arguments(chosen))
+        recorded = self.parameters.keys() | self._beside.keys()
+        needed = self.given.keys() - recorded
+        while True:  # first the arguments are asked for, and then what stands beside
+            chosen = {name: self.given[name] for name in needed & self.given.keys()}
+            try:
+                return self._maker(chosen)()
+            except ParameterError as error:
+                if not set(error.names) - needed:
+                    raise
+                needed |= set(error.names)
+
+
+@dataclass(frozen=True)
+class _Equipped:
+    """Makes a model and gives it what a study has for it, see ``equip``."""
+
+    func: Callable[[], Any]
+    memory: Any
+    services: Mapping[str, Any]
+    seed: Any
+
+    def __call__(self) -> Any:
+        model = self.func()
+        equip(model, self.memory, self.services, self.seed)
+        return model
 
 
 def _hold(store: Any, run: int) -> None:
