@@ -122,6 +122,28 @@ def test_a_lasting_outage_is_no_refusal_of_a_form():
 REFUSALS = WORDS["settings"]
 
 
+@pytest.mark.parametrize("code", ["json_validate_failed", "tool_use_failed"])
+def test_after_three_bad_outputs_the_next_form_is_tried_until_one_works(code, way):
+    bad = Behaviour.status(400, "Failed to generate JSON.", code_name=code)
+    with Server("plain", refusal=bad) as server:
+        llm = client()
+        replies = [ask(llm, asked(server)) for _ in range(14)]
+    forms = [form for form in ORDER[:-1] for _ in range(3)]
+    assert server.forms == [*forms, "plain", "plain"]
+    assert [bool(reply.text) for reply in replies] == [False] * 12 + [True] * 2
+
+
+def test_a_form_that_has_worked_is_kept_after_bad_outputs():
+    bad = Behaviour.status(400, "No.", code_name="json_validate_failed")
+    with Server("json_schema") as server:
+        llm = client()
+        ask(llm, asked(server))
+        server.known, server.refusal = (), bad
+        for _ in range(5):
+            ask(llm, asked(server))
+        assert server.forms == ["json_schema"] * 6
+
+
 def test_a_setting_that_is_refused_is_left_out_from_then_on():
     for name, refusal in REFUSALS.items():
         values = {"temperature": 0.5, "seed": 7, "max_tokens": 300}

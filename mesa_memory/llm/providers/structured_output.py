@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from mesa_memory.core.fault_table import BUSY, NAMED, REFUSED
+from mesa_memory.core.fault_table import BAD_OUTPUT, BUSY, NAMED, REFUSED
 from mesa_memory.core.reply import Route
 from mesa_memory.hosts.provider_faults import fault_of, outcome
 from mesa_memory.llm.schemas import json_schema, schema_of
@@ -25,6 +25,8 @@ _REFUSED = (400, 404, 405, 415, 422, 501)
 #: settings that can be left out
 _SETTINGS = ("temperature", "seed", "max_tokens")
 _OTHER_LIMIT = "max_completion_tokens"
+#: replies in a row in which a model does not manage a form that has never worked
+MAX_BAD_OUTPUTS = 3
 #: the function that a model calls with its reply, in the form of tools
 REPLY_TOOL = "reply"
 
@@ -72,6 +74,7 @@ class OutputFormat:
         self._version = 0
         self._form = FORMS.index(first)
         self._proven = False  # the form has been answered
+        self._bad_outputs = 0  # in a row, in a form that is not proven
         self._trial: int | None = None  # another form, tried since a server's error
         self._again: int | None = None  # the form before it, to be tried once more
         self._without: tuple[str, ...] = ()
@@ -110,7 +113,10 @@ class OutputFormat:
         Args:
             settings: what it was to be sent with, by the names of ``LLMSettings``.
         """
-        if outcome(error) not in (REFUSED, BUSY):
+        decided = outcome(error)
+        if decided == BAD_OUTPUT:
+            self._spoiled(plan)
+        if decided not in (REFUSED, BUSY):
             return False
         status = getattr(error, "status_code", None)
         said = fault_of(error).said
@@ -144,7 +150,19 @@ class OutputFormat:
             self._trial = following if following < len(FORMS) else None
         return False
 
+    def _spoiled(self, plan: FormPlan) -> None:
+        """The server says that its model's reply is not in this form."""
+        with self._lock:
+            current = plan.schema is not None and plan.form == FORMS[self._form]
+            if self._proven or not current or plan.form == PLAIN:
+                return
+            self._bad_outputs += 1
+            if self._bad_outputs == MAX_BAD_OUTPUTS:
+                self._next(self._form)
+                self._version += 1
+
     def _next(self, form: int) -> None:
+        self._bad_outputs = 0
         if form == self._trial:
             self._trial = form + 1
         elif form == self._form:
