@@ -24,8 +24,6 @@ SUMMARY_CHARS = 1500
 #: longest event in it
 EVENT_CHARS = 240
 
-_FENCED = re.compile(r"^```[\w-]*\n(.*?)(?:```)?$", re.DOTALL)
-
 
 class Summary(BaseModel):
     """A running summary of events."""
@@ -35,8 +33,7 @@ class Summary(BaseModel):
     @classmethod
     def from_text(cls, text: str) -> "Summary":
         """A summary is text anyway; many models send it bare, and it is good."""
-        fenced = _FENCED.match(text)
-        return cls(summary=fenced[1] if fenced else text)
+        return cls(summary=text)
 
 
 def values(inputs: Inputs) -> dict[str, Any]:

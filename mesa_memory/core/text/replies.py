@@ -48,9 +48,13 @@ TRY_CHARS, DEEP_CHARS = 250, 5000
 REPAIR_COST = 400_000
 #: values that are looked into
 MAX_WRAPPED_VALUES = 8
+#: fences, quotes and objects around a reply that are taken off
+MAX_WRAPPINGS = 3
 #: longest reason that the model is given
 REASON_CHARS = 300
 
+#: a fence of Markdown, and what stands in it
+_FENCED = re.compile(r"^```[\w-]*\n(.*?)(?:^```|```\Z|\Z)", re.DOTALL | re.MULTILINE)
 _OPENING = re.compile(r"[{\[]")
 #: what begins like JSON, though it may not end like it
 _JSON_LIKE = re.compile(r"""[{\[]\s*["'“”„‘’«{\[\]}]|\{\s*\w+\s*:|^\W*json\s*[{\[]""")
@@ -162,7 +166,7 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
             fit the schema.
     """
     text = _clean((reply.text or "")[:READ_CHARS]).strip()
-    found = [_unquoted(answer) for answer in answers(text)]
+    found = [_unwrapped(answer) for answer in answers(text)]
     check_end(reply)
     if not found[0]:
         raise Unusable("empty reply")
@@ -212,20 +216,33 @@ def _validated(found: list[str], schema: type[BaseModel]) -> BaseModel:
     raise problem or Unusable("no object")
 
 
-def _unquoted(text: str) -> str:
-    """A JSON object out of the JSON text that holds it."""
-    if text.startswith('"') and _JSON_LIKE.match(text[1:].replace("\\", "", 2)):
-        with suppress(ValueError):
-            return str(json.loads(text, strict=False))
+def _unwrapped(text: str) -> str:
+    """A text out of Markdown fences, JSON texts and thinking around it, in any order."""
+    for _ in range(MAX_WRAPPINGS):
+        fenced = _FENCED.search(text)
+        inner = fenced[1].strip() if fenced else text
+        if inner.startswith('"'):
+            with suppress(ValueError):
+                inner = str(json.loads(inner, strict=False)).strip()
+        inner = decision(inner, own=False)
+        # Prose around a fence may be a part of what is said, except around JSON.
+        prose = fenced and (text[: fenced.start()] + text[fenced.end() :]).strip()
+        if inner == text or (prose and not _JSON_LIKE.match(inner)):
+            return text
+        text = inner
     return text
 
 
-def _unpacked(value: BaseModel, schema: type[BaseModel]) -> BaseModel:
+def _unpacked(
+    value: BaseModel, schema: type[BaseModel], depth: int = MAX_WRAPPINGS
+) -> BaseModel:
     """A value whose only text may be the JSON again, or begin with thinking."""
     texts = {name: item for name, item in value if isinstance(item, str)}
-    if len(texts) == 1 and _JSON_LIKE.match(text := next(iter(texts.values())).strip()):
-        with suppress(Unusable):
-            return _validated([text], schema)
+    if len(texts) == 1 and depth:
+        inner = _unwrapped(next(iter(texts.values())).strip())
+        if _JSON_LIKE.match(inner):
+            with suppress(Unusable):
+                return _unpacked(_validated([inner], schema), schema, depth - 1)
     plain = {name: decision(text, own=False) for name, text in texts.items()}
     for name, text in plain.items():
         plain[name] = "" if thinks_only(text) else text
