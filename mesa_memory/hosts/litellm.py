@@ -160,9 +160,9 @@ def response_of(answer: dict[str, Any], model: str) -> Any:
         convert = litellm.utils.convert_to_model_response_object
     except AttributeError:
         raise _changed("utils.convert_to_model_response_object") from None
-    return convert(
-        response_object=answer, model_response_object=litellm.ModelResponse(model=model)
-    )
+    response = litellm.ModelResponse(model=model, usage=litellm.Usage())
+    counted = {name: value for name, value in answer.items() if value is not None}
+    return convert(response_object=counted, model_response_object=response)
 
 
 @cache

@@ -2,15 +2,23 @@
 
 import asyncio
 import gzip
+import json
 
 import litellm
 import mesa
 import pytest
 from aiohttp import web
 
-from mesa_memory import LLMRejected, LongTermMemory, MemoryStalled, configure
+from mesa_memory import (
+    LLMRejected,
+    LLMUnavailable,
+    LongTermMemory,
+    MemoryStalled,
+    configure,
+)
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
 from mesa_memory.errors import EmbedderError
+from tests.support.behaviours import Received
 from tests.support.embeddings import EmbeddingsServer, answered, refused
 from tests.support.openai_server import Behaviour, OpenAIServer, always, completion
 from tests.support.single import settle
@@ -157,3 +165,42 @@ def test_a_program_may_use_litellm_for_long_replies_of_its_own():
             "openai/test", asked, api_base=server.base, api_key="k", timeout=110
         )
     assert len(reply.choices[0].message.content) == 11_000_000
+
+
+def _answer(server, **changed):
+    """The response to an agent's own request, and what its ledger counted."""
+    body = json.loads(completion(_received(server), "the bridge"))
+    server.behave = always(Behaviour.raw(json.dumps(body | changed).encode()))
+    model = mesa.Model(rng=1)
+    services = configure(model, attempts=1)
+    (agent,) = settle(model, LongTermMemory, name="openai/mine", api_base=server.base)
+    return agent.llm.generate("Which way?"), services.ledger.total
+
+
+def _received(server):
+    return Received(0, {"model": "mine", "messages": []}, {})
+
+
+NOT_COUNTED = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+
+
+@pytest.mark.parametrize("usage", [None, {}, NOT_COUNTED], ids=str)
+def test_tokens_that_a_server_does_not_count_are_zeros_for_the_caller(server, usage):
+    response, total = _answer(server, usage=usage)
+    assert response.choices[0].message.content == "the bridge"
+    counted = response.usage
+    assert (counted.prompt_tokens, counted.completion_tokens) == (0, 0)
+    assert (total.calls, total.cost) == (1, None)
+
+
+@pytest.mark.parametrize("named", ["gpt-4o", "gpt-4o-mini", "openai/gpt-4o"])
+def test_an_own_model_costs_nothing_by_the_name_that_its_server_says(server, named):
+    counted = {"prompt_tokens": 900, "completion_tokens": 90, "total_tokens": 990}
+    _, total = _answer(server, model=named, usage=counted)
+    assert (total.prompt_tokens, total.cost) == (900, None)
+
+
+@pytest.mark.parametrize("choices", [None, [], [{}], [{"message": None}]], ids=str)
+def test_a_reply_without_a_message_ends_typed(server, choices):
+    with pytest.raises(LLMUnavailable, match="gave no answer in 1 attempt"):
+        _answer(server, choices=choices)

@@ -9,6 +9,7 @@ from typing import Any
 
 import litellm
 
+from mesa_memory.core.reply import TokenCounts
 from mesa_memory.hosts.litellm import response_cost
 from mesa_memory.llm.cost.price import Price
 
@@ -50,11 +51,27 @@ def _listed(info: dict[str, Any], suffix: str) -> Price:
     )
 
 
-def cost(response: Any, model: str) -> float | None:
+def cost(model: str, counts: TokenCounts, tier: str) -> float | None:
+    """US dollars, as far as the model's price and the tokens are known."""
+    known = price(model)
+    # No prompt is empty: a provider that says 0 has not counted.
+    if known is None or not counts.prompt or counts.completion is None:
+        return None
+    return known.cost(counts.prompt, counts.completion, counts.cached or 0, tier)
+
+
+def litellm_cost(
+    response: Any, model: str, counts: TokenCounts, tier: str
+) -> float | None:
     """US dollars as litellm worked them out; None where it knows no price.
 
-    litellm says 0 for an unknown price, too; a free model is one it lists as free.
+    litellm says 0 for an unknown price, too; a free model is one it lists as free. It
+    goes by the name that the server says, which may be that of somebody else's model.
     """
+    named = getattr(response, "model", None)
+    said = price(named) if isinstance(named, str) and named else None
+    if said is not None and said != price(model):
+        return cost(model, counts, tier)
     given = response_cost(response)
     return given if given or listed_as_free(model) else None
 

@@ -77,7 +77,7 @@ def reply_of(answer: dict[str, Any], attempt: Attempt, model: str) -> Reply:
         model=attempt.model,
         prompt_tokens=counts.prompt,
         completion_tokens=counts.completion,
-        cost=_cost(attempt.model, counts, tier),
+        cost=pricing.cost(attempt.model, counts, tier),
         finish=replies.end_of(finish),
         raw=raw,
         answered=_word(answer.get("model")),
@@ -125,12 +125,3 @@ def _called_with(message: Mapping[str, Any]) -> str | None:
     function = first.get("function") if isinstance(first, dict) else None
     said = function.get("arguments") if isinstance(function, dict) else None
     return json.dumps(said) if isinstance(said, dict) else said
-
-
-def _cost(model: str, counts: TokenCounts, tier: str) -> float | None:
-    """US dollars, as far as the price and the tokens are known."""
-    price = pricing.price(model)
-    # No prompt is empty: a provider that says 0 has not counted.
-    if price is None or not counts.prompt or counts.completion is None:
-        return None
-    return price.cost(counts.prompt, counts.completion, counts.cached or 0, tier)

@@ -56,6 +56,7 @@ def _finished(sent: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reply(response: Any, attempt: Attempt) -> Reply:
     counts, model = TokenCounts.of(getattr(response, "usage", None)), attempt.model
+    tier = tier_of(response)
     choice = response.choices[0]
     text, calls = choice.message.content, getattr(choice.message, "tool_calls", None)
     if attempt.by_tool and calls:
@@ -67,11 +68,11 @@ def _reply(response: Any, attempt: Attempt) -> Reply:
         model=model,
         prompt_tokens=counts.prompt or None,
         completion_tokens=completion,
-        cost=pricing.cost(response, model),
+        cost=pricing.litellm_cost(response, model, counts, tier),
         finish=replies.end_of(host.finish_reason(choice)),
         raw=response,
         answered=getattr(response, "model", None) or "",
         response_id=getattr(response, "id", None) or "",
         cached_tokens=counts.cached,
-        tier=tier_of(response),
+        tier=tier,
     )
