@@ -95,12 +95,17 @@ def ours(
 
     def ranker(corpus: Corpus, embedder: Any) -> Ask:
         index = index_of(corpus, embedder, told)
+        known = getattr(embedder, "languages", None)
+
+        def vector(text: str) -> Any:
+            compared = known is None or told.language in known
+            return embedder.embed([text])[0] if compared else None
 
         def ask(question: str) -> list[str]:
             found = index.recall(
                 question,
                 k,
-                vector=embedder.embed([index.body(question, scoring)])[0],
+                vector=vector(index.body(question, scoring)),
                 source=embedder.name,
                 scoring=scoring,
                 now=corpus.now,

@@ -16,6 +16,7 @@ class RememberedEmbedder:
     def __init__(self, inner: Any) -> None:
         self.inner, self.name, self.batch = inner, inner.name, inner.batch
         self.local = bool(getattr(inner, "local", False))
+        self.languages = getattr(inner, "languages", None)
         self._rows: dict[str, np.ndarray] = {}
 
     @property

@@ -9,6 +9,9 @@ import numpy as np
 from mesa_memory.core.content import plain
 from mesa_memory.errors import EmbedderError
 
+#: of embedders that know English alone
+ENGLISH_ONLY = frozenset({"en"})
+
 
 @runtime_checkable
 class Embedder(Protocol):
@@ -17,7 +20,9 @@ class Embedder(Protocol):
     An embedder may say of itself ``local = True``: it answers at once in this process,
     and always the same. Then it is asked in the simulation's own thread, and a recorded
     run does not keep its vectors, since they can be had again. Without it, texts are
-    embedded in the background, and the vectors are kept.
+    embedded in the background, and the vectors are kept. It may name its ``languages``
+    (codes such as ``"en"``; None or nothing: all): texts of agents with another one are
+    not embedded, and are recalled by their words.
 
     Attributes:
         name: says which model made a vector; vectors of different names must not be
@@ -131,8 +136,25 @@ def normalised(vectors: np.ndarray) -> np.ndarray:
     return np.divide(wide, lengths, out=wide, where=lengths > 0).astype(np.float32)
 
 
+def is_latin(text: str) -> bool:
+    """True for a text of which at least half of the letters are Latin.
+
+    English models have vectors for the signs of other scripts, too, which mean nothing.
+    """
+    if text.isascii():
+        return bool(text.strip())
+    letters = [letter for letter in text if letter.isalpha()]
+    latin = sum(
+        letter < "\u0250" or "\u1e00" <= letter < "\u1f00" for letter in letters
+    )
+    return 2 * latin >= len(letters) and bool(text.strip())
+
+
 def around_blanks(
-    texts: list[str], embed: Callable[[list[str]], np.ndarray], dim: Callable[[], int]
+    texts: list[str],
+    embed: Callable[[list[str]], np.ndarray],
+    dim: Callable[[], int],
+    says: Callable[[str], Any] = str.strip,
 ) -> np.ndarray:
     """Embeds the texts that say something; rows of zeros for the others.
 
@@ -143,8 +165,9 @@ def around_blanks(
         texts: clean texts.
         embed: gives a row for each of the texts it gets.
         dim: asked only after ``embed``, or if there is nothing to embed.
+        says: true for a text that says something to the model.
     """
-    spoken = [i for i, text in enumerate(texts) if text.strip()]
+    spoken = [i for i, text in enumerate(texts) if says(text)]
     if spoken and len(spoken) == len(texts):
         return embed(texts)
     rows = embed([texts[i] for i in spoken]) if spoken else None

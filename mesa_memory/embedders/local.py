@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.embedders.base import around_blanks, check_vectors, clean, normalised
+from mesa_memory.embedders.base import (
+    ENGLISH_ONLY,
+    around_blanks,
+    check_vectors,
+    clean,
+    is_latin,
+    normalised,
+)
 from mesa_memory.errors import MissingExtra
 
 
@@ -23,6 +30,7 @@ class LocalEmbedder:
     batch = 32
     name: str
     dim = 384
+    languages: frozenset[str] | None = None
     _loaded: Any = None
 
     def __init__(self) -> None:
@@ -42,7 +50,8 @@ class LocalEmbedder:
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """See ``Embedder.embed``."""
-        return around_blanks(clean(texts), self._embed, lambda: self.dim)
+        says = is_latin if self.languages == ENGLISH_ONLY else str.strip
+        return around_blanks(clean(texts), self._embed, lambda: self.dim, says)
 
     def __getstate__(self) -> dict[str, Any]:
         process = ("_lock", "_loaded")

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mesa_memory.embedders.base import ENGLISH_ONLY
 from mesa_memory.embedders.local import LocalEmbedder
 from mesa_memory.embedders.static import SHIPPED
 from mesa_memory.errors import MissingExtra
@@ -25,6 +26,7 @@ class MiniLMEmbedder(LocalEmbedder):
     """
 
     name = "all-MiniLM-L6-v2-int8"
+    languages = ENGLISH_ONLY
 
     def load(self) -> tuple[Any, Any]:
         """The model on one thread, and the tokenizer."""

@@ -9,7 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.embedders.base import around_blanks, clean, normalised
+from mesa_memory.embedders.base import (
+    ENGLISH_ONLY,
+    around_blanks,
+    clean,
+    is_latin,
+    normalised,
+)
 
 SHIPPED = Path(__file__).parent / "model"
 #: changes with the shipped table, so that stored vectors are never mixed up
@@ -21,11 +27,13 @@ class StaticEmbedder:
 
     The table (English, 256 dimensions) is loaded on first use and shared by all
     embedders of the process. Safe in threads. Of a long text model2vec reads the first
-    512 tokens (about 3,000 characters).
+    512 tokens (about 3,000 characters). A text in another script has a vector of zeros:
+    a recall then ranks it by its words.
     """
 
     batch = 1024
     local = True
+    languages = ENGLISH_ONLY
     name = SHIPPED_NAME
 
     @property
@@ -36,7 +44,7 @@ class StaticEmbedder:
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """See ``Embedder.embed``."""
         table = _table()
-        return around_blanks(clean(texts), table.embed, lambda: table.dim)
+        return around_blanks(clean(texts), table.embed, lambda: table.dim, is_latin)
 
 
 class _Table:

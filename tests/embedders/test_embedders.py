@@ -168,9 +168,17 @@ def test_without_the_package_the_command_that_installs_it_is_named(
 # -- the shipped table ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["🜁🜂", "\x00", "\u200b"])
-def test_a_text_that_says_nothing_has_a_row_of_zeros(static, text):
+@pytest.mark.parametrize(
+    "text",
+    ["🜁🜂", "\x00", "\u200b", "图书馆今天关门", "水車の輪が割れた", "Колесо (Ada)"],
+)
+def test_a_text_that_says_nothing_to_it_has_a_row_of_zeros(static, text):
     assert not static.embed([TEXTS[0], text])[1].any()
+
+
+@pytest.mark.parametrize("text", ["李明 says: the mill burns", "Zoë's café", "1871 €"])
+def test_signs_of_another_script_in_a_text_do_no_harm(static, text):
+    assert static.embed([text])[0].any()
 
 
 def test_a_row_of_a_large_batch_is_that_of_its_text(static):

@@ -4,6 +4,7 @@ import re
 from functools import cache
 
 import mesa
+import numpy as np
 import pytest
 from mesa_llm.llm_agent import LLMAgent
 
@@ -24,6 +25,7 @@ from mesa_memory import (
 from mesa_memory.core.prompt_files import FOLDER, languages
 from mesa_memory.layers import Reflection
 from mesa_memory.llm.schemas import schema_of
+from tests.support.models import hear
 from tests.support.single import Asked, settle, table
 
 #: names, of classes too
@@ -159,6 +161,58 @@ def test_an_agent_s_own_language_is_that_of_its_memory():
     village.agents[0].language = "ja"
     assert "短期記憶" in village.agents[0].memory.get_prompt_ready()
     assert "Memoria" in village.agents[1].memory.get_prompt_ready()
+
+
+TOLD = {
+    "zh": ("谁看管北门的钥匙？", "北门的钥匙由铁匠看管。"),
+    "ja": ("北門の鍵は誰が預かっていますか。", "北門の鍵は鍛冶屋が預かっている。"),
+    "fr": ("Qui garde la clé de la porte nord ?", "Le forgeron garde la clé du nord."),
+}
+OTHERS = {
+    "zh": "今天天气很好，我们去市场。 谁想吃面包？ 水车的轮子坏了。 羊群在山上。 酒馆关门了。",
+    "ja": "今日は天気がいい。 誰かパンが欲しいですか。 水車の輪が割れた。 羊は山にいる。 酒場は閉まった。",
+    "fr": "Il fait beau. Qui veut du pain ? La roue est cassée. On va au marché. Il pleut.",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "configured"),
+    [("zh", True), ("ja", True), ("fr", True), ("zh", False), ("ja", False)],
+)
+def test_words_decide_in_a_language_that_the_embedder_does_not_know(
+    language, configured
+):
+    model = mesa.Model(rng=1)
+    given = {"language": language} if configured else {}
+    configure(model, llm="offline", execution="blocking", **given)
+    (agent,) = settle(model, EpisodicMemory)
+    question, answer = TOLD[language]
+    for number, text in enumerate(
+        [answer, *re.split(r"(?<=[。？.?]) ", OTHERS[language])]
+    ):
+        agent.memory.add_to_memory("message", {"message": text, "sender": 2 + number})
+    agent.memory.process_step()
+    first = agent.memory.recall(question)[0]
+    assert answer in str(first.record.content)
+
+
+def test_texts_in_a_language_that_it_does_not_know_are_not_given_to_an_embedder():
+    asked = []
+
+    class English:
+        name, dim, batch, local, languages = "english", 4, 8, True, {"en"}
+
+        def embed(self, texts):
+            asked.extend(texts)
+            return np.eye(4, dtype=np.float32)[[0] * len(texts)]
+
+    for language in ("de", "en"):
+        model = mesa.Model(rng=1)
+        configure(model, llm="offline", language=language, embedder=English())
+        (agent,) = settle(model, EpisodicMemory)
+        hear(agent.memory, (2, "Die Mühle brennt."))
+        agent.memory.recall("Wo brennt es?")
+        assert bool(asked) is (language == "en")
 
 
 def test_replies_in_another_language_are_used():

@@ -53,12 +53,23 @@ class EmbeddedIndex(ABC):
             self.clear()
             self.context.runtime.note_language(self._vocabulary.language)
 
+    @property
+    def has_meaning(self) -> bool:
+        """True if the embedder knows the language of the agent's texts.
+
+        If it does not, records are ranked by their words alone: a cosine would be chance.
+        """
+        known = getattr(self.context.runtime.services.embedder, "languages", None)
+        return known is None or self._vocabulary.language in known
+
     def embed_now(self, without: Container[str] = ()) -> None:
         """Embeds the records that lack a vector.
 
         Args:
             without: ids of records that are embedded later.
         """
+        if not self.has_meaning:
+            return
         lacking = [r for r in self.ranking.lacking() if r.id not in without]
         if lacking:
             texts = list(map(self.embedded_text, lacking))
@@ -67,7 +78,7 @@ class EmbeddedIndex(ABC):
 
     def request_embeddings(self, records: Sequence[MemoryRecord]) -> Flow[None]:
         """Embeds records of the index, all in one request."""
-        if not records:
+        if not records or not self.has_meaning:
             return
         agent, now = self.context.agent.unique_id, self.context.now
         texts = tuple(map(self.embedded_text, records))

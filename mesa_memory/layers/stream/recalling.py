@@ -189,7 +189,8 @@ class Recollection:
 
     def _dense_body(self, text: str, scoring: Scoring) -> str | None:
         """The text to embed; None if the recall needs no embedding."""
-        if text and scoring.relevance and scoring.lexical_share < 1:
+        compared = self.index.has_meaning and scoring.lexical_share < 1
+        if text and scoring.relevance and compared:
             return self.index.ranking.body(text, scoring)
         return None
 
