@@ -108,8 +108,10 @@ def exported(package: str, places: Mapping[str, str], name: str) -> Any:
 
 def __getattr__(name: str) -> Any:
     if name not in _PLACES and name in import_module(f"{__name__}.experiments").__all__:
-        # `from mesa_memory import` would replace the message of an AttributeError
-        raise ImportError(f"write from {__name__}.experiments import {name}")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}: write from "
+            f"{__name__}.experiments import {name}"
+        )
     return exported(__name__, _PLACES, name)
 
 

@@ -90,6 +90,30 @@ def test_an_impression_is_read():
 # -- what is refused ---------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["<script>alert(1)</script>", "<html>", "<h1>Ada</h1>", "Bo </title>", "<div"],
+)
+def test_a_name_that_looks_like_a_tag_is_no_web_page(name):
+    text = f"{name} is fair and keeps promises."
+    assert opinion_of(text=text).text == text
+    assert summary_of(text) == text
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>",
+        "<!DOCTYPE html><p>You are offline. Ada is fair.</p>",
+        '<?xml version="1.0"?><error>busy</error>',
+        "<center><h1>503 Service Unavailable</h1></center>",
+    ],
+)
+def test_a_page_of_a_server_is_no_impression(page):
+    with pytest.raises(Unusable, match="web server"):
+        opinion_of(text=page)
+
+
 def test_nothing_is_no_summary():
     for text in CASES["empty"]:
         with pytest.raises(Unusable, match="empty"):

@@ -29,6 +29,19 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
             _ = module.Memery
 
 
+def test_the_package_says_where_a_study_is_and_has_no_such_name():
+    assert not hasattr(mesa_memory, "Study") and not hasattr(mesa_memory, "verify")
+    assert getattr(mesa_memory, "Study", None) is None
+    with pytest.raises(
+        AttributeError, match=r"from mesa_memory\.experiments import ver"
+    ):
+        _ = mesa_memory.verify
+    with pytest.raises(
+        ImportError, match=r"from mesa_memory\.experiments import Study"
+    ):
+        from mesa_memory import Study  # noqa: F401
+
+
 def test_importing_the_package_and_its_command_is_light_and_opens_no_socket():
     code = (
         "import socket, sys\n"

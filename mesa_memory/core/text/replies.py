@@ -63,11 +63,11 @@ _DECODER = json.JSONDecoder(strict=False)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 #: what brings them into the texts of JSON
 _ESCAPE = re.compile(r"\\(?:[bf]|u(?:00|[dD][89a-fA-F]))")
-#: an error page of a server between here and the model
+#: an error page of a server between here and the model: a tag that only pages begin
+#: with, and a further element. An agent may be called ``<script>`` or ``<html>``.
 _PAGE = re.compile(
-    r"^\W*<(?:!doctype|\?xml|html|head|body|script|div|error|center|h1)\b"
-    r"|</(?:html|head|body|title|script|style|h1)>",
-    re.IGNORECASE,
+    r"^\W*<(!doctype|\?xml|html|head|body|center|h1)\b[^>]*>.*<(?!/?\1\b)\w[^>]*>",
+    re.IGNORECASE | re.DOTALL,
 )
 _NO_LETTERS = re.compile(r"[\W_]+")
 #: more than any of the following has
