@@ -2,13 +2,19 @@
 
 import shutil
 
+import mesa
 import pytest
 
-from mesa_memory import Services
+from mesa_memory import Services, ShortTermMemory, configure
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.experiments import Study
+from mesa_memory.runs import open_run
+from mesa_memory.viz.data import compare
+from mesa_memory.viz.data.story.colouring import colour_keys
+from mesa_memory.viz.data.story.scene import scene
 from mesa_memory.viz.explorer import open_feeds
 from mesa_memory.viz.live.page_runs import PageRuns
-from mesa_memory.viz.serving.run_feed import labels
+from mesa_memory.viz.serving.run_feed import labels, short_labels
 
 
 def town(memory="stlt", rng=1, record=True, days=2):
@@ -60,11 +66,73 @@ def test_a_run_has_the_same_address_whatever_is_shown_beside_it(file, tmp_path, 
 def test_runs_are_named_by_file_memory_what_differs_and_state(file, opened):
     feeds = opened((file, 1), (file, 2))
     one, other = labels(feeds).values()
-    assert one.startswith("town.sqlite#1 · RumorModel · STLTMemory")
-    assert other.startswith("town.sqlite#2 · RumorModel · EpisodicMemory")
-    assert "memory episodic" in other
+    assert one.startswith("memory stlt · town.sqlite#1 · RumorModel · STLTMemory")
+    assert other.startswith("memory episodic · town.sqlite#2 · RumorModel · Episodic")
     assert "n_agents" not in one
     assert other.endswith(" · finished")
+
+
+def moved(model):
+    return float(model.steps)
+
+
+def test_arms_and_seeds_are_told_apart_by_the_first_words_of_their_names(
+    tmp_path, opened
+):
+    place = str(tmp_path / "a_study_with_a_very_long_name_of_its_file.sqlite")
+    arms = ["stlt", "episodic", "short_term"]
+    study = Study(
+        RumorModel, {"memory": arms, "n_agents": 4}, seeds=[3, 4], steps=2,
+        store=place, outcomes={"moved": moved}, measures={"steps so far": moved},
+    )  # fmt: skip
+    study.run(progress=False)
+    feeds = opened(*((place, number) for number in range(1, 7)))
+    told = {f"memory {arm}, seed {seed}" for arm in arms for seed in (3, 4)}
+    assert set(short_labels(feeds).values()) == told
+    assert {name.split(" · ")[0] for name in labels(feeds).values()} == told
+    numbers = compare.numbers(feeds[0].run)
+    assert numbers["measure:steps so far"].to_dict() == {0: 0.0, 1: 1.0, 2: 2.0}
+    names = list(numbers)
+    kinds = [name.partition(":")[0] for name in names]
+    assert list(dict.fromkeys(kinds)) == [
+        *("outcome", "measure", "model", "calls", "tokens", "cost")
+    ]
+    assert names[0] == "outcome:belief rumour"
+
+
+class Sayer(mesa.Model):
+    """Agents with outcomes of all kinds."""
+
+    def __init__(self, n):
+        super().__init__(rng=1)
+        outcomes = ("own", "sentence", "mood", "wealth")
+        configure(self, llm="offline", record=True, outcomes=outcomes)
+        for number in range(n):
+            agent = mesa.Agent(self)
+            agent.memory = ShortTermMemory(agent)
+            agent.own, agent.mood = f"says {number}", ("glad", "sad")[number % 2]
+            agent.sentence = f"I wonder what will become of us {number % 2}."
+            agent.wealth = number / 2
+
+    def step(self):
+        for agent in self.agents:
+            agent.memory.add_to_memory("observation", {"day": self.steps})
+
+
+@pytest.mark.parametrize("n", [3, 5, 9])
+def test_texts_that_tell_every_agent_apart_are_no_colours(n):
+    model = Sayer(n)
+    model.step()
+    recorder = Services.of(model).recorder
+    recorder.sync()
+    with open_run(recorder.store, recorder.run) as run:
+        keys = [key for key in colour_keys(scene(run)) if key.startswith("outcome")]
+        numbers = list(compare.numbers(run))
+    assert keys == ["outcome:mood", "outcome:wealth"]
+    assert numbers[:3] == [
+        "outcome:mood glad", "outcome:mood sad", "outcome:mean wealth",
+    ]  # fmt: skip
+    recorder.close()
 
 
 @pytest.mark.parametrize("record", [True, None], ids=["recorded", "not yet recorded"])

@@ -7,8 +7,10 @@ import pandas as pd
 
 from mesa_memory.runs import Run
 from mesa_memory.runs.compare import Difference
+from mesa_memory.viz.data import reading
 from mesa_memory.viz.data.agent import Past, Row
 from mesa_memory.viz.data.requests import cost
+from mesa_memory.viz.data.story.colouring import of_outcome
 from mesa_memory.viz.data.story.scene import scene
 
 #: values of ``held by``
@@ -111,11 +113,32 @@ def told(difference: Difference) -> list[Pair]:
     return [Pair(*pair) for pair in zip(names, *sides)]
 
 
+#: what else is known by step, and its label
+KINDS = {
+    "outcome": "the agents' {name}",
+    "measure": "the study's measure {name}",
+    "model": "the model's {name}",
+}
+
+
 def numbers(run: Run) -> dict[str, pd.Series]:
-    """The model's variables (``model:name``) and ``SPENT``, by step; known values only."""
+    """Numbers by step; known values only.
+
+    First the agents' outcomes (``outcome:name``: the mean, or the agents with a value),
+    then the measures of a study (``measure:name``), the model's variables
+    (``model:name``) and ``SPENT``.
+    """
     seen, spent = scene(run), cost.spent(run)
-    found = {f"model:{name}": values for name, values in seen.collected.items()}
-    found |= {name: spent.counts[name].sum(axis=0).cumsum() for name in SPENT}
-    return {
-        name: pd.Series(values, spent.steps).dropna() for name, values in found.items()
-    }
+    found: dict[str, pd.Series] = {}
+    for name in seen.classed:
+        by = of_outcome(seen, name)
+        for label, values in by.curves():
+            told = f"{name} {label}" if by.classes else label
+            found[f"outcome:{told}"] = pd.Series(values, seen.steps)
+    for name, values in reading.measured(run).items():
+        if name not in seen.collected:
+            found[f"measure:{name}"] = pd.Series(values)
+    found |= {f"model:{n}": pd.Series(v, seen.steps) for n, v in seen.collected.items()}
+    counts = {name: spent.counts[name].sum(axis=0).cumsum() for name in SPENT}
+    found |= {name: pd.Series(values, spent.steps) for name, values in counts.items()}
+    return {name: values.dropna() for name, values in found.items()}

@@ -71,6 +71,19 @@ def scenes(run: Run) -> list[tuple[int, str, dict[str, Any]]]:
     return run.rows(wanted.order_by(log.c.seq))
 
 
+def measured(run: Run) -> dict[str, dict[float, float]]:
+    """The measures of the model by name and step, as far as they are numbers."""
+    table = schema.measures
+    wanted = select(table.c.step, table.c.measured)
+    wanted = wanted.where(table.c.run == run.id, table.c.agent == "")
+    found: dict[str, dict[float, float]] = {}
+    for step, values in run.rows(wanted.order_by(table.c.step)):
+        for name, value in values.items():
+            if (known := number(value)) is not None:
+                found.setdefault(name, {})[step] = known
+    return found
+
+
 def remembered(run: Run) -> list[tuple]:
     """Per agent and step: events, derived records, sum of grades, graded events."""
     raw = was_not_derived()

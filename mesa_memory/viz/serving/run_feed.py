@@ -187,6 +187,11 @@ class Source:
         return labels(self.feed.all)[self.feed.key]
 
     @property
+    def short_label(self) -> str:
+        """The same for a chart's legend: what differs from the others."""
+        return short_labels(self.feed.all)[self.feed.key]
+
+    @property
     def all(self) -> "Sequence[Source]":
         """The sources of all runs of the page, this one included."""
         return [feed.source for feed in self.feed.all]
@@ -231,22 +236,45 @@ def give_keys(feeds: Sequence[Feed]) -> None:
 
 
 def labels(feeds: Sequence[Feed]) -> dict[str, str]:
-    """The name of each run of a page, by its key."""
-    facts = [feed.facts for feed in feeds]
-    differing = differing_parameters([f.parameters if f else {} for f in facts])
+    """The name of each run of a page, by its key; first what differs from the others."""
+    apart = _differing(feeds)
     return {
         feed.key: _label(place, feed, differs)
-        for place, (feed, differs) in enumerate(zip(feeds, differing), 1)
+        for place, (feed, differs) in enumerate(zip(feeds, apart), 1)
     }
 
 
-def _label(place: int, feed: Feed, differs: dict[str, Any]) -> str:
+def short_labels(feeds: Sequence[Feed]) -> dict[str, str]:
+    """Names for the lines of a chart: only what differs; a number if that is not enough."""
+    apart = _differing(feeds)
+    found = {}
+    for number, (feed, differs) in enumerate(zip(feeds, apart), 1):
+        place = getattr(feed.facts, "place", "") or f"run {number}"
+        name = getattr(feed.facts, "name", None) or feed.memory
+        unique = differs and apart.count(differs) == 1
+        parts = [differs] if unique else [place, differs or name]
+        found[feed.key] = ", ".join(part for part in parts if part)
+    return found
+
+
+def _differing(feeds: Sequence[Feed]) -> list[str]:
+    """For each run, the parameters, the seed and the memory that are not those of all."""
+    given = []
+    for feed in feeds:
+        facts = feed.facts
+        known = facts.parameters | {"seed": facts.seed} if facts else {}
+        given.append({"memory": feed.memory} | known)
+    return [
+        ", ".join(f"{name} {value}" for name, value in differs.items() if name != "rng")
+        for differs in differing_parameters(given)
+    ]
+
+
+def _label(place: int, feed: Feed, differs: str) -> str:
     facts = feed.facts
     if facts is None:
         return feed.label
     begun = facts.started[:16].replace("T", " ")
-    parts = [facts.place or str(place), facts.name or facts.model, feed.memory]
-    parts.append(facts.forked)
-    parts += [f"{name} {value}" for name, value in differs.items() if name != "rng"]
-    parts += [f"seed {facts.seed}", begun, feed.state]
+    parts = [differs, facts.place or str(place), facts.name or facts.model, feed.memory]
+    parts += [facts.forked, f"seed {facts.seed}", begun, feed.state]
     return " · ".join(part for part in parts if part)

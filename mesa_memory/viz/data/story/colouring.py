@@ -82,7 +82,7 @@ class Colouring:
 
 def colour_keys(scene: Scene) -> dict[str, str]:
     """The keys of all colours, with their labels; the usual one first."""
-    found = {f"outcome:{name}": f"Outcome: {name}" for name in scene.outcomes}
+    found = {f"outcome:{name}": f"Outcome: {name}" for name in scene.classed}
     known = MEASURES.items()
     return found | {
         f"memory:{n}": f"Memory: {label.lower()}" for n, (label, _) in known

@@ -13,6 +13,9 @@ from mesa_memory.runs import Run
 from mesa_memory.runs.measured import OUTCOMES
 from mesa_memory.viz.data import reading
 
+#: longest text that is a colour, in characters
+CLASS_CHARS = 30
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -48,6 +51,14 @@ class Scene:
         return not np.array_equal(
             np.broadcast_to(first, self.places.shape), self.places, equal_nan=True
         )
+
+    @cached_property
+    def classed(self) -> list[str]:
+        """The outcomes that curves and colours can show.
+
+        Left out are texts that are as many as the agents, or sentences.
+        """
+        return [name for name, values in self.outcomes.items() if _is_classed(values)]
 
     def space(self, place: int) -> dict[str, Any]:
         """The space at a place of a step; empty without one."""
@@ -132,6 +143,12 @@ def _point(value: Any) -> Any:
 def _number(value: Any) -> float:
     found = reading.number(value)
     return np.nan if found is None else found
+
+
+def _is_classed(values: np.ndarray) -> bool:
+    texts = {value for value in values.ravel().tolist() if isinstance(value, str)}
+    own = len(texts) > 2 and len(texts) >= len(values)
+    return not own and all(len(text) <= CLASS_CHARS for text in texts)
 
 
 def circle(count: int) -> np.ndarray:

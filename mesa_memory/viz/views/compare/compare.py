@@ -246,7 +246,7 @@ def Together(focus: Focus) -> Any:
         table = pd.concat(
             [known.get(key, pd.Series(dtype=float)) for known in found],
             axis=1,
-            keys=[_name(one) for one in runs],
+            keys=[one.short_label for one in runs],
             sort=True,
         )
         if len(table):
@@ -282,11 +282,7 @@ def Drawn(focus: Focus, table: pd.DataFrame, key: str, label: str) -> Any:
 
 
 def _label(key: str) -> str:
-    return data.SPENT[key][0] if key in data.SPENT else f"the model's {key[6:]}"
-
-
-def _name(run: Source) -> str:
-    """A short name of a run: its place, and its own name or its memory."""
-    facts = run.feed.facts
-    place = facts.place or f"run {run.all.index(run) + 1}"
-    return f"{place}, {facts.name or run.feed.memory}"
+    kind, _, name = key.partition(":")
+    if key in data.SPENT:
+        return data.SPENT[key][0]
+    return data.KINDS[kind].format(name=name)
