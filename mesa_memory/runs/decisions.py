@@ -1,22 +1,18 @@
 """The decisions of agents: what each was asked, what it knew, what it said and did."""
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import mesa_memory.stores.schema as schema
-from mesa_memory.core.content import by_id
-from mesa_memory.core.events import event_text
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.text.tool_calls import functions, said
-from mesa_memory.core.wording import Voice
 from mesa_memory.retrieval import overlap
 from mesa_memory.runs.recalls import columns_of, prompts, recalls
 from mesa_memory.runs.recorded import RecordedRun, logged
-from mesa_memory.runs.state import wording_of
 from mesa_memory.runs.table import Table, table
+from mesa_memory.runs.telling import teller
 
 COLUMNS = (
     "seq", "step", "agent", "purpose", "model", "system", "question", "memory", "recalled",
@@ -81,19 +77,16 @@ def _followed(row: Mapping[str, Any]) -> list[str]:
 
 def _events(run: RecordedRun, ids: Iterable[str]) -> _Events:
     """The existing records among these ids, as events."""
-    naming, wording, found = _naming(run.names), wording_of(run), {}
-    unique_ids = run.unique_ids  # asks the store
+    tell, found = teller(run), {}
     names = ("agent", "kind", "origin", "content", "text")
     columns = (_records.c[name] for name in names)
-    for id, agent, kind, origin, content, text in columns_of(run, list(ids), *columns):
-        voice = Voice(naming, wording, unique_ids.get(agent), to_owner=True)
-        derived, known = origin == DERIVED, isinstance(content, dict) and bool(content)
-        calls = content.get("tool_calls") if known and kind == "action" else None
+    for id, *row in columns_of(run, list(ids), *columns):
+        record = dict(zip(names, row))
+        content = record["content"] if isinstance(record["content"], dict) else {}
+        calls = content.get("tool_calls") if record["kind"] == "action" else None
         found[id] = _Event(
-            event_text(kind, content, EVENT_CHARS, voice)
-            if known and not derived
-            else text or "",
-            derived,
+            tell(record, EVENT_CHARS),
+            record["origin"] == DERIVED,
             [
                 (one.get("name"), one.get("response"))
                 for one in (calls if isinstance(calls, list) else ())
@@ -101,19 +94,6 @@ def _events(run: RecordedRun, ids: Iterable[str]) -> _Events:
             ],
         )
     return found
-
-
-def _naming(names: Mapping[Any, str]) -> Callable[[Any], str]:
-    """Agents as prompts call them."""
-    bearers = Counter(names.values())
-
-    def called(agent: Any) -> str:
-        name, plain = names.get(agent, ""), by_id(agent)
-        if name in ("", plain, str(agent)):
-            return plain
-        return name if bearers[name] == 1 else f"{name} ({plain})"
-
-    return called
 
 
 def _decision(

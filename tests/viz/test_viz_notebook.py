@@ -4,6 +4,7 @@ import pytest
 from markupsafe import escape
 
 from mesa_memory import open_run
+from mesa_memory.viz.data.agent import past, text_of
 from mesa_memory.viz.notebook import memory_at, recalls_at
 from tests.support.hostile import ATTACK
 
@@ -17,8 +18,10 @@ def test_a_run_says_what_it_is_and_who_is_in_it(run):
 def test_a_memory_at_a_step_is_that_of_the_record(run):
     for step in (1, 3, 5):
         shown = memory_at(run, 2, step)
-        held = run.state(2, step, as_records=True)
-        assert all(escape(row["text"] or "") in shown.data for row in held)
+        held = past(run, 2).at(step)
+        ids = {row["id"] for row in run.state(2, step, as_records=True)}
+        assert {row["id"] for row in held} == ids
+        assert all(escape(text_of(row)) in shown.data for row in held)
         assert f"step {step}" in shown.data
     assert memory_at(run, "2").data == memory_at(run, 2, 8).data
     with pytest.raises(ValueError, match="finished are 1, 2"):

@@ -148,7 +148,7 @@ def test_a_table_is_downloaded_without_formulas(window):
     file = Path(download.value.path())
     assert download.value.suggested_filename == "agent-1-step-1-changes.csv"
     rows = list(csv.DictReader(file.open(encoding="utf-8-sig", newline="")))
-    assert {row["text"].removeprefix("Agent 2 says: ") for row in rows} == {*HOSTILE}
+    assert {row["text"].removeprefix("Agent 2 to you: ") for row in rows} == {*HOSTILE}
     assert not any(row["text"].startswith("=") for row in rows)
 
 
@@ -162,7 +162,7 @@ def test_a_memory_of_a_users_own_shows_its_layer_and_its_state(window):
     layer = window.page.locator(".mm-section", has_text="Layer memory").inner_text()
     assert "mood, since step 3" in layer
     assert "calm" in layer.split("mood, since step 3")[1]
-    assert "Agent 2 says: The bridge broke!" in layer
+    assert "Agent 2 to you: The bridge broke!" in layer
 
 
 @pytest.mark.parametrize("tab", VIEWS)
@@ -202,7 +202,9 @@ def test_the_evidence_of_a_reflection_opens_while_the_model_runs(page, twin):
     page.page.get_by_role("button", name="Open all").click()
     tree = page.page.get_by_role("treeitem")
     page.until(lambda: tree.count() == len(lines) > 1)
-    events = {row["text"] for row in lines if row["kind"] == "message"}
+    events = {
+        row["text"].partition(": ")[2] for row in lines if row["kind"] == "message"
+    }
     assert all(text in page.text(".mm-tree") for text in events)
 
 

@@ -97,7 +97,7 @@ def test_arms_and_seeds_are_told_apart_by_the_first_words_of_their_names(
     assert list(dict.fromkeys(kinds)) == [
         *("outcome", "measure", "model", "calls", "tokens", "cost")
     ]
-    assert names[0] == "outcome:belief rumour"
+    assert names[0] == "outcome:agents with belief rumour"
 
 
 class Sayer(mesa.Model):
@@ -130,7 +130,7 @@ def test_texts_that_tell_every_agent_apart_are_no_colours(n):
         numbers = list(compare.numbers(run))
     assert keys == ["outcome:mood", "outcome:wealth"]
     assert numbers[:3] == [
-        "outcome:mood glad", "outcome:mood sad", "outcome:mean wealth",
+        "outcome:agents with mood glad", "outcome:agents with mood sad", "outcome:mean wealth",
     ]  # fmt: skip
     recorder.close()
 

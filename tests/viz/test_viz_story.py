@@ -24,10 +24,12 @@ from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.rumor.page import portrayal
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data.activity import activity
-from mesa_memory.viz.data.agent import past
+from mesa_memory.viz.data.agent import past, text_of
 from mesa_memory.viz.data.story import colouring, frames, person
 from mesa_memory.viz.data.story.said import said
 from mesa_memory.viz.data.story.scene import circle, scene
+from mesa_memory.viz.report import write_report
+from mesa_memory.viz.report.payload import as_json
 from mesa_memory.viz.serving.portions import stretches
 from mesa_memory.viz.widgets.chart import COLOURS, SYMBOLS
 from mesa_memory.viz.widgets.stage import NEUTRAL
@@ -44,6 +46,7 @@ KINDS = (
 )  # fmt: skip
 EXPECTED = {"voronoi": "points", "moore": "grid", "hex": "grid", "old grid": "grid"}
 SIZE, COUNT = 9, 5
+WORDS = "The harbour is open."
 
 
 class Floater(ContinuousSpaceAgent):
@@ -322,7 +325,7 @@ def test_an_agent_that_recalls_nothing_by_score_was_shown_its_memory(town):
     assert not mind.ranked
     assert mind.thoughts
     for thought in mind.thoughts:
-        assert thought.text.partition("…")[0].partition(" says: ")[2] in shown
+        assert thought.text.partition("…")[0] in shown
 
 
 #: what an agent does with its memory in a step, and what it holds
@@ -363,6 +366,37 @@ def test_a_memory_was_read_if_it_was_shown_to_the_agent(reads):
         mind = person.mind(run, 1, 0.0, 1.0, past(run, 1))
     assert mind.read == (reads != "nothing is read")
     assert bool(mind.thoughts) == (mind.read and bool(held))
+
+
+@pytest.mark.parametrize("name", ["Jonas", "Agent 1", "Ζωή <b>"])
+def test_the_page_and_the_report_name_who_spoke_and_to_whom(name, tmp_path):
+    class Talkers(mesa.Model):
+        def __init__(self):
+            super().__init__(rng=1)
+            configure(self, llm="offline", record=True)
+            for called in (name, "Mina"):
+                agent = mesa.Agent(self)
+                agent.name, agent.memory = called, ShortTermMemory(agent)
+
+        def step(self):
+            said = {"message": "The harbour is open.", "sender": 1, "recipients": [2]}
+            for agent in self.agents:
+                agent.memory.add_to_memory("message", said)
+                agent.memory.get_prompt_ready()
+
+    model = lived(Talkers(), 1)
+    with reading(model) as run:
+        spoke, heard = f"You to Mina: {WORDS}", f"{name} to you: {WORDS}"
+        for agent, line in ((1, spoke), (2, heard)):
+            known = past(run, agent)
+            now = person.agent_step(known, agent, 0.0, 1.0)
+            assert [text_of(row) for row in now.heard + now.done] == [line]
+            mind = person.mind(run, agent, 0.0, 1.0, known)
+            assert [thought.text for thought in mind.thoughts] == [line]
+        found = write_report(run, tmp_path / "report.html").path
+        page = found.read_text(encoding="utf-8")
+        assert as_json(spoke)[1:-1] in page and as_json(heard)[1:-1] in page
+        assert f"says: {WORDS}" not in page
 
 
 def test_the_demos_own_picture_has_the_colours_and_shapes_of_the_story():

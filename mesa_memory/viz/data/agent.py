@@ -179,8 +179,8 @@ def _as_known(row: Row, step: float) -> Row:
 
 
 def text_of(row: Row) -> str:
-    """A record as text; empty if the run lacks it, as one of another program may."""
-    return row["text"] or ""
+    """A record as its agent is shown it; empty if the run lacks it, as others' may."""
+    return row.get("told") or row["text"] or ""
 
 
 def cell(row: Row, name: str) -> Any:

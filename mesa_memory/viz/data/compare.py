@@ -115,7 +115,7 @@ def told(difference: Difference) -> list[Pair]:
 
 #: what else is known by step, and its label
 KINDS = {
-    "outcome": "the agents' {name}",
+    "outcome": "{name}",
     "measure": "the study's measure {name}",
     "model": "the model's {name}",
 }
@@ -133,11 +133,11 @@ def numbers(run: Run) -> dict[str, pd.Series]:
     for name in seen.classed:
         by = of_outcome(seen, name)
         for label, values in by.curves():
-            told = f"{name} {label}" if by.classes else label
+            told = f"agents with {name} {label}" if by.classes else label
             found[f"outcome:{told}"] = pd.Series(values, seen.steps)
-    for name, values in reading.measured(run).items():
+    for name, known in reading.measured(run).items():
         if name not in seen.collected:
-            found[f"measure:{name}"] = pd.Series(values)
+            found[f"measure:{name}"] = pd.Series(known)
     found |= {f"model:{n}": pd.Series(v, seen.steps) for n, v in seen.collected.items()}
     counts = {name: spent.counts[name].sum(axis=0).cumsum() for name in SPENT}
     found |= {name: pd.Series(values, spent.steps) for name, values in counts.items()}

@@ -11,6 +11,7 @@ from sqlalchemy import Table, case, func, select
 from mesa_memory.core.records import DERIVED
 from mesa_memory.runs import Run
 from mesa_memory.runs.state import COLUMNS
+from mesa_memory.runs.telling import teller
 from mesa_memory.stores import schema
 
 records, agents = schema.records, schema.agents
@@ -45,11 +46,15 @@ def of_agent(run: Run, table: Table, agent: Any, *where: Any) -> list[dict[str, 
 
 
 def records_of(run: Run, agent: Any) -> list[dict[str, Any]]:
-    """All records that an agent ever had, in order of arrival."""
+    """All records that an agent ever had, in order of arrival.
+
+    Each has ``told``: its text as the agent is shown it.
+    """
     own = records.c.agent == run.name_of(agent)
     wanted = select(*COLUMNS, records.c.graded_at)
     wanted = wanted.where(records.c.run == run.id, own)
-    return run.records(wanted.order_by(records.c.seq))
+    rows, tell = run.records(wanted.order_by(records.c.seq)), teller(run)
+    return [row | {"told": tell(row)} for row in rows]
 
 
 def messages(run: Run, after: int, until: int) -> list[dict[str, Any]]:

@@ -118,7 +118,7 @@ def mind(run: Run, agent: Any, after: float, step: float, past: Past) -> Mind:
         if row["valid_from"] <= step
         and (row["valid_to"] is None or row["valid_to"] > after)
         and (text := _bare([text_of(row)]))
-        and (text in texts or _words(row) in texts)
+        and text in texts
     }
     thoughts = [
         Thought(shorten(text, THOUGHT_CHARS), f"in its {layer} memory")
@@ -147,19 +147,7 @@ def _bare(texts: Iterable[str]) -> str:
     return " ".join(" ".join(texts).split())
 
 
-def _words(row: Row) -> str:
-    """The words of a message alone: a prompt may name those who talk in another way."""
-    return _bare([str(row["content"].get("message") or text_of(row))])
-
-
 def _is_own(row: Row, agent: Any) -> bool:
     if row["kind"] == "message":
         return str(row["content"].get("sender")) == str(agent)
     return row["kind"] in OWN_KINDS
-
-
-def told(row: Row, agent: Any) -> str:
-    """The text of an event; of the agent's own message its words alone."""
-    if _is_own(row, agent) and "message" in row["content"]:
-        return str(row["content"]["message"])
-    return text_of(row)

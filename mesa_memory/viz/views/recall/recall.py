@@ -237,12 +237,13 @@ def bars(
     return {
         "grid": {"left": 8, "right": 32, "top": 32, "bottom": 40, "containLabel": True},
         "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}},
-        "legend": {"top": 0},
+        "legend": {"top": 0, "type": "scroll"},
         "xAxis": {
             "type": "value",
             "name": "score",
             "nameLocation": "middle",
             "nameGap": 26,
+            "axisLabel": {"hideOverlap": True},
         },
         "yAxis": {
             "type": "category",

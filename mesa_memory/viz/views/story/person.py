@@ -13,7 +13,6 @@ from mesa_memory.viz.data import decisions
 from mesa_memory.viz.data.agent import Row
 from mesa_memory.viz.data.story import person as data
 from mesa_memory.viz.serving.portions import use_portions
-from mesa_memory.viz.serving.run_feed import Source
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence, to_spread
 from mesa_memory.viz.widgets.person import (
@@ -88,15 +87,15 @@ def _parts(at: Focus) -> list[PersonPart]:
         ),
         PersonPart(
             "Said and did",
-            [_event(at, row, _to(at.source, row)) for row in now.done],
+            [_event(at, row) for row in now.done],
             "It said and did nothing in this step.",
             "Shows the agents that remember this",
         ),
     ]
 
 
-def _event(at: Focus, row: Row, head: str = "") -> PersonLine:
-    return PersonLine(data.told(row, at.agent), partial(_explain, at, row), head)
+def _event(at: Focus, row: Row) -> PersonLine:
+    return PersonLine(memories.text_of(row), partial(_explain, at, row))
 
 
 def _view(mind: data.Mind) -> str:
@@ -125,14 +124,6 @@ def _conclusion(at: Focus, row: Row) -> PersonLine:
     text = shorten(memories.text_of(row), data.THOUGHT_CHARS)
     go = partial(to_evidence, at.selection, row["id"], at.agent)
     return PersonLine(text, go, head=f"{row['kind']}:")
-
-
-def _to(source: Source, row: Row) -> str:
-    """The recipients of words, as far as the record names them."""
-    given = row["content"].get("recipients") if row["kind"] == "message" else None
-    several = given if isinstance(given, list) else []
-    names = [source.title(one) for one in several if isinstance(one, int | str)]
-    return f"to {', '.join(names)}:" if names else ""
 
 
 def _explain(at: Focus, row: Row) -> None:
