@@ -1,5 +1,6 @@
 """Shared by all commands: errors in one line, values as text, the run to read."""
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,6 +26,10 @@ def one_line_errors() -> Iterator[None]:
     """Ends the command in one line and exit code 2 after a user's mistake."""
     try:
         yield
+    except BrokenPipeError:
+        # Whoever read the output has seen enough, such as `head`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(0) from None
     except (ValueError, OSError, MesaMemoryError) as error:
         raise _Ended(one_line(scrub(str(error))), MISTAKEN) from cause(error)
     except KeyboardInterrupt as stop:

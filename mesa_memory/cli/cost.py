@@ -6,10 +6,11 @@ import click
 
 from mesa_memory.cli.console import opened
 from mesa_memory.cli.output import Output, printed
+from mesa_memory.core.content import dollars
 
 _SUMS = (
     "calls", "tokens_in", "tokens_cached", "tokens_out", "cost", "latency", "failures",
-    "cached_calls",
+    "asked_again", "doubtful", "given_up", "cached_calls",
 )  # fmt: skip
 #: columns that are shown only where there is something to show
 _WHERE_KNOWN = ("tokens_cached", "cached_calls")
@@ -50,5 +51,5 @@ def cost(run: str, by: tuple[str, ...], output: Output) -> None:
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     """An unknown cost is not shown as nothing."""
     known = row["cost"] is not None
-    price = f"{row['cost']:.4f}" if known else f"unknown ({row['unpriced']} calls)"
+    price = dollars(row["cost"]) if known else f"unknown ({row['unpriced']} calls)"
     return row | {"cost": price}

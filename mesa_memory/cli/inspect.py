@@ -21,6 +21,7 @@ _RUNS = (
     "id", "name", "model", "differs_in", "seed", "state", "agents", "steps", "calls",
     "started",
 )  # fmt: skip
+_DOUBTS = ("failures", "asked_again", "doubtful", "given_up")
 _STATE = ("step", "layer", "kind", "grade", "text", "id")
 _RECALLS = (
     "rank", "shown", "used", "score", "relevance", "importance", "recency", "time_match",
@@ -59,10 +60,20 @@ def _overview(run: "Run", output: Output) -> None:
     if output.as_json or len(rows) > 1:
         told = rows if output.as_json else _apart(rows)
         output.table("runs", "Runs of this store", _RUNS, told)
+    _requests(run, output)
     agents = run.agents(as_records=True)
     has_names = any(row["name"] for row in agents)
     shown = [column for column in _AGENTS if has_names or column != "name"]
     output.table("agents", "Agents", shown, agents)
+
+
+def _requests(run: "Run", output: Output) -> None:
+    """What was asked for what, and how the replies were."""
+    rows = run.cost(as_records=True)
+    shown = [name for name in _DOUBTS if any(row[name] for row in rows)]
+    if rows:
+        columns = ("purpose", "calls", *shown)
+        output.table("requests", "Requests to language models", columns, rows)
 
 
 def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

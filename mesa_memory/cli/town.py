@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.cli.output import Output
+from mesa_memory.core.content import dollars
 
 if TYPE_CHECKING:
     from mesa_memory.examples.rumor.model import RumorModel
@@ -34,7 +35,7 @@ def show(model: "RumorModel", output: Output) -> None:
     used = {name: u for (name,), u in ledger.by("purpose").items()}
     rows = [
         {"purpose": purpose, "calls": usage.calls, "attempts": usage.attempts}
-        | {"prompt_tokens": usage.prompt_tokens, "cost": _dollars(usage.cost)}
+        | {"prompt_tokens": usage.prompt_tokens, "cost": dollars(usage.cost)}
         | {"completion_tokens": usage.completion_tokens}
         for purpose, usage in (used | {"total": ledger.total}).items()
     ]
@@ -47,8 +48,3 @@ def _counts(model: "RumorModel") -> Any:
     counts = model.datacollector.get_model_vars_dataframe().rename_axis("step")
     shown = counts.loc[sorted({1, *parts} - {0})].rename(columns=_PEOPLE)
     return shown.reset_index().to_dict("records")
-
-
-def _dollars(amount: float | None) -> str:
-    """An amount of money; an unknown one is not zero."""
-    return "unknown" if amount is None else f"{amount:.4f}"

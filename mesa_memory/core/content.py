@@ -305,6 +305,15 @@ def tokens_of(chars: int) -> int:
     return (chars + 3) // 4
 
 
+def dollars(amount: float | None) -> str:
+    """US dollars in digits, with cents; of less than one, the first two that count."""
+    if amount is None:
+        return "unknown"
+    small = 0 < abs(amount) < 1
+    places = max(2, 1 - math.floor(math.log10(abs(amount)))) if small else 2
+    return f"{amount:,.{places}f}"
+
+
 def value_text(value: Any) -> str:
     """Any plain value on one line, compact, without quotes."""
     if isinstance(value, str):

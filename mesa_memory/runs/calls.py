@@ -50,6 +50,9 @@ def cost(run: RecordedRun, by: Sequence[str]) -> Table:
         func.count(table.c.error).label("failures"),
         _sum(case((table.c.replayed, 1), else_=0)).label("replayed_calls"),
         _sum(case((table.c.cached, 1), else_=0)).label("cached_calls"),
+        _sum(case((table.c.repairs, 1), else_=0)).label("asked_again"),
+        func.count(table.c.doubtful).label("doubtful"),
+        func.count(table.c.given_up).label("given_up"),
     ).where(run.mine(table))
     return run.table(summed.group_by(*keys).order_by(*keys) if keys else summed)
 

@@ -266,7 +266,10 @@ class Run(RecordedRun):
             by: any of purpose, agent, step, model, replayed, finish, tier, cached, client,
                 form; an empty list gives one row for all calls. A ``cost`` is None if any call's price
                 is unknown; ``unpriced`` is the number of these calls. ``tokens_cached``
-                is the part of ``tokens_in`` that providers read from their caches.
+                is the part of ``tokens_in`` that providers read from their caches. Of
+                the calls, ``asked_again`` ask once more after a reply that could not be
+                used, ``doubtful`` have a reply that may be wrong, and ``given_up`` one
+                that its memory could not use in the end.
             as_records: a list of dicts instead of a DataFrame.
         """
         return calls.cost(self, by).given(as_records)

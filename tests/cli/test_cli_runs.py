@@ -2,11 +2,14 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
 
 from mesa_memory.cli import main
+from mesa_memory.core.content import dollars
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from tests.support.recorded import Story
@@ -42,6 +45,54 @@ def test_the_overview_shows_the_run_its_agents_and_the_others(path):
     for part in ("odd", "finished", "Runs of this store", "first", "LayeredMemory"):
         assert part in result.stdout
     assert "\x1b" not in result.stdout
+
+
+@pytest.fixture
+def doubted(tmp_path):
+    """A run of which one request was asked again, one is doubtful, one given up."""
+
+    def odd(step, batch):
+        said = {1: {"repairs": True}, 2: {"doubtful": "adds nothing"},
+                3: {"given_up": "the reply was empty", "cost": 0.0064}}  # fmt: skip
+        for call in batch.calls[:1]:
+            call.update(said.get(step, {}))
+
+    store = open_store(tmp_path / "run.sqlite")
+    Story(store, edit=odd)
+    store.close()
+    return tmp_path / "run.sqlite"
+
+
+@pytest.mark.parametrize("command", ["inspect", "cost"])
+def test_replies_in_doubt_and_given_up_are_counted_by_purpose(doubted, command):
+    shown = call(command, doubted).stdout
+    for heading in ("purpose", "calls", "asked again", "doubtful", "given up"):
+        assert heading in shown
+    rows = json.loads(call(command, doubted, "--json").stdout)
+    rows = rows["requests" if command == "inspect" else "cost"]
+    for name in ("asked_again", "doubtful", "given_up"):
+        assert sum(row[name] for row in rows if row["purpose"] != "total") == 1
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly(path):
+    command = [sys.executable, "-m", "mesa_memory.cli", "inspect", str(path)]
+    reading = subprocess.Popen(
+        [*command, "--agent", "7"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    reading.stdout.close()
+    _, said = reading.communicate(timeout=100)
+    assert (reading.returncode, said) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [
+        (0.0064, "0.0064"), (0, "0.00"), (0.000012345, "0.000012"), (12.3456, "12.35"),
+        (1234.5, "1,234.50"), (0.5, "0.50"), (None, "unknown"), (0.087, "0.087"),
+    ],
+)  # fmt: skip
+def test_money_is_shown_in_the_digits_that_count(amount, shown):
+    assert dollars(amount) == shown
 
 
 def test_a_memory_is_shown_with_what_came_to_mind_and_the_prompt(path):
@@ -86,7 +137,7 @@ def test_cost_says_what_is_not_known(path):
     result = call("cost", path)
     assert result.exit_code == 0, result.output
     rows = {line.split()[1]: line for line in result.stdout.splitlines() if "│" in line}
-    assert "3.0000" in rows["consolidate"]
+    assert "3.00 " in rows["consolidate"]
     assert "unknown (12 calls)" in rows["reasoning"]
     assert "unknown (12 calls)" in rows["total"]
     steps = call("cost", path, "--by", "agent", "--by", "step").stdout

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mesa_memory.core.arguments import encode, readable
+from mesa_memory.core.content import dollars
 from mesa_memory.errors import StoreUnavailable, StudyError
 from mesa_memory.experiments.estimates.estimate import Estimate
 from mesa_memory.experiments.estimates.forecast import estimate
@@ -59,7 +60,7 @@ class StudyEstimate:
             return "Nothing is missing: all runs of the study are finished."
         total, rows = self.total, self.costs()
         table = "" if rows.empty else f"{rows.to_string(index=False)}\n"
-        cost = f"${total['cost']:,.2f}" if total["cost"] is not None else (
+        cost = f"${dollars(total['cost'])}" if total["cost"] is not None else (
             "unknown; name a model that has a price, such as openai/gpt-5-mini"
         )  # fmt: skip
         last = f"{total['runs']} runs: {total['calls']:,} calls, {total['tokens']:,} tokens"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
+from mesa_memory.core.content import dollars
 from mesa_memory.errors import (
     BudgetExceeded,
     NotPicklable,
@@ -61,7 +62,7 @@ class Progress:
         self.cost = None if None in (used, self.cost) else self.cost + used
         self.calls += outcome.usage.get("calls") or 0
         self.failed += outcome.state != FINISHED
-        cost = "cost unknown" if self.cost is None else f"${self.cost:.2f}"
+        cost = "cost unknown" if self.cost is None else f"${dollars(self.cost)}"
         failed = f", {self.failed} not finished" if self.failed else ""
         self.bar.update()
         self.bar.set_postfix_str(f"{self.calls} calls, {cost}{failed}", refresh=False)

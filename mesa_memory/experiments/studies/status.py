@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.core.arguments import readable
+from mesa_memory.core.content import dollars
 from mesa_memory.experiments.studies.checks import arm_checks, arm_warnings
 from mesa_memory.stores.studies import (
     FAILED,
@@ -114,7 +115,7 @@ class Status:
 
 
 def _calls(number: int, cost: float | None) -> str:
-    priced = "at an unknown cost" if cost is None else f"for ${cost:.2f}"
+    priced = "at an unknown cost" if cost is None else f"for ${dollars(cost)}"
     return f"{number} calls {priced}"
 
 

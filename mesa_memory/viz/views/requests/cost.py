@@ -6,6 +6,7 @@ import solara
 
 import mesa_memory.viz.views.curves as curves
 import mesa_memory.viz.widgets as ui
+from mesa_memory.core.content import dollars
 from mesa_memory.runtime.services import Services
 from mesa_memory.viz.data.requests import cost as data
 from mesa_memory.viz.views.focus import Focus
@@ -165,4 +166,4 @@ def written(name: str, value: float | None) -> str:
     """A number with its unit; None is unknown, or not reported by the provider."""
     if value is None:
         return "not reported" if name.startswith("tokens") else "unknown"
-    return f"${value:,.4f}" if name in ("cost", "known") else f"{value:,.0f}"
+    return f"${dollars(value)}" if name in ("cost", "known") else f"{value:,.0f}"
