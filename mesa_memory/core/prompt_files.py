@@ -13,7 +13,7 @@ own files do not read, and its text grows no faster than its values.
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ class PromptFile:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @cached_property
-    def templates(self) -> Mapping[str, Template]:
+    def templates(self) -> Mapping[str, "Template | _Phrase"]:
         """The parts, ready to be filled in.
 
         Raises:
@@ -150,10 +150,10 @@ class PromptFile:
             )
         return tree
 
-    def _compiled(self, part: str) -> Template:
+    def _compiled(self, part: str) -> "Template | _Phrase":
         tree = self._tree(part)
         try:
-            return _JINJA.from_string(tree)
+            return _Phrase.of(tree) or _JINJA.from_string(tree)
         except TEMPLATE_FAULTS as error:
             raise self._fault(part, f"is not a Jinja template: {error}") from error
 
@@ -196,6 +196,37 @@ class PromptFile:
                 raise self._fault(
                     part, f"must use '{missing[0]}', or the model is not told of it"
                 )
+
+
+class _Phrase:
+    """A part without conditions and loops, which most are: texts and values in turn.
+
+    Args:
+        form: the texts, with ``%s`` in the place of each value.
+        names: of the values, in order.
+    """
+
+    def __init__(self, form: str, names: Sequence[str]) -> None:
+        self._form, self._names = form, names
+
+    @classmethod
+    def of(cls, tree: nodes.Template) -> "_Phrase | None":
+        """The phrase that a template is; None if there is more to it."""
+        form, names = "", []
+        for output in tree.body:
+            for node in getattr(output, "nodes", (output,)):
+                if isinstance(node, nodes.TemplateData):
+                    form += node.data.replace("%", "%%")
+                elif isinstance(node, nodes.Name):
+                    form += "%s"
+                    names.append(node.name)
+                else:
+                    return None
+        return cls(form, names)
+
+    def render(self, values: Mapping[str, Any]) -> str:
+        """The text; a value that is missing is a KeyError."""
+        return self._form % tuple([values[name] for name in self._names])
 
 
 def _not_allowed(node: nodes.Node) -> str:
