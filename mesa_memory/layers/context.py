@@ -61,6 +61,8 @@ SETTLING = ContextFlag("settling")
 SHOWING = ContextFlag("showing")
 #: the text of a query and its embedding, which were awaited; on a recollection
 EMBEDDED = ContextFlag("embedded")
+#: the question that a prompt is read for; on a memory's context
+ABOUT = ContextFlag("about")
 #: reads that leave no trace; on a memory's context
 UNNOTICED = ContextFlag("unnoticed")
 #: messages that the history keeps, unless a memory says otherwise

@@ -14,7 +14,7 @@ from mesa_memory.layers.base import Layer
 from mesa_memory.layers.entry import Entry, Message
 from mesa_memory.layers.filtering import askable
 from mesa_memory.layers.lines import Line
-from mesa_memory.layers.stream.indexing import EventIndex, searched
+from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.summary import summary_of
 from mesa_memory.retrieval.scoring import Scoring
@@ -328,7 +328,7 @@ class Conversations(Layer):
     def bring_to_mind(self) -> RecallResult | None:
         """Earlier summaries, not among the newest, that the dialogue calls for, if any."""
         newest = self._newest()
-        if len(newest) == len(self.held) or not self.recollection.focus():
+        if len(newest) == len(self.held) or not self.recollection.sought():
             return None
         self.index.refresh()
         return self.recollection.find(None, None, without=newest)
@@ -386,9 +386,9 @@ class _DialogueRecall(Recollection):
     talks: Conversations
     ungraded = list  # nothing here waits for a grade
 
-    def focus(self) -> str:
+    def spoken(self) -> list[MemoryRecord]:
         """The last lines of dialogue; empty without any."""
-        limit, voice = self.context.event_chars, searched(self.context)
-        said = self.talks.spoken()[-QUERY_LINES:]
-        told = [render.event_text(e.kind, e.content, limit, voice) for e in said]
-        return "\n".join(told)
+        return self.talks.spoken()[-QUERY_LINES:]
+
+    def _under_way(self) -> list[MemoryRecord]:
+        return self.spoken()

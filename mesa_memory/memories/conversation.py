@@ -145,7 +145,7 @@ class ConversationMemory(RecallMixin, MemoryModule):
         parts = self.under("relevant", earlier), self.under("latest", shown)
         return "\n\n".join(parts).rstrip()
 
-    def get_prompt_ready(self) -> str:
+    def prompt_text(self) -> str:
         """The summaries, and the conversations under way."""
         known = self.format_long_term() or self.layer_context.told("none yet")
         return self.with_recent("conversations", known)

@@ -198,7 +198,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         context.runtime.note_recall("prompt", found, lambda r: r.record.id in seen)
         return section.text(prompt.fitted[0], len, heading=False)
 
-    def get_prompt_ready(self) -> str:
+    def prompt_text(self) -> str:
         """The recalled events, and recent steps."""
         nothing = self.layer_context.told("nothing remembered")
         recalled = self.format_long_term() or nothing

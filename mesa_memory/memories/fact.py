@@ -142,7 +142,7 @@ class FactMemory(RecallMixin, MemoryModule):
         told = self.section(facts, "facts")
         return "\n".join([*brief, *([told] if told else [])])
 
-    def get_prompt_ready(self) -> str:
+    def prompt_text(self) -> str:
         """The facts, and recent steps."""
         known = self.format_long_term() or self.layer_context.told("nothing yet")
         return self.with_recent("facts", known)

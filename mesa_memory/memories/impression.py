@@ -82,7 +82,7 @@ class ImpressionMemory(MemoryModule):
         lines = [f"- {line.text}" for line in self._impressions.summary()]
         return self.section(lines, "impressions")
 
-    def get_prompt_ready(self) -> str:
+    def prompt_text(self) -> str:
         """Recent steps, and impressions of those present."""
         known = self.format_long_term() or self.layer_context.told("none yet")
         recent = self.under("short_term", self.format_short_term())

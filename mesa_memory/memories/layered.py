@@ -209,7 +209,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
 
     # -- what is shown ----------------------------------------------------------------
 
-    def get_prompt_ready(self) -> str:
+    def prompt_text(self) -> str:
         """The memory as prompt text, at most ``budget`` tokens."""
         return self._composed().text
 

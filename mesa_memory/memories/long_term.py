@@ -49,7 +49,7 @@ class LongTermMemory(MemoryModule):
         """The summary; empty without one."""
         return self._summary.shown()
 
-    def get_prompt_ready(self) -> str:
+    def prompt_text(self) -> str:
         """The summary, and recent steps."""
         return self.with_recent("long_term", self.format_long_term())
 

@@ -91,7 +91,7 @@ class NarrativeMemory(MemoryModule):
             parts.append(self.under("story", self._story.shown()))
         return "\n\n".join(parts)
 
-    def get_prompt_ready(self) -> str:
+    def prompt_text(self) -> str:
         """The chapters, the story so far, and recent steps."""
         known = self.format_long_term()
         before = f"{known}\n\n" if known else ""

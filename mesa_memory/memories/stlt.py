@@ -73,7 +73,7 @@ class STLTMemory(MemoryModule):
         """The summary; empty without one."""
         return self._summary.shown()
 
-    def get_prompt_ready(self) -> str:
+    def prompt_text(self) -> str:
         """Both sections as prompt text."""
         recent = self.under("short_term", self.format_short_term())
         known = self.under("long_term", self.format_long_term())

@@ -25,6 +25,8 @@ from mesa_memory.retrieval.table import RecordTable, Slots
 from mesa_memory.retrieval.temporal import TimeConstraint
 
 DEFAULT_SCORING = Scoring()
+#: of what a record counts whose speaker the query names: one by who said the query
+SPEAKER_SHARE = 0.1
 #: so many of the best are compared with newer ones
 SUPERSEDED_AMONG = 30
 
@@ -124,6 +126,7 @@ class RecordIndex(RecordTable):
         subject: Any = None,
         without: Collection[MemoryRecord] = (),
         dumps: bool = True,
+        speakers: Sequence[str] = (),
     ) -> SearchResult:
         """The best records, best first; ties by step, then by order of arrival.
 
@@ -141,6 +144,8 @@ class RecordIndex(RecordTable):
             without: none of these.
             dumps: False leaves out the records that ``add`` was told are dumps, unless
                 all are.
+            speakers: names of those who said the query. Records by or about them count
+                ``SPEAKER_SHARE`` of what they would if the query named them.
 
         Raises:
             EmbedderError: if the vector is not of the kind that is kept here.
@@ -160,8 +165,9 @@ class RecordIndex(RecordTable):
         codes = self.speaking(cues.said) if scoring.speaker_boost else []
         named = self.named(slots, codes)
         added = self._added(slots, scoring, RecallQuery(query, now))
+        near = np.maximum(named, SPEAKER_SHARE * self.spoken_by(slots, speakers))
         best, total, parts = self._ranked(
-            slots, steps, cues, asked, named, scoring, now, k, added
+            slots, steps, cues, asked, near, scoring, now, k, added
         )
         chosen = best if isinstance(slots, slice) else slots[best]
         self._access(chosen, now, scoring)

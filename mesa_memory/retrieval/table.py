@@ -9,7 +9,7 @@ import numpy as np
 
 from mesa_memory.core.importance import GRADE_MAX
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
+from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary, words
 from mesa_memory.errors import EmbedderError
 from mesa_memory.retrieval import scoring
 from mesa_memory.retrieval.bm25 import LexicalIndex
@@ -309,6 +309,16 @@ class RecordTable:
                         elsewhere &= ~mentions[other]
                 found[elsewhere] -= ABOUT_OTHERS
         return found
+
+    def spoken_by(self, slots: Slots, names: Sequence[str]) -> np.ndarray:
+        """For each candidate, whether it is by or about somebody with these names."""
+        found = np.zeros(len(self.records), dtype=bool)
+        who = self.columns["who"][: len(self.records)]
+        for said in map(words, names):
+            found[self.lexical.holding(said)] = True
+            for code in self.speakers.named_in(said):
+                found |= who == code
+        return found[slots]
 
     def _mentions(self, code: int) -> np.ndarray:
         """For each slot, whether it has a name of a speaker."""

@@ -9,6 +9,7 @@ memories. The agent gets the response that Mesa-LLM would return.
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import mesa_memory.llm.schemas as schemas
@@ -16,7 +17,7 @@ from mesa_memory.core.requests import ChatRequest
 from mesa_memory.core.wording import ENGLISH
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.agent_llm import QUIET, LLMPlace, put_between
-from mesa_memory.hosts.mesa_llm.agents import show_memory_to_actions
+from mesa_memory.hosts.mesa_llm.agents import plan_about_prompts, show_memory_to_actions
 from mesa_memory.llm.doubles.override import AgentOverride, is_replaced
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.services import Services
@@ -187,6 +188,8 @@ def arrange_prompts(agent: Any) -> AgentLLM:
 
     The request that turns a finished plan into calls of tools shows none, as in Mesa-LLM.
     Requests are worded as Mesa-LLM words them, and show exactly what the memory holds.
+    A prompt that is given to ``plan``, ``aplan`` or a choice of actions, and is not the
+    agent's ``step_prompt``, is the question that its memory recalls for.
     They go through the services of the model, as ``configure(model)`` alone has it for
     all agents.
 
@@ -200,6 +203,7 @@ def arrange_prompts(agent: Any) -> AgentLLM:
         agent.llm = AgentLLM(agent, agent.llm)
     agent.llm.arranged = True
     show_memory_to_actions(agent, with_memory)
+    plan_about_prompts(agent)
     return agent.llm
 
 
@@ -215,7 +219,12 @@ def with_memory(agent: Any, prompt: Any) -> Any:
     texts = [prompt] if isinstance(prompt, str) else list(prompt)
     if any(part in text for part in _parts(memory) for text in texts):
         return prompt
-    shown = memory.get_prompt_ready()
+    question = (
+        "\n".join(texts) if texts != [getattr(agent, "step_prompt", None)] else ""
+    )
+    about = getattr(memory, "reads_about", nullcontext)
+    with about(question or None):
+        shown = memory.get_prompt_ready()
     # Whoever chooses actions in a class of its own gets what it was given.
     return f"{shown}\n\n{prompt}" if isinstance(prompt, str) else [shown, *texts]
 

@@ -1,5 +1,6 @@
 """Recall: what comes to mind, in which order, and why."""
 
+import asyncio
 import io
 import random
 from collections import deque
@@ -12,12 +13,24 @@ from mesa_llm.memory.episodic_memory import EpisodicMemory as MesaEpisodic
 from mesa_llm.memory.memory import MemoryEntry
 from rich.console import Console
 
-from mesa_memory import EpisodicMemory, MemoryStalled, Scoring
+from mesa_memory import (
+    ConversationMemory,
+    EpisodicMemory,
+    FactMemory,
+    LayeredMemory,
+    MemoryStalled,
+    Scoring,
+    Services,
+    open_run,
+)
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.errors import EmbedderError
+from mesa_memory.layers.stream.event_stream import EventStream
+from mesa_memory.layers.stream.recalling import Recollection
 from mesa_memory.memories.host.recalls import USUAL_PARTS
+from mesa_memory.memories.registry import OUR_MEMORIES
 from mesa_memory.retrieval.index import RecordIndex
-from tests.support.single import memory_of
+from tests.support.single import memory_of, settle
 
 
 def record(number, step=0, grade=None, kind="message"):
@@ -220,8 +233,8 @@ def memory_with(events=EVENTS, services=None, **arguments):
     return memory
 
 
-def says(memory, text):
-    memory.add_to_memory("message", {"message": text, "sender": 7})
+def says(memory, text, sender=7):
+    memory.add_to_memory("message", {"message": text, "sender": sender})
 
 
 def test_a_query_finds_what_it_is_about_and_says_why():
@@ -257,6 +270,101 @@ def test_what_the_agent_said_itself_is_no_focus():
     assert all(recalled.parts["relevance"] == 0 for recalled in memory.recall())
     says(memory, "Is it at the mill?")
     assert any(recalled.parts["relevance"] > 0 for recalled in memory.recall())
+
+
+#: what the speaker has said before, what answers, by whom, and what is asked
+TALKS = {
+    "en": (
+        ["I owe you three hundred.", "The meeting is at ten.", "You get it on day 5."],
+        "Between us: I was offered a job in Bergen.",
+        "You knew that she goes to Bergen, and said nothing to me?",
+    ),
+    "de": (
+        ["Ich schulde dir Geld.", "Das Treffen ist um zehn.", "Du hast recht."],
+        "Die Zwillinge haben das Fenster der Schule zerbrochen.",
+        "Wer hat denn nun das Fenster in der Schule zerbrochen?",
+    ),
+    "ja": (
+        ["お金を借りています。", "会議は十時です。", "あなたは正しい。"],
+        "学校の窓を割ったのは双子です。",
+        "学校の窓を割ったのは誰ですか。",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", TALKS)
+def test_a_prompt_recalls_by_the_words_and_not_by_who_says_them(language):
+    said, answer, question = TALKS[language]
+    memory = memory_of(partial(EpisodicMemory, importance="offline"), language=language)
+    asker, other = settle(memory.agent.model, EpisodicMemory, 2)
+    asker.name, other.name = "Jonas", "Ines"
+    for line in said:
+        says(memory, line, asker.unique_id)
+    says(memory, answer, other.unique_id)
+    memory.process_step()
+    says(memory, question, asker.unique_id)
+    (recalls,) = memory.rankers()
+    assert recalls.ranker.focus() == question
+    assert memory.recall()[0].record.content["message"] == answer
+
+
+@pytest.mark.parametrize("speaker", [3, 4, 5])
+def test_of_equal_lines_that_of_who_speaks_is_recalled_first(speaker):
+    memory = memory_of(partial(EpisodicMemory, importance="offline"))
+    for sender in (5, 3, 4, 6):
+        says(memory, "It is a quiet day.", sender)
+    memory.process_step()
+    says(memory, "Good morning.", speaker)
+    assert memory.recall()[0].record.sender == speaker
+
+
+@pytest.mark.parametrize("kind", [*OUR_MEMORIES, "user's"])
+def test_a_prompt_may_be_read_about_a_question(kind):
+    """Also one of a class that knows nothing of questions."""
+
+    class Own(EpisodicMemory):
+        def get_prompt_ready(self):
+            return f"Mine: {super().get_prompt_ready()}"
+
+    memory = memory_of(OUR_MEMORIES.get(kind, Own))
+    says(memory, "The bridge is broken.")
+    memory.process_step()
+    assert memory.get_prompt_ready() == memory.get_prompt_ready(about="The bridge?")
+    awaited = asyncio.run(memory.aget_prompt_ready("The bridge?"))
+    assert awaited == memory.get_prompt_ready()
+    with pytest.raises(TypeError, match="about must be a question or None, got 5"):
+        memory.get_prompt_ready(about=5)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        partial(EpisodicMemory, considered_entries=1, importance="offline"),
+        partial(FactMemory, n=1, direct_tokens=5, considered_facts=1),
+        partial(ConversationMemory, idle_steps=0, recent=0, recall=1),
+        lambda agent: LayeredMemory(agent, [EventStream(None, Recollection(1))]),
+    ],
+)
+def test_what_is_recalled_for_a_question_answers_it_and_is_recorded(kind, tmp_path):
+    memory = memory_of(kind, record=str(tmp_path / "run.sqlite"))
+    for name, line in (("Bo", "I live in the mill."), ("Di", "I live in the abbey.")):
+        (agent,) = settle(memory.agent.model, EpisodicMemory)
+        agent.name = name
+        says(memory, line, agent.unique_id)
+    memory.process_step()
+    for _ in range(3):
+        memory.agent.model.step()
+        memory.process_step()
+    for question, answer in (
+        ("Who is in the abbey?", "abbey"),
+        ("And the mill?", "mill"),
+    ):
+        shown = memory.format_long_term(about=question)
+        assert answer in shown and ("abbey" in shown) + ("mill" in shown) == 1
+    Services.of(memory.agent.model).recorder.close()
+    recalls = open_run(tmp_path / "run.sqlite").recalls()
+    asked = dict(zip(recalls["query"], recalls["purpose"], strict=True))
+    assert asked == {"Who is in the abbey?": "prompt", "And the mill?": "prompt"}
 
 
 def test_the_memorys_own_scoring_is_used_and_checked():

@@ -9,6 +9,7 @@ from mesa_llm.reasoning.react import ReActReasoning
 from mesa_memory import arrange_prompts, configure, open_run, register_policy, resume
 from mesa_memory.llm import ToolCall
 from mesa_memory.memories.registry import find
+from mesa_memory.retrieval.overlap import used
 from tests.support.playing import ended, play
 
 NEWS = (
@@ -108,3 +109,38 @@ def test_a_resumed_and_a_replayed_run_say_the_same(tmp_path):
         with open_run(file) as run:
             found.append([row["used"] for row in run.recalls(1, as_records=True)])
     assert found[0] == found[1] == found[2]
+
+
+LINES = (
+    "Jonas to you: I owe you three hundred crowns; you get it on day 5.",
+    "You to Jonas: Day 5, then. I need it for my rent, so please don't forget.",
+    "Ines to you: The meeting is moved to day 5, at ten.",
+    "Jon to you: I locked the fuel store last night.",
+    "Tove to you: The gauge of the fuel store shows 180 litres.",
+    "Jon to you: The ice plant wants a night watchman.",
+)
+
+
+@pytest.mark.parametrize(
+    "answer, told",
+    [
+        ("I won't sail: you owe me three hundred, and I need it for my rent.", {0, 1}),
+        (
+            "Your ice plant wants a watchman, I hear; as for me, I come to the meeting "
+            "at ten, and you stay away, Jon.",
+            {2, 5},
+        ),
+        (
+            "You say that you locked the store; my gauge shows 180 litres, and you will "
+            "tell Jonas what became of the rest.",
+            {3, 4},
+        ),
+        ("No, I would rather stay with the boat for a while.", set()),
+        ("", set()),
+    ],
+)
+def test_an_answer_made_of_several_lines_uses_each_of_them(answer, told):
+    """Each is short beside the answer, and the answer has but a part of its words."""
+    assert {
+        place for place, is_used in enumerate(used(LINES, answer)) if is_used
+    } == told

@@ -1,16 +1,23 @@
 """Agents that reason offline, and reasoning through the memory's client."""
 
+import asyncio
+from functools import partial
+
 import mesa
 import pytest
+from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
 from mesa_memory import (
+    EpisodicMemory,
     LLMRejected,
     Services,
     ShortTermMemory,
     arrange_prompts,
+    configure,
+    open_run,
     register_policy,
 )
 from mesa_memory.llm import ToolCall
@@ -101,3 +108,45 @@ def test_an_arranged_request_is_as_mesa_llm_makes_it(reasoning, monkeypatch):
     village.lived(3)
     sent = [list(r.messages()) for r in village.planned]
     assert [m for m in seen if "executor" not in m[0]["content"]] == sent
+
+
+class Curious(LLMAgent):
+    """Plans for a question, and for its task."""
+
+    def step(self):
+        self.reasoning.plan(prompt=QUESTION)
+        self.reasoning.plan(prompt=self.step_prompt)
+
+    async def both(self):
+        await self.reasoning.aplan(QUESTION)
+        await self.reasoning.aplan()
+
+
+QUESTION = "Who has the key of the mill?"
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+@pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
+def test_a_plan_for_a_question_is_shown_what_answers_it(reasoning, awaited, tmp_path):
+    model = mesa.Model(rng=1)
+    configure(model, llm="offline", execution="blocking", record=str(tmp_path / "r"))
+    name = register_policy("curious", decide_fields)
+    memory = partial(EpisodicMemory, considered_entries=1, importance="offline")
+    given = {"reasoning": reasoning, "step_prompt": "Live your day."}
+    (agent,) = settle(model, memory, cls=Curious, name=name, **given)
+    arrange_prompts(agent)
+    for said in ("Bo has the key of the mill.", "I am looking forward to the feast."):
+        agent.memory.add_to_memory("message", {"message": said, "sender": 9})
+    agent.memory.process_step()
+    asyncio.run(agent.both()) if awaited else agent.step()
+    Services.of(model).recorder.close()
+    recalls = open_run(tmp_path / "r").recalls().query("purpose == 'prompt'")
+    asked = recalls[recalls["query"] == QUESTION]
+    assert set(asked["text"]) == {"Agent 9 says: Bo has the key of the mill."}
+    assert len(asked) < len(recalls), "the task is no question"
+
+
+def decide_fields(turn):
+    """Thinks aloud, in the form that is asked for."""
+    fields = dict.fromkeys(turn.fields, "I wait.")
+    return fields or "I wait."

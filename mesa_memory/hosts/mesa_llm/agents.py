@@ -4,8 +4,8 @@ Known are Mesa-LLM 0.3.2, and what its next version has in public: agents with `
 whose requests show no memory, and a ``generate`` that can ask a model not to think.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from mesa_memory.hosts import changed
@@ -30,6 +30,7 @@ __all__ = [
     "ModuleLLM",
     "forget_tools",
     "give_tools",
+    "plan_about_prompts",
     "show_memory_to_actions",
 ]
 
@@ -58,6 +59,19 @@ def show_memory_to_actions(agent: Any, shown: Shown) -> None:
             )
         if not isinstance(vars(agent).get(choose), _Choosing):
             setattr(agent, choose, _Choosing(agent, choose, shown))
+
+
+def plan_about_prompts(agent: Any) -> None:
+    """Lets what an agent is shown while it plans be about the prompt of its plan.
+
+    Again changes nothing, nor does an agent without Mesa-LLM's reasoning. A prompt that
+    is the agent's ``step_prompt`` is a task, not a question of the step.
+    """
+    reasoning = getattr(agent, "reasoning", None)
+    for name in ("plan", "aplan"):
+        own = hasattr(type(reasoning), name)
+        if own and not isinstance(vars(reasoning).get(name), _Planning):
+            setattr(reasoning, name, _Planning(agent, name))
 
 
 def forget_tools(model: Any) -> None:
@@ -126,3 +140,31 @@ class _Choosing:
     def __call__(self, prompt: Any, *args: Any, **given: Any) -> Any:
         method = getattr(type(self.agent), self.name).__get__(self.agent)
         return method(self.shown(self.agent, prompt), *args, **given)
+
+
+class _Planning:
+    """An agent planning, with a memory that knows for what.
+
+    The method is looked up when it is called, so that copies have theirs.
+    """
+
+    def __init__(self, agent: Any, name: str) -> None:
+        self.agent, self.name = agent, name
+
+    def __call__(self, *args: Any, **given: Any) -> Any:
+        reasoning = self.agent.reasoning
+        method = getattr(type(reasoning), self.name).__get__(reasoning)
+        prompt = args[0] if args else given.get("prompt")
+        about = getattr(self.agent.memory, "reads_about", None)
+        task = getattr(self.agent, "step_prompt", None)
+        if about is None or prompt == task or not isinstance(prompt, str):
+            return method(*args, **given)
+        if self.name == "aplan":
+            return self._await(about(prompt), method(*args, **given))
+        with about(prompt):
+            return method(*args, **given)
+
+    async def _await(self, about: AbstractContextManager, plan: Awaitable) -> Any:
+        with about:
+            await self.agent.memory.aprepare("observation", once=True)
+            return await plan

@@ -222,7 +222,7 @@ class EventIndex(EmbeddedIndex):
         return "\n".join(
             sight(content, self._voice)
             if is_state(kind, content)
-            else render.event_text(kind, _unsigned(kind, content), limit)
+            else render.event_text(kind, unsigned(kind, content), limit)
             for kind, content in entry_events(entry)
         )
 
@@ -291,7 +291,7 @@ def searched(context: LayerContext) -> Voice:
     return Voice(context.names.full, context.wording)
 
 
-def _unsigned(kind: str, content: Any) -> Any:
+def unsigned(kind: str, content: Any) -> Any:
     """A message without its sender; all else as it is."""
     if kind != "message" or not isinstance(content, Mapping):
         return content

@@ -11,13 +11,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from mesa_memory.core import render
+from mesa_memory.core.content import by_id
 from mesa_memory.core.events import is_state, subjects
 from mesa_memory.core.records import MemoryRecord, Part
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import EmbedderError
-from mesa_memory.layers.context import EMBEDDED, LayerContext
-from mesa_memory.layers.stream.indexing import EventIndex, searched
+from mesa_memory.layers.context import ABOUT, EMBEDDED, LayerContext
+from mesa_memory.layers.stream.indexing import EventIndex, searched, unsigned
 from mesa_memory.retrieval.index import ScoredRecord, SearchResult
 from mesa_memory.retrieval.scoring import Scoring
 
@@ -107,6 +108,8 @@ class Recollection:
             **filters: see ``RecordIndex.recall``.
         """
         text, scoring = self._meant(query, scoring)
+        if query is None and self.question is None:
+            filters["speakers"] = self._speakers()
         if self.context.unnoticed:
             scoring = replace(scoring, refresh="off")
         if query is None and not filters.get("kinds"):
@@ -181,11 +184,22 @@ class Recollection:
             raise TypeError(f"query must be a text or None, got {query!r}")
         if not isinstance(scoring, Scoring | None):
             raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
-        text = self.focus() if query is None else query.strip()
+        text = self.sought() if query is None else query.strip()
         scoring = scoring or self.scoring_of(text)
-        if query is None:  # the focus is what was said, not a question about a time
+        if (
+            query is None and self.question is None
+        ):  # the focus is what was said, not a question about a time
             scoring = replace(scoring, time_match=0.0)
         return text, scoring
+
+    @property
+    def question(self) -> str | None:
+        """The question that a prompt is read for; None takes the focus."""
+        return ABOUT.of(self.context)
+
+    def sought(self) -> str:
+        """The query of a recall that names none: the prompt's question, or the focus."""
+        return self.focus() if self.question is None else self.question.strip()
 
     def _dense_body(self, text: str, scoring: Scoring) -> str | None:
         """The text to embed; None if the recall needs no embedding."""
@@ -197,14 +211,22 @@ class Recollection:
     def focus(self) -> str:
         """The focus of a recall without a query: the newest observation and the newest
         messages of the step under way, but for the agent's own: what it just said
-        would only call up what it has said before.
+        would only call up what it has said before. Who spoke counts apart.
         """
         events = self._under_way()
         seen = [e for e in events if e.kind == "observation"][-1:]
-        heard = [e for e in events if self._is_heard(e)][-FOCUS_MESSAGES:]
-        told = [self._line(e) for e in heard]
-        lines = [self._noticed(e) for e in seen] + told
+        lines = [*map(self._noticed, seen), *map(self._words, self.spoken())]
         return "\n".join(line for line in lines if line)
+
+    def spoken(self) -> list[MemoryRecord]:
+        """The messages that make up the focus."""
+        return [e for e in self._under_way() if self._is_heard(e)][-FOCUS_MESSAGES:]
+
+    def _speakers(self) -> list[str]:
+        """The names of those who speak in the focus, without the agent itself."""
+        names, me = self.context.names, self.context.agent.unique_id
+        senders = {e.sender: None for e in self.spoken() if e.sender not in (None, me)}
+        return [name for i in senders for name in (names.name(i), by_id(i)) if name]
 
     def _is_heard(self, event: MemoryRecord) -> bool:
         """True for a message that is not the agent's own."""
@@ -214,15 +236,15 @@ class Recollection:
     def _under_way(self) -> list[MemoryRecord]:
         return [*self.ungraded(), *self.context.inbox.events()]
 
-    def _line(self, event: MemoryRecord) -> str:
-        """An event as the index has it."""
-        limit, voice = self.context.event_chars, searched(self.context)
-        return render.event_text(event.kind, event.content, limit, voice)
+    def _words(self, event: MemoryRecord) -> str:
+        """An event without its speaker, who counts apart."""
+        limit, said = self.context.event_chars, unsigned(event.kind, event.content)
+        return render.event_text(event.kind, said, limit, searched(self.context))
 
     def _noticed(self, event: MemoryRecord) -> str:
         """The part of an observation in the focus: of a state, a few people."""
         if not is_state(event.kind, event.content):
-            return self._line(event)
+            return self._words(event)
         me = self.context.agent.unique_id
         met = [i for i in subjects(event.kind, event.content) if i != me]
         names = self.context.names

@@ -44,7 +44,7 @@ class MemoryModule(MemoryReads):
     """Base of the package's memories; see Mesa-LLM's ``Memory`` for the protocol.
 
     A subclass chooses layers. What it may override besides is public: ``remember``,
-    ``get_prompt_ready``, ``format_long_term``, ``format_short_term``, ``step_begins``,
+    ``prompt_text``, ``format_long_term``, ``format_short_term``, ``step_begins``,
     ``step_ends``, ``system_for``, ``aprepare``, ``instant``, ``records``, ``snapshot``
     and ``restore``.
 
@@ -262,6 +262,13 @@ class MemoryModule(MemoryReads):
                 faults.append(fault)
         if faults and (worst := first_fault(faults)):
             raise worst
+
+    async def aget_prompt_ready(self, about: str | None = None) -> str:
+        """``get_prompt_ready``, for event loops: work and embedder are awaited."""
+        await self.asettle()
+        with self.reads_about(about):
+            await self.aprepare("observation", once=True)
+            return self.get_prompt_ready()
 
     async def aprepare(self, kind: str, once: bool = False) -> None:
         """Gets ready for reads in an event loop; by default there is nothing to do.

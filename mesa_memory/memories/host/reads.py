@@ -3,7 +3,7 @@
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from operator import attrgetter
 from typing import Any, TypedDict
@@ -16,7 +16,7 @@ from mesa_memory.core.snapshot import held
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.context import SHOWING, UNNOTICED, LayerContext
+from mesa_memory.layers.context import ABOUT, SHOWING, UNNOTICED, LayerContext
 from mesa_memory.layers.declared_state import held_by, records_of
 from mesa_memory.layers.entry import Message, foreign
 from mesa_memory.layers.lines import Line, in_steps, pending
@@ -102,13 +102,17 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
     """A read that tells the recorder its text, unless it is part of another one.
 
     All that an agent is shown passes here: a placebo changes it, a biography precedes it.
+    Each such read takes ``about``, see ``MemoryReads.get_prompt_ready``.
     """
 
     @wraps(read)
-    def reading(self: Any) -> str:
+    def reading(self: Any, about: str | None = None) -> str:
+        if not isinstance(about, str | None):
+            raise TypeError(f"about must be a question or None, got {about!r}")
         if SHOWING.of(self):
             return read(self)
-        with SHOWING.on(self):
+        asked = nullcontext() if about is None else self.reads_about(about)
+        with SHOWING.on(self), asked:
             text = read(self)
         if self.shown_instead is not None:
             text = self.shown_instead(self, section, text)
@@ -231,8 +235,21 @@ class MemoryReads(DialogueEntries, Memory):
         sections = [Section.of(layer, list(layer.summary())) for layer in layers]
         return compose(sections, self.section_chars, len).text
 
-    def get_prompt_ready(self) -> str:
-        """The memory as prompt text."""
+    def get_prompt_ready(self, about: str | None = None) -> str:
+        """The memory as prompt text.
+
+        Args:
+            about: the question that the prompt is going to put. A memory that recalls
+                takes it as the query in place of what was seen and heard in the step;
+                an empty text recalls by importance and recency. None takes the step.
+
+        Raises:
+            TypeError: if about is not a text.
+        """
+        return self.prompt_text()
+
+    def prompt_text(self) -> str:
+        """``get_prompt_ready`` of this kind of memory."""
         recent = self.under("short_term", self.format_short_term()) + "\n"
         known = self.format_long_term()
         if not known:
@@ -251,6 +268,12 @@ class MemoryReads(DialogueEntries, Memory):
         For an observer's eye, such as a data collector's; not for what the agent sees.
         """
         with UNNOTICED.on(self.layer_context):
+            yield
+
+    @contextmanager
+    def reads_about(self, question: str | None) -> Iterator[None]:
+        """Reads of this thread or task recall for a question; None: for the step."""
+        with ABOUT.on(self.layer_context, question):
             yield
 
     def messages(
