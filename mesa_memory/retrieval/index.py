@@ -25,7 +25,7 @@ from mesa_memory.retrieval.table import RecordTable, Slots
 from mesa_memory.retrieval.temporal import TimeConstraint
 
 DEFAULT_SCORING = Scoring()
-#: of what a record counts whose speaker the query names: one by who said the query
+#: share of ``speaker_boost`` for records by or about a speaker of the query
 SPEAKER_SHARE = 0.1
 #: so many of the best are compared with newer ones
 SUPERSEDED_AMONG = 30
@@ -144,8 +144,8 @@ class RecordIndex(RecordTable):
             without: none of these.
             dumps: False leaves out the records that ``add`` was told are dumps, unless
                 all are.
-            speakers: names of those who said the query. Records by or about them count
-                ``SPEAKER_SHARE`` of what they would if the query named them.
+            speakers: names of the speakers of the query. Records by or about them get
+                ``SPEAKER_SHARE`` of the boost that a name in the query gives.
 
         Raises:
             EmbedderError: if the vector is not of the kind that is kept here.

@@ -5,7 +5,7 @@ line counts as used if enough of its distinctive words stand in one clause. Each
 weighs ``ln((n + 1) / df)``, with ``df`` of the ``n`` lines that have it: what every line
 says, such as "says", tells nothing. The overlap is the weight of the shared terms over
 the smaller weight of line and clause (the Szymkiewicz-Simpson coefficient), so that
-neither a long clause nor a long line counts against itself. A single shared term is none.
+neither a long clause nor a long line counts against itself. A single shared term counts 0.
 """
 
 import math

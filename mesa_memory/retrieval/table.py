@@ -311,7 +311,7 @@ class RecordTable:
         return found
 
     def spoken_by(self, slots: Slots, names: Sequence[str]) -> np.ndarray:
-        """For each candidate, whether it is by or about somebody with these names."""
+        """For each candidate, whether it is by or about a bearer of these names."""
         found = np.zeros(len(self.records), dtype=bool)
         who = self.columns["who"][: len(self.records)]
         for said in map(words, names):

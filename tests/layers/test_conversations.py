@@ -206,8 +206,8 @@ def test_three_earlier_summaries_come_to_mind_for_the_last_three_lines(talkative
         rows = run.recalls(1, as_records=True)
     asked = {row["query"] for row in rows if row["purpose"] == "prompt"}
     assert (
-        "Agent 1 says: Is the bridge mended?\nAgent 1 says: Can you still play the "
-        "violin?\nAgent 1 says: Did the fire reach the horse?" in asked
+        "Is the bridge mended?\nCan you still play the violin?\n"
+        "Did the fire reach the horse?" in asked
     )
     configure(hall, record=None)
 

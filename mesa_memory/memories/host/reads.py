@@ -240,7 +240,7 @@ class MemoryReads(DialogueEntries, Memory):
 
         Args:
             about: the question that the prompt is going to put. A memory that recalls
-                takes it as the query in place of what was seen and heard in the step;
+                takes it as the query in place of the events of the step;
                 an empty text recalls by importance and recency. None takes the step.
 
         Raises:
