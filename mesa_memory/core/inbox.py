@@ -23,11 +23,13 @@ class Commit(NamedTuple):
         now: the model's clock when it was committed.
         groups: the steps.
         order: where it stands in the run's order of records.
+        recall: True if a recall waits for work that was postponed.
     """
 
     now: float
     groups: list[Group]
     order: int
+    recall: bool = False
 
     def again(self) -> "Commit":
         """A batch without events, to resume interrupted work."""

@@ -22,6 +22,8 @@ EVENT, DERIVED, IMPORTED = ORIGINS = "event", "derived", "imported"
 EVICTED, CONSOLIDATED, SUPERSEDED = "evicted", "consolidated", "superseded"
 #: a statement was not worth keeping
 REFUSED = "refused"
+#: a conclusion that its memory does not draw any more, and nothing took its place
+WITHDRAWN = "withdrawn"
 #: its memory was put aside: the agent was given another one
 REPLACED = "replaced"
 #: by hand
@@ -30,8 +32,10 @@ ERASED, EDITED, EXCHANGED = "erased", "edited", "exchanged"
 BY_HAND = (ERASED, EDITED, EXCHANGED)
 #: all reasons; of several layers that give one, the last in this order counts
 REASONS = (
-    EVICTED, REFUSED, REPLACED, EXCHANGED, EDITED, ERASED, CONSOLIDATED, SUPERSEDED,
+    EVICTED, REFUSED, WITHDRAWN, REPLACED, EXCHANGED, EDITED, ERASED, CONSOLIDATED, SUPERSEDED,
 )  # fmt: skip
+#: reasons for which what rests on a record does not hold any more, either
+_WRONG = (ERASED, EDITED, WITHDRAWN)
 #: most records that one layer makes in a run; what comes later stands after them
 PART_SIZE = 10**6
 
@@ -58,8 +62,8 @@ class MemoryRecord:
             ``carry_over`` did.
         valid_from, valid_to: the steps between which it was current; None is open.
         closed_because: ``"evicted"``, ``"consolidated"``, ``"superseded"``,
-            ``"refused"``, ``"replaced"``, ``"erased"``, ``"edited"``, ``"exchanged"`` or
-            None.
+            ``"refused"``, ``"withdrawn"``, ``"replaced"``, ``"erased"``, ``"edited"``,
+            ``"exchanged"`` or None.
         superseded_by: id of the record that took its place.
         order: where it stands among all records of the run, lower is earlier. What a
             memory made of a step stands where that step was committed, however long the
@@ -308,7 +312,7 @@ class RecordLog:
         if record.valid_to is not None:
             return
         key = record.id
-        wrong = reason in (ERASED, EDITED) or (reason == SUPERSEDED and by is not None)
+        wrong = reason in _WRONG or (reason == SUPERSEDED and by is not None)
         with self._lock:
             self._current.pop(key, None)
             self.stale.pop(key, None)

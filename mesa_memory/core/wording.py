@@ -80,17 +80,17 @@ class Wording:
     def described(self, schema: Any, purpose: str) -> Any:
         """A reply's schema with the descriptions of a task's prompt file.
 
-        A field ``grade`` is described by the part ``field grade``. Models are shown
-        nothing else of a class: its docstring and its field descriptions are written for
-        readers of the code. A class of a task without a prompt file stays as it is, and
-        so does None.
+        A field ``grade`` is described by the part ``field grade``, if its prompt does not
+        say what it is. Models are shown nothing else of a class: its docstring and its
+        field descriptions are written for readers of the code. A class of a task without
+        a prompt file stays as it is, and so does None.
         """
         fields = {
             name.removeprefix(_FIELD): self(purpose, name)
             for name in self.parts(purpose)
             if name.startswith(_FIELD)
         }
-        if schema is None or not fields:
+        if schema is None or purpose not in self.files:
             return schema
         return _described_class(schema, tuple(fields.items()))
 

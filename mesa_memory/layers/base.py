@@ -83,6 +83,10 @@ class Layer:
         return
         yield  # makes this a generator
 
+    def postponed(self) -> bool:
+        """True if it waits with a request; a recall calls ``remember`` first then."""
+        return False
+
     def recent(self) -> list[Line]:
         """Its verbatim part, oldest first: events, each with its step."""
         return []

@@ -10,7 +10,7 @@ from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.stream.event_stream import EventStream, Stream
-from mesa_memory.layers.stream.grading import Grader
+from mesa_memory.layers.stream.grading import GRADED_TOGETHER, Grader
 from mesa_memory.layers.stream.recalling import Recollection
 from mesa_memory.layers.stream.reflecting import Reflection, Reflector
 from mesa_memory.memories.host.delegate import Delegate
@@ -25,8 +25,9 @@ from mesa_memory.tasks import GRADE
 class EpisodicMemory(RecallMixin, MemoryModule):
     """Events recalled by relevance, importance and recency.
 
-    All events of a step are graded in one request (Park et al. 2023 and Mesa-LLM send
-    one for each) and embedded in one. At capacity, the event with the least importance
+    All new events are graded in one request (Park et al. 2023 and Mesa-LLM send one for
+    each) and embedded in one. One or two wait for the next step or the next recall; until
+    then they are shown word for word. At capacity, the event with the least importance
     and recency is forgotten. Insights, with their evidence, are drawn once the events
     since the last reflection have gathered enough importance.
 
@@ -40,6 +41,8 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         importance_scale: the highest grade: 5 (Mesa-LLM) or 10 (Park et al. 2023).
         grade_context: how many of the newest events the grader sees; grades are then
             the agent's own and no longer shared between agents.
+        grade_together: the fewest events in a request to the model, at least 1, which
+            grades each step.
         scoring: how recall ranks; None is ``Scoring(decay=recency_decay)`` for a query
             or a focus, and importance plus recency without.
         reflection: ``Reflection.direct()`` or ``Reflection.questions()``; None, without
@@ -66,6 +69,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
     importance = Delegate("_grader", "Who grades.")
     importance_scale = Delegate("_grader", "The highest grade.", "top")
     grade_context = Delegate("_grader", "Events that the grader is shown.", "shown")
+    grade_together = Delegate("_grader", "Fewest events in a request.", "together")
     reflection = Delegate("_reflector", "How to reflect; None never.", "plan")
     reflect_threshold = Delegate("_reflector", "Importance for one.", "threshold")
 
@@ -78,6 +82,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         recency_decay: float = 0.995,
         importance: Importance = "llm",
         grade_context: int = 0,
+        grade_together: int = GRADED_TOGETHER,
         scoring: Scoring | None = None,
         importance_scale: int = GRADE_MAX,
         reflection: Reflection | None = None,
@@ -87,7 +92,8 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         capacity = checked_int("max_capacity", max_capacity)
         considered = checked_int("considered_entries", considered_entries)
         shown = checked_int("grade_context", grade_context, least=0)
-        self._grader = Grader(importance, importance_scale, shown)
+        together = checked_int("grade_together", grade_together)
+        self._grader = Grader(importance, importance_scale, shown, together)
         self._recollection = Recollection(considered, recency_decay, scoring)
         self._reflector = Reflector(reflection, reflect_threshold)
         parts = self._grader, self._recollection, self._reflector

@@ -79,7 +79,7 @@ def generative_agent() -> list[Layer]:
     """
     scoring = Scoring.generative_agents(decay=0.99)
     stream = EventStream(
-        Grader("llm", top=10),
+        Grader("llm", top=10, together=1),
         Recollection(30, 0.99, scoring),
         Reflector(Reflection.direct(last=20, insights=3), 30.0),
         capacity=10_000,

@@ -24,7 +24,7 @@ class ListReply(BaseModel):
     @classmethod
     def _bare(cls, value: Any) -> Any:
         name = next(iter(cls.model_fields))
-        if isinstance(value, dict) and name not in value:
+        if isinstance(value, dict) and not cls.model_fields.keys() & value.keys():
             value = [value]
         return {name: value} if isinstance(value, list) else value
 
@@ -47,6 +47,16 @@ def whole(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if math.isfinite(value) and value == int(value) else None
+
+
+def _whole_numbers(value: Any) -> list[int]:
+    """The whole numbers of a list, or a single one; all else is left out."""
+    items = value if isinstance(value, list) else [value]
+    return [number for number in map(whole, items) if number is not None]
+
+
+#: numbers of items that a reply may lack; all else is left out
+AnyNumbers = Annotated[list[int], BeforeValidator(_whole_numbers)]
 
 
 def named(value: Any, **names: Iterable[str]) -> dict[str, Any]:

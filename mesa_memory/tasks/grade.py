@@ -12,7 +12,6 @@ from typing import Annotated, Any, ClassVar
 from pydantic import (
     BaseModel,
     BeforeValidator,
-    Field,
     GetJsonSchemaHandler,
     WithJsonSchema,
     model_validator,
@@ -77,9 +76,7 @@ class Grades(BaseModel):
     top: ClassVar[int] = GRADE_MAX
     count: ClassVar[int] = 0
     as_text: ClassVar[bool] = False
-    grades: list[Grade] = Field(
-        description="For each event its number and one integer from 1 to 5"
-    )
+    grades: list[Grade]
 
     @model_validator(mode="before")
     @classmethod

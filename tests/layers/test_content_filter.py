@@ -81,7 +81,7 @@ NEWS = ["It rains", "Ann sells bread", f"Carl was {BLOOD}", "The mill is new", "
 def test_the_other_events_get_their_grades_and_the_run_goes_on():
     for refused in REFUSALS:
         with OpenAIServer(behave=filtering(refused)) as server:
-            town = Town(server.base, EpisodicMemory)
+            town = Town(server.base, EpisodicMemory, grade_together=1)
             town.hear(*NEWS)
             sent = server.requests
             town.hear("It snows")
@@ -191,12 +191,13 @@ def test_reflections_rest_on_the_other_events(server):
 
 def test_a_run_that_goes_on_does_not_ask_about_the_event_again(server, tmp_path):
     file = tmp_path / "run.sqlite"
-    town = Town(server.base, EpisodicMemory, record=str(file))
+    at_once = partial(EpisodicMemory, grade_together=1)
+    town = Town(server.base, at_once, record=str(file))
     town.hear(*NEWS)
     town.step()
     Services.of(town).recorder.close()
     server.clear()
-    again = resume(Town, str(file), base=server.base, memory=EpisodicMemory)
+    again = resume(Town, str(file), base=server.base, memory=at_once)
     again.hear("It snows")
     assert not any(BLOOD in received.prompt for received in server.log)
     assert marks(again)["It snows"]

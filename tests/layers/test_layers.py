@@ -7,8 +7,6 @@ from mesa_memory.core.requests import Embedded, EmbedRequest, SharedAnswers
 from mesa_memory.layers.base import with_unique_names
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.grading import Grader
-from mesa_memory.layers.stream.recalling import Recollection
-from mesa_memory.layers.stream.reflecting import Reflector
 from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.layers.window import Window
 from tests.memories.alone import batch_ends, happens, joined
@@ -91,7 +89,7 @@ def test_a_window_lets_go_only_when_the_summary_has_it():
 
 
 def test_a_stream_grades_then_embeds_and_stays_new_after_a_failure():
-    stream = joined(EventStream(Grader(), Recollection(), Reflector(None), capacity=2))
+    stream = joined(EventStream(Grader(together=1), capacity=2))
     (event,) = happens([stream], "The mill burns!")
     flow = stream.remember()
     effect = next(flow)

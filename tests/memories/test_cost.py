@@ -115,7 +115,7 @@ class Hall(mesa.Model):
         super().__init__(rng=1)
         self.llm = ScriptedLLM(rules={"grade": self.grade})
         configure(self, llm=self.llm)
-        kind = partial(EpisodicMemory, **grading)
+        kind = partial(EpisodicMemory, grade_together=1, **grading)
         self.hearers = settle(self, kind, 5, step_prompt="Stay safe.")
 
     @staticmethod

@@ -34,7 +34,8 @@ def test_the_thinking_of_a_plan_is_neither_graded_nor_summarised(kind):
     for plan in PLANS:
         rules = {"grade": {"grades": [3]}, "*": {"summary": GO}}
         memory, llm = scripted(kind, rules)
-        add(memory, "plan", {"content": plan})
+        for _ in range(4):
+            add(memory, "plan", {"content": plan})
         assert llm.history
         for request in llm.history:
             assert GO in request.prompt and "user wants" not in request.prompt

@@ -1,12 +1,12 @@
 """The memory stream: one entry for each event, in the order of arrival."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from mesa_memory.core.records import EVICTED, MemoryRecord
+from mesa_memory.core.records import DERIVED, EVICTED, WITHDRAWN, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.text.redaction import logger as logger_of
@@ -28,7 +28,7 @@ from mesa_memory.layers.lines import Line, of_entries
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
-from mesa_memory.layers.stream.reflecting import KIND, Reflector
+from mesa_memory.layers.stream.reflecting import KIND, Drawn, Reflector
 from mesa_memory.retrieval import scoring
 
 logger = logger_of(__name__)
@@ -92,7 +92,7 @@ class EventStream(Layer):
         self._asked = self._given_up = 0  # numbers of events, in this process
         self.index = EventIndex(self.held, self.grader.top)
         self.recollection.index = self.index
-        self.recollection.ungraded = self.ungraded
+        self.recollection.ungraded = self._untold
         self.reflector.recollection = self.recollection
 
     def join(self, context: Any) -> None:
@@ -108,6 +108,7 @@ class EventStream(Layer):
         for event in events:
             entry = self._entry(event)
             self._count(event)  # a grade it came with
+            self.reflector.arrived += event.origin != DERIVED
             self.held.append(entry)
             self._fresh.append(entry)
             if self.context.display:
@@ -117,13 +118,21 @@ class EventStream(Layer):
         """Grades all new events in one request, embeds them in one, then forgets.
 
         A failure leaves them new: what was done is not done again. Then reflects, if it
-        is due, and takes up the insights in the same way.
+        is due, and takes up the insights.
         """
         yield from self._take_up()
-        if self.reflector.due():
-            self.reflector.part = self.part
-            yield from self.reflector.reflect(self._add_insight, self._let_go)
+        reflector = self.reflector
+        if reflector.due():
+            reflector.part = self.part
+            stale = [i for i in reflector.insights() if i.stale_since is not None]
+            found, withdrawn = yield from reflector.reflect(self.grader.own_top)
+            self._conclude(found, withdrawn)
+            self._let_go(stale)
             yield from self._take_up()
+
+    def postponed(self) -> bool:
+        """True if events wait for others to be graded with; see ``Layer``."""
+        return not self._tries and bool(self.ungraded())
 
     def recent(self) -> list[Line]:
         """Events without a grade or not admitted yet, by step; the others are recalled."""
@@ -149,6 +158,10 @@ class EventStream(Layer):
     def ungraded(self) -> list[MemoryRecord]:
         """The newest events, which wait for their grade."""
         return [e.events[0] for e in self._fresh if is_ungraded(e)]
+
+    def _untold(self) -> list[MemoryRecord]:
+        """The newest events to which the model gave no grade."""
+        return [event for event in self.ungraded() if event.id in self._tries]
 
     def newest(self, count: int, voice: Voice) -> list[str]:
         """The newest graded events as lines in this voice, oldest first."""
@@ -214,14 +227,19 @@ class EventStream(Layer):
 
     def _take_up(self) -> Flow[None]:
         """Grades and embeds new events; one without a grade stays new for a while."""
-        yield from self._grade_fresh()
-        done = [e for e in self._fresh if e.events[0].id not in self._tries]
-        yield from self.index.embed(done)
-        self._fresh = [e for e in self._fresh if e.events[0].id in self._tries]
+        fresh, commit = self.ungraded(), self.context.commit
+        recalling = commit is not None and commit.recall
+        if self.grader.waits(len(fresh)) and not (recalling or self._tries):
+            new: Container[str] = {event.id for event in fresh}
+        else:
+            yield from self._grade(fresh)
+            new = self._tries
+        yield from self.index.embed(e for e in self._fresh if e.events[0].id not in new)
+        self._fresh = [e for e in self._fresh if e.events[0].id in new]
         self._forget()
 
-    def _grade_fresh(self) -> Flow[None]:
-        """Grades the new events, the oldest first; every grade that came is kept.
+    def _grade(self, fresh: list[MemoryRecord]) -> Flow[None]:
+        """Grades new events, the oldest first; every grade that came is kept.
 
         An event that the model cannot grade does not stop a run: it is tried
         again as often as a failing step is, and then stays without a grade.
@@ -229,7 +247,6 @@ class EventStream(Layer):
         Raises:
             LLMError: if a request failed, except for an unusable reply.
         """
-        fresh = self.ungraded()
         if not fresh:
             return
         grade, newest = self.grader.grade, self.newest
@@ -279,25 +296,44 @@ class EventStream(Layer):
         if event.importance is not None and event.kind != KIND:
             self.reflector.gathered += event.importance
 
-    def _add_insight(self, content: dict[str, Any], sources: Any) -> MemoryRecord:
-        """Appends the insights of the reflector."""
-        record = self.open(KIND, content, sources)
-        self.admit(self.now, [record])
-        return record
+    def _conclude(
+        self, found: Sequence[Drawn], withdrawn: Sequence[MemoryRecord]
+    ) -> None:
+        """Keeps new insights; closes those that they replace, and those withdrawn."""
+        sound = [r for r in self.reflector.insights() if r.stale_since is None]
+        known = {record.content["text"] for record in sound}
+        gone = list(withdrawn)
+        for each in found:
+            if each.text in known:
+                gone += [r for r in each.revises if r.content["text"] != each.text]
+                continue
+            known.add(each.text)
+            content, sources = self.reflector.content_of(each)
+            importance, mark = self.grader.of_insight(each.text, each.importance)
+            content, given = {**content, **mark}, {"importance": importance}
+            insight = self.open(KIND, content, sources, **given)
+            self.admit(self.now, [insight])
+            for old in each.revises:
+                self.context.supersede(old, insight)
+            self._let_go(each.revises)
+        self._let_go(gone, WITHDRAWN)
 
-    def _let_go(self, insight: MemoryRecord) -> None:
-        """An insight does not follow any more."""
-        self._drop(e for e in self.held if insight in getattr(e, "events", ()))
+    def _let_go(self, insights: Sequence[MemoryRecord], reason: str = EVICTED) -> None:
+        """Holds insights no more."""
+        entry_of = self.index.entry_of
+        self._drop((entry_of[insight.id] for insight in insights), reason)
 
-    def _drop(self, entries: Iterable[Any]) -> None:
+    def _drop(self, entries: Iterable[Any], reason: str = EVICTED) -> None:
         """Closes the events of entries, and holds the entries no more."""
         dropped = {id(entry): entry for entry in entries}
         for event in records_of(dropped.values()):
-            self.close(event, EVICTED)
+            self.close(event, reason)
+            self.index.remove(event)
         for held in (self.held, self._fresh):
-            kept = [entry for entry in held if id(entry) not in dropped]
-            held.clear()
-            held.extend(kept)
+            places = list(map(id, held))
+            for key in filter(places.__contains__, dropped):
+                place = places.index(key)
+                del held[place], places[place]
 
     def _forget(self) -> None:
         """Closes surplus events, the lowest score first, by speaker in turn.

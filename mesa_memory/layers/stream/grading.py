@@ -23,10 +23,11 @@ from mesa_memory.core import importance as grading
 from mesa_memory.core import render
 from mesa_memory.core.content import words
 from mesa_memory.core.importance import GRADE_MAX, Importance
-from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import AcquireShared, AwaitShared, Flow, PublishShared
 from mesa_memory.core.text.replies import Unusable
 from mesa_memory.core.text.vocabulary import vocabulary
+from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import BadReply, ContentFiltered, LLMError, PromptTooLong
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.tasks import GRADE
@@ -35,6 +36,8 @@ from mesa_memory.tasks.grade import Grades, by_place, offline_grade
 
 #: number of newest events against which grades by rule tell what is new
 KNOWN_EVENTS = 20
+#: the fewest events in one request, if nothing else is said
+GRADED_TOGETHER = 4
 #: the most events in one request
 MAX_EVENTS = 40
 #: requests in a row that may fail before a model that has graded nothing yet is asked no
@@ -70,6 +73,8 @@ class Grader:
         top: the highest grade, 5 or 10; the lowest is 1.
         shown: how many of the newest events the model is shown; grades are then the
             agent's own and not shared between agents.
+        together: the fewest events in a request to the model; fewer wait for others, or
+            for the next recall. 1 grades each step.
 
     Attributes:
         unable: True if the model graded nothing when it was asked last.
@@ -82,10 +87,15 @@ class Grader:
     context: LayerContext
 
     def __init__(
-        self, importance: Importance = "llm", top: int = GRADE_MAX, shown: int = 0
+        self,
+        importance: Importance = "llm",
+        top: int = GRADE_MAX,
+        shown: int = 0,
+        together: int = GRADED_TOGETHER,
     ) -> None:
         self.importance = grading.check(importance)
         self.top, self.shown = grading.check_scale(top), shown
+        self.together = checked_int("together", together)
         self.unable, self.misfits = False, ("", 0)
 
     def grade(
@@ -128,9 +138,10 @@ class Grader:
         hard = {place for place, event in enumerate(events) if event.id in tried}
         target = self.context.runtime.target(purpose=GRADE.purpose)
         asking = _Asking(lines, inputs, hard, self, Graded(events), target)
-        # Own conclusions come when their reply comes; shared, it would depend on that
-        # whose request the others wait for.
-        if self.shown or any(event.origin == DERIVED for event in events):
+        # A recall comes at any moment of a step: whose request the others would wait for
+        # would depend on it.
+        commit = self.context.commit
+        if self.shown or (commit is not None and commit.recall):
             yield from asking.grade(list(asking.first.values()))
         else:
             system = self.context.system_for(GRADE, inputs([0], False))
@@ -144,6 +155,27 @@ class Grader:
         if isinstance(problem, BadReply | None):
             self.unable = not found
         return asking.outcome
+
+    def waits(self, count: int) -> bool:
+        """True if so few events wait for others before a request is worth it."""
+        return self.importance == "llm" and count < self.together
+
+    @property
+    def own_top(self) -> int:
+        """The highest importance that a model gives its own insights; 0 if none."""
+        return self.top if self.importance == "llm" else 0
+
+    def of_insight(
+        self, text: str, given: int | None
+    ) -> tuple[float | None, dict[str, str]]:
+        """The importance of an insight, and a mark if the model did not say it.
+
+        It is None if insights are graded as events are, without a request.
+        """
+        if self.importance != "llm" or given is not None:
+            return given, {}
+        cues = vocabulary(self.context.wording.language)
+        return offline_grade("reflection", text, (), self.top, cues), {"graded": "rule"}
 
     @property
     def unnamed(self) -> dict[str, str]:

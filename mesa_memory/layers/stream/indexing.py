@@ -179,6 +179,11 @@ class EventIndex(EmbeddedIndex):
                 self.entry_of[entry.events[0].id] = entry
         return None
 
+    def remove(self, record: MemoryRecord) -> None:
+        """Takes out a record whose entry is no longer held."""
+        if self.entry_of.pop(record.id, None) is not None:
+            self.ranking.remove(record)
+
     def _has(self, entry: Any) -> bool:
         return isinstance(entry, Entry) and entry.events[0].id in self.entry_of
 

@@ -75,7 +75,7 @@ class Recollection:
 
     Attributes:
         index: the events; set by the stream.
-        ungraded: gives the events that wait for their grade; set by the stream.
+        ungraded: gives the events to which the model gave no grade; set by the stream.
         vector_of: embeds a query; None embeds it only where that takes no time.
     """
 

@@ -1,35 +1,26 @@
 """Draws insights from a stream of events, with evidence, when enough has happened."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from mesa_memory.core.records import DERIVED, MemoryRecord, Part
-from mesa_memory.core.requests import (
-    FAULTS,
-    Embedded,
-    EmbedRequest,
-    Flow,
-    first_fault,
-    gather,
-)
+from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.filtering import ask_about
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
+from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.tasks import QUESTIONS, REFLECT
 
 KIND = "reflection"
 
 #: the doubt about an insight without evidence
-UNFOUNDED_DOUBT = "it shares no word with the statements it cites"
-
-#: an insight, and the records that it rests on
-type Drawn = tuple[str, list[MemoryRecord]]
-
-
+UNFOUNDED_DOUBT = "none of the statements it cites supports it"
+#: of the places for a question, insights have at most one in so many
+PLACES_PER_INSIGHT = 3
 #: importance that makes a reflection due, if nothing else is said
 REFLECTION_THRESHOLD = 30.0
 
@@ -42,7 +33,8 @@ class Reflection:
         last: how many of the newest records are looked at.
         insights: the most that are kept of each question.
         asked: questions to be asked first; 0 reflects on the newest records as such.
-        per_question: how many records are recalled for a question.
+        per_question: how many records are recalled for a question; half as many of the
+            newest events are shown with them.
         max_depth: insights from events have depth 1, insights from those have depth 2,
             and so on up to ``max_depth``.
 
@@ -80,7 +72,7 @@ class Reflection:
     ) -> "Reflection":
         """The paper's form: questions first, then a recall for each.
 
-        One request for the questions and one for each of them, at the same time.
+        One request for the questions, and one for the insights of all of them.
 
         Args:
             questions: how many to ask.
@@ -91,6 +83,23 @@ class Reflection:
         """
         checked_int("questions", questions)
         return cls(last, insights, questions, per_question, max_depth)
+
+
+class Drawn(NamedTuple):
+    """An insight, the records that it rests on, and the insights that it replaces.
+
+    Attributes:
+        importance: None if the model gave none.
+    """
+
+    text: str
+    evidence: list[MemoryRecord]
+    importance: int | None
+    revises: list[MemoryRecord]
+
+
+#: what a request has brought: new insights, and those withdrawn
+type Reply = tuple[list[Drawn], list[MemoryRecord]]
 
 
 class Reflector:
@@ -121,158 +130,178 @@ class Reflector:
             plan = plan or Reflection.direct()
         self.plan = plan
         self.gathered = 0.0  #: importance of the events since the last reflection
+        self.arrived = 0  #: number of events since the last reflection
         self.part: Part | None = None  #: the stream's, if other layers think beside it
-        # Questions under way; None asks nothing.
-        self._open: list[str | None] = []
+        self._open: list[str] = []  # questions under way
 
     def snapshot(self) -> dict[str, Any]:
         """The progress towards the next reflection."""
-        return {"gathered": self.gathered, "open": list(self._open)}
+        progress = {"gathered": self.gathered, "arrived": self.arrived}
+        return {**progress, "open": list(self._open)}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Takes up a snapshot."""
-        self.gathered = snapshot["gathered"]
+        self.gathered, self.arrived = snapshot["gathered"], snapshot["arrived"]
         self._open = list(snapshot["open"])
 
     def due(self) -> bool:
         """True if a reflection is due, or one under way is not finished."""
-        if self.plan is None:
-            return False
-        return bool(self._open) or self.gathered >= self.threshold
+        return self.plan is not None and self.gathered >= self.threshold
 
-    def reflect(
-        self,
-        keep: Callable[[dict[str, Any], Sequence[MemoryRecord]], MemoryRecord],
-        let_go: Callable[[MemoryRecord], None],
-    ) -> Flow[None]:
-        """One reflection; failed parts stay due, results are kept.
-
-        Insights that rest on something that does not hold any more are dropped then.
+    def reflect(self, top: int) -> Flow[Reply]:
+        """One reflection; after a failure the questions stay and are not asked again.
 
         Args:
-            keep: is given each insight's content and evidence; one that is known
-                already is left out.
-            let_go: is given an insight that does not hold any more.
+            top: the highest importance; 0 does not ask for it.
 
         Raises:
-            LLMError, EmbedderError: the first fault, after the other questions were
-                answered.
+            LLMError, EmbedderError: if a request failed.
         """
         plan = self.plan
         assert plan is not None
         self.recollection.index.refresh()
-        newest = self._statements(plan.last)
-        if not self._open and newest:
-            self._open = yield from self._ask_questions(plan, newest)
-        if not newest:  # the user has emptied the stream
-            self._open = []
-        questions = list(self._open)
-        if texts := tuple(filter(None, questions)):
-            agent, now = self.context.agent.unique_id, self.context.now
-            found: Embedded = yield EmbedRequest(texts, agent, now)
-            shown = [
-                self._bring_to_mind(text, vector, found.source)
-                for text, vector in zip(texts, found.vectors, strict=True)
-            ]
-        else:
-            shown = [newest for _ in questions]
-        flows = [
-            self._infer(plan, question, records)
-            for question, records in zip(questions, shown, strict=True)
-        ]
-        outcomes = yield from gather(flows)
-        for question, outcome in zip(questions, outcomes, strict=True):
-            if not isinstance(outcome, FAULTS):
-                self._keep(outcome, keep, plan.max_depth)
-                self._open.remove(question)
-        if fault := first_fault(outcomes):
-            raise fault
-        for insight in self._insights():
-            if insight.stale_since is not None:
-                let_go(insight)
-        self.gathered = 0.0
+        shown = self._newest(plan)
+        if plan.asked and shown and not self._open:
+            self._open = yield from self._ask_questions(plan, shown)
+        reply: Reply = [], []
+        if self._open and shown:
+            shown = yield from self._bring_to_mind(plan, self._open)
+        if shown and (self._open or not plan.asked):
+            reply = yield from self._infer(plan, shown, top)
+        self._open, self.gathered, self.arrived = [], 0.0, 0
+        return reply
 
-    def _statements(self, last: int) -> list[MemoryRecord]:
-        """The newest records that may be evidence, oldest first."""
-        held = self.recollection.index.held
-        events = (e.events[0] for e in reversed(held) if isinstance(e, Entry))
-        found = (event for event in events if not self._is_no_evidence(event))
-        return list(islice(found, last))[::-1]
-
-    def _insights(self) -> list[MemoryRecord]:
+    def insights(self) -> list[MemoryRecord]:
         """The insights in the stream, oldest first."""
         index = self.recollection.index
         index.align()
         return [record for record in index.ranking.of_kind(KIND) if _depth(record)]
 
-    def _is_no_evidence(self, record: MemoryRecord) -> bool:
-        """True for an insight that no other may rest on: a deep one, or a stale one."""
-        deep = self.plan is not None and _depth(record) >= self.plan.max_depth
-        filtered = record.id in self.context.filtered
-        return deep or filtered or record.stale_since is not None
+    def content_of(self, drawn: Drawn) -> tuple[dict[str, Any], list[MemoryRecord]]:
+        """The content of an insight's record, and its evidence.
+
+        What it replaces is no evidence, and nothing may rest on the unfounded.
+        """
+        assert self.plan is not None
+        most = self.plan.max_depth
+        evidence = [
+            record
+            for record in drawn.evidence
+            if record not in drawn.revises and _depth(record) < most
+        ]
+        depth = 1 + max(map(_depth, evidence), default=most - 1)
+        doubt = {} if evidence else {"doubtful": UNFOUNDED_DOUBT}
+        return {"text": drawn.text, "depth": depth, **doubt}, evidence
+
+    # -- what is shown --------------------------------------------------------------
+
+    def _events(self) -> Iterable[MemoryRecord]:
+        """The events that may be evidence, newest first."""
+        for entry in reversed(self.recollection.index.held):
+            event = entry.events[0] if isinstance(entry, Entry) else None
+            if event and not _depth(event) and event.id not in self.context.filtered:
+                yield event
+
+    def _held(self) -> list[MemoryRecord]:
+        """The insights that may be replaced, oldest first."""
+        return [
+            record
+            for record in self.insights()
+            if record.stale_since is None and record.id not in self.context.filtered
+        ]
+
+    def _newest(self, plan: Reflection) -> list[MemoryRecord]:
+        """The newest records, oldest first; at most half of them are insights."""
+        events, held = list(islice(self._events(), plan.last)), self._held()
+        insights = held[max(0, len(held) - plan.last // 2) :]
+        newest = _in_order([*events, *insights])[-plan.last :]
+        return newest if any(not _depth(record) for record in newest) else []
+
+    def _bring_to_mind(
+        self, plan: Reflection, questions: Sequence[str]
+    ) -> Flow[list[MemoryRecord]]:
+        """The newest events, and the records that the questions recall, oldest first."""
+        agent, now = self.context.agent.unique_id, self.context.now
+        asked: Embedded = yield EmbedRequest(tuple(questions), agent, now)
+        count = min(self.arrived, len(questions) * plan.per_question // 2)
+        newest = list(islice(self._events(), count))
+        shown = {record.id: record for record in newest}
+        for question, vector in zip(questions, asked.vectors, strict=True):
+            given = {"vector": vector, "source": asked.source}
+            found = self._recalled(question, newest, **given)
+            shown |= {each.record.id: each.record for each in found}
+        return _in_order(shown.values())
+
+    def _recalled(
+        self, question: str, newest: Sequence[MemoryRecord], **vector: Any
+    ) -> list[ScoredRecord]:
+        """The insights and the older events that a question recalls, best first."""
+        assert self.plan is not None
+        index, most = self.recollection.index, self.plan.per_question
+        scoring, now = self.recollection.scoring_of(question), self.context.now
+
+        def recall(count: int, **filters: Any) -> list[ScoredRecord]:
+            asked = {"scoring": scoring, "now": now, **vector, **filters}
+            return index.ranking.recall(question, count, **asked)
+
+        every, held = index.ranking.of_kind(KIND), {r.id for r in self._held()}
+        others = [record for record in every if record.id not in held]
+        found = recall(most // PLACES_PER_INSIGHT, kinds=[KIND], without=others)
+        without = [*filter(_depth, every), *newest, *index.strangers()]
+        found += recall(most - len(found), without=without)
+        found.sort(key=lambda each: -each.score)
+        ranked = [each._replace(rank=rank) for rank, each in enumerate(found, 1)]
+        note = f"beside the newest events since the last reflection: {len(newest)}"
+        recalled = RecallResult(question, scoring, ranked, note, self.part)
+        self.context.runtime.note_recall("reflect", recalled)
+        return ranked
+
+    # -- requests -------------------------------------------------------------------
 
     def _ask_questions(
         self, plan: Reflection, newest: Sequence[MemoryRecord]
-    ) -> Flow[list[str | None]]:
-        if not plan.asked:
-            return [None]
-
-        def ask(shown: Sequence[MemoryRecord]) -> Flow[list[str | None]]:
-            lines = self._lines(shown)
-            return self.context.ask(QUESTIONS, lines=lines, count=plan.asked)
+    ) -> Flow[list[str]]:
+        def ask(shown: Sequence[MemoryRecord]) -> Flow[list[str]]:
+            lines, held = self._lines(shown)
+            asked = {"lines": lines, "held": held, "count": plan.asked}
+            return self.context.ask(QUESTIONS, **asked)
 
         return (yield from ask_about(self.context, newest, ask)) or []
 
-    def _bring_to_mind(
-        self, question: str, vector: Any, source: str
-    ) -> list[MemoryRecord]:
-        """The records that a question recalls, oldest first."""
-        assert self.plan is not None
-        index = self.recollection.index
-        deep = [each for each in self._insights() if self._is_no_evidence(each)]
-        scoring = self.recollection.scoring_of(question)
-        found = index.ranking.recall(
-            question,
-            self.plan.per_question,
-            vector=vector,
-            source=source,
-            scoring=scoring,
-            now=self.context.now,
-            without=[*deep, *index.strangers()],
-        )
-        recalled = RecallResult(question, scoring, found, part=self.part)
-        self.context.runtime.note_recall("reflect", recalled)
-        return sorted((r.record for r in found), key=lambda record: record.step)
-
     def _infer(
-        self, plan: Reflection, question: str | None, shown: Sequence[MemoryRecord]
-    ) -> Flow[list[Drawn]]:
-        def ask(records: Sequence[MemoryRecord]) -> Flow[list[Drawn]]:
-            insights = yield from self.context.ask(
-                REFLECT,
-                lines=self._lines(records),
-                count=plan.insights,
-                question=question,
+        self, plan: Reflection, shown: Sequence[MemoryRecord], top: int
+    ) -> Flow[Reply]:
+        def ask(records: Sequence[MemoryRecord]) -> Flow[Reply]:
+            lines, held = self._lines(records)
+            given = {"count": plan.insights, "questions": self._open, "top": top}
+            found, gone = yield from self.context.ask(
+                REFLECT, lines=lines, held=held, **given
             )
-            return [(text, [records[p] for p in places]) for text, places in insights]
+            insights = [record for record in records if _depth(record)]
+            numbered = [r for r in records if not _depth(r)] + insights
+            drawn = [
+                Drawn(
+                    each.text,
+                    [numbered[place] for place in each.evidence],
+                    each.importance,
+                    [insights[place] for place in each.revises],
+                )
+                for each in found
+            ]
+            return drawn, [insights[place] for place in gone]
 
-        return (yield from ask_about(self.context, shown, ask)) or []
+        return (yield from ask_about(self.context, shown, ask)) or ([], [])
 
-    def _lines(self, records: Sequence[MemoryRecord]) -> list[str]:
-        return [self.recollection.index.told(record) for record in records]
+    def _lines(self, records: Sequence[MemoryRecord]) -> tuple[list[str], list[str]]:
+        """The events as lines, and the insights."""
+        told = self.recollection.index.told
+        events = [told(record) for record in records if not _depth(record)]
+        return events, [told(record) for record in records if _depth(record)]
 
-    def _keep(
-        self, found: Sequence[Drawn], keep: Callable[..., MemoryRecord], max_depth: int
-    ) -> None:
-        """Hands on what is not known already; nothing may rest on the unfounded."""
-        usable = [r for r in self._insights() if not self._is_no_evidence(r)]
-        known = {record.content["text"] for record in usable}
-        for text, evidence in found:
-            if text not in known:
-                known.add(text)
-                depth = 1 + max(map(_depth, evidence), default=max_depth - 1)
-                doubt = {} if evidence else {"doubtful": UNFOUNDED_DOUBT}
-                keep({"text": text, "depth": depth, **doubt}, evidence)
+
+def _in_order(records: Iterable[MemoryRecord]) -> list[MemoryRecord]:
+    """Records as they happened, also within a step."""
+    return sorted(records, key=lambda record: (record.step, record.order))
 
 
 def _depth(record: MemoryRecord) -> int:

@@ -355,21 +355,34 @@ class MemoryModule(MemoryReads):
         if not self._work.idle and self._exclusive.thread != threading.get_ident():
             self._work.settle(self.services.deferred)
 
-    def settle(self) -> None:
-        """Before a read: commits finished steps and waits for unfinished work."""
+    def settle(self, recall: bool = False) -> None:
+        """See ``MemoryReads``."""
         if self._exclusive.thread == threading.get_ident():
             return  # it was done when this thread began to look
         context = self.layer_context
         if not context.unnoticed:
             self._commit_finished(context.now)
         self._settle_all()
+        if recall and self._commit_postponed():
+            self._settle_all()
 
-    async def asettle(self) -> None:
+    async def asettle(self, recall: bool = False) -> None:
         """``settle``, for event loops."""
         context = self.layer_context
         if not context.unnoticed:
             self._commit_finished(context.now)
         await self._work.asettle()
+        if recall and self._commit_postponed():
+            await self._work.asettle()
+
+    def _commit_postponed(self) -> bool:
+        """Queues the work with which layers wait; True if there is any."""
+        context = self.layer_context
+        if context.unnoticed or not any(each.postponed() for each in self.layers):
+            return False
+        order = context.log.bus.next_order()
+        self._work.put(Commit(context.now, [], order, recall=True))
+        return True
 
     # -- state ------------------------------------------------------------------------
 

@@ -32,12 +32,13 @@ SHOWN_SECTIONS = {
     "format_short_term": "short term",
     "get_communication_history": "messages",
 }
+#: reads that rank records, for which postponed work is done first
+_RECALLS = ("recall", "search", "explain", "retrieve_top_k_entries")
 #: what begins with the biography: each request of Mesa-LLM's reasoning shows one of them
 PINNED_SECTIONS = ("memory", "long term")
 #: reads that wait for other threads
 _SYNCHRONIZED = (
-    *SHOWN_SECTIONS, "messages", "recall", "explain", "retrieve_top_k_entries",
-    "memory_entries", "short_term_memory", "long_term_memory", "impressions",
+    *SHOWN_SECTIONS, *_RECALLS, "messages", "memory_entries", "short_term_memory", "long_term_memory", "impressions",
     "revisions", "current_records", "facts", "conflicts", "fact_history", "conversations",
     "chapters",
 )  # fmt: skip
@@ -81,17 +82,17 @@ def prepare_reads(cls: type) -> None:
             get = found.fget and synchronized(found.fget)
             setattr(cls, name, property(get, found.fset, found.fdel, found.__doc__))
         elif callable(found):
-            read = synchronized(found)
+            read = synchronized(found, recall=name in _RECALLS)
             section = SHOWN_SECTIONS.get(name)
             setattr(cls, name, recorded(read, section) if section else read)
 
 
-def synchronized(read: Callable[..., Any]) -> Callable[..., Any]:
+def synchronized(read: Callable[..., Any], recall: bool = False) -> Callable[..., Any]:
     """A read that first waits for unfinished work, and then is alone with the memory."""
 
     @wraps(read)
     def reading(self: Any, *args: Any, **given: Any) -> Any:
-        self.settle()
+        self.settle(recall)
         with self.exclusive():
             return read(self, *args, **given)
 
@@ -390,8 +391,11 @@ class MemoryReads(DialogueEntries, Memory):
         return self.layer_context.ask(task, **inputs)
 
     @abstractmethod
-    def settle(self) -> None:
-        """Before a read: commits finished steps and waits for unfinished work."""
+    def settle(self, recall: bool = False) -> None:
+        """Before a read: commits finished steps and waits for unfinished work.
+
+        Before a ``recall``, postponed work is done, too.
+        """
 
     def exclusive(self) -> MemoryLock:
         """Within it no other thread changes the memory, and its work is not awaited."""

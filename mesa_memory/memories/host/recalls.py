@@ -106,7 +106,7 @@ class RecallMixin:
     layer_context: LayerContext
     agent: Any
     services: Any
-    asettle: Callable[[], Coroutine[Any, Any, None]]
+    asettle: Callable[..., Coroutine[Any, Any, None]]
     held_records: Callable[[], list[MemoryRecord]]
     _recalls: Any
 
@@ -164,7 +164,7 @@ class RecallMixin:
 
         What several agents ask at the same moment is embedded in one request.
         """
-        await self.asettle()
+        await self.asettle(recall=True)
         if not (several := self.rankers()):
             return self.recall(query, k, scoring, **filters)
         known = await several[0].foresee(query, scoring)

@@ -263,7 +263,7 @@ def letters(text: str) -> str:
 
 #: words of a line's form, which tell nothing of its contents
 FORM_WORDS = frozenset(
-    ["step", "says", "agent", "message", "observation", "action", "reflection"]
+    ["step", "says", "agent", "message", "observation", "action", "concluded"]
 )
 _STEP_PREFIX = re.compile(r"^step \S+: ", re.IGNORECASE | re.MULTILINE)
 
