@@ -41,7 +41,7 @@ def numbers(section):
 
     What an agent concluded from events is told when it concluded it.
     """
-    section = re.sub(r"^.*\breflection: .*$", "", section, flags=re.MULTILINE)
+    section = re.sub(r"^.*\bConcluded: .*$", "", section, flags=re.MULTILINE)
     return list(dict.fromkeys(int(n) for n in re.findall(r"\bn(\d+)", section)))
 
 

@@ -299,7 +299,7 @@ class EventStream(Layer):
     def _conclude(
         self, found: Sequence[Drawn], withdrawn: Sequence[MemoryRecord]
     ) -> None:
-        """Keeps new insights; closes those that they replace, and those withdrawn."""
+        """Keeps new insights; closes the replaced and the withdrawn ones."""
         sound = [r for r in self.reflector.insights() if r.stale_since is None]
         known = {record.content["text"] for record in sound}
         gone = list(withdrawn)

@@ -170,7 +170,7 @@ class Grader:
     ) -> tuple[float | None, dict[str, str]]:
         """The importance of an insight, and a mark if the model did not say it.
 
-        It is None if insights are graded as events are, without a request.
+        Without a model that grades, the importance is left open, as for a new event.
         """
         if self.importance != "llm" or given is not None:
             return given, {}

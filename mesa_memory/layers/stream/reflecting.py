@@ -180,7 +180,7 @@ class Reflector:
     def content_of(self, drawn: Drawn) -> tuple[dict[str, Any], list[MemoryRecord]]:
         """The content of an insight's record, and its evidence.
 
-        What it replaces is no evidence, and nothing may rest on the unfounded.
+        Replaced insights do not count as evidence, and nothing may rest on the unfounded.
         """
         assert self.plan is not None
         most = self.plan.max_depth
