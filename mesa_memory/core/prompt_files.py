@@ -13,7 +13,7 @@ own files do not read, and its text grows no faster than its values.
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,10 @@ _LOOP = frozenset(("index", "index0", "first", "last", "length"))
 _NUMBER = re.compile(r"%[-+ 0]?\d?(\.\d)?[dfgs]%?")
 
 
+#: texts and values in turn: the texts with ``%s`` for each value, and the values' names
+type Phrase = tuple[str, tuple[str, ...]]
+
+
 class PromptFile:
     """One file: its parts by name.
 
@@ -100,7 +104,17 @@ class PromptFile:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @cached_property
-    def templates(self) -> Mapping[str, "Template | _Phrase"]:
+    def phrases(self) -> Mapping[str, Phrase]:
+        """The parts without conditions and loops, which most are.
+
+        Raises:
+            PromptFileError: for a part that is not a template of values.
+        """
+        found = {name: _phrase(self._tree(name)) for name in self.parts}
+        return {name: phrase for name, phrase in found.items() if phrase}
+
+    @cached_property
+    def templates(self) -> Mapping[str, Template]:
         """The parts, ready to be filled in.
 
         Raises:
@@ -150,10 +164,10 @@ class PromptFile:
             )
         return tree
 
-    def _compiled(self, part: str) -> "Template | _Phrase":
+    def _compiled(self, part: str) -> Template:
         tree = self._tree(part)
         try:
-            return _Phrase.of(tree) or _JINJA.from_string(tree)
+            return _JINJA.from_string(tree)
         except TEMPLATE_FAULTS as error:
             raise self._fault(part, f"is not a Jinja template: {error}") from error
 
@@ -198,35 +212,19 @@ class PromptFile:
                 )
 
 
-class _Phrase:
-    """A part without conditions and loops, which most are: texts and values in turn.
-
-    Args:
-        form: the texts, with ``%s`` in the place of each value.
-        names: of the values, in order.
-    """
-
-    def __init__(self, form: str, names: Sequence[str]) -> None:
-        self._form, self._names = form, names
-
-    @classmethod
-    def of(cls, tree: nodes.Template) -> "_Phrase | None":
-        """The phrase that a template is; None if there is more to it."""
-        form, names = "", []
-        for output in tree.body:
-            for node in getattr(output, "nodes", (output,)):
-                if isinstance(node, nodes.TemplateData):
-                    form += node.data.replace("%", "%%")
-                elif isinstance(node, nodes.Name):
-                    form += "%s"
-                    names.append(node.name)
-                else:
-                    return None
-        return cls(form, names)
-
-    def render(self, values: Mapping[str, Any]) -> str:
-        """The text; a value that is missing is a KeyError."""
-        return self._form % tuple([values[name] for name in self._names])
+def _phrase(tree: nodes.Template) -> Phrase | None:
+    """The phrase that a template is; None if there is more to it."""
+    form, names = "", []
+    for output in tree.body:
+        for node in getattr(output, "nodes", (output,)):
+            if isinstance(node, nodes.TemplateData):
+                form += node.data.replace("%", "%%")
+            elif isinstance(node, nodes.Name):
+                form += "%s"
+                names.append(node.name)
+            else:
+                return None
+    return form, tuple(names)
 
 
 def _not_allowed(node: nodes.Node) -> str:

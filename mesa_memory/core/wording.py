@@ -63,7 +63,11 @@ class Wording:
             PromptFileError: see ``PromptFile.fill_in``.
         """
         self.used[file] = None
-        return self.files[file].fill_in(part, values)
+        found = self.files[file]
+        form, names = found.phrases.get(part, ("", ()))
+        if form and values.keys() >= {*names}:
+            return (form % tuple([values[name] for name in names])).strip("\n")
+        return found.fill_in(part, values)
 
     def has(self, file: str, part: str) -> bool:
         """True if there is such a part."""
