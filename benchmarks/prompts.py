@@ -1,9 +1,10 @@
-"""How many tokens the prompts of one village have, for each kind of memory.
+"""How many tokens the prompts of a village and a harbour have, for each kind of memory.
 
     python -m benchmarks.prompts [--steps 12] [--show consolidate,extract] [--json]
 
 Five people with names talk, act and look around for twelve steps; the offline rules
-answer. Counted are the tokens (of OpenAI's ``cl100k_base``) of all requests of the
+answer. In the harbour four people live eight steps, with the replies of a model (see
+``tests/support/harbour.py``). Counted are the tokens (of OpenAI's ``cl100k_base``) of all requests of the
 memories, and of what the agents are shown of their memory in each step. ``--show`` prints
 the last request of each of these tasks.
 """
@@ -23,6 +24,8 @@ from benchmarks.tables import options, show
 from mesa_memory import EpisodicMemory, ImpressionMemory, STLTMemory, configure
 from mesa_memory.layers import Reflection
 from mesa_memory.memories.registry import OUR_MEMORIES
+from tests.support.harbour import MEMORIES as HARBOUR
+from tests.support.harbour import Harbour
 from tests.support.single import Asked
 
 PEOPLE = {
@@ -112,31 +115,50 @@ def measured(name: str, steps: int) -> tuple[dict[str, Any], list[Any]]:
         village.step()
     for person in village.people:
         person.memory.get_prompt_ready()
-    requests = village.asked.asked
+    return _row(name, village.asked.asked, village.shown), village.asked.asked
+
+
+def harboured(name: str) -> dict[str, Any]:
+    """The row of one kind of memory in the harbour; shown is what decisions show."""
+    harbour = Harbour(name)
+    harbour.live()
+    shown = sum(tokens(prompt) for _, prompt, _ in harbour.asked)
+    return _row(name, harbour.mind.history, shown)
+
+
+def _row(name: str, requests: list[Any], shown: int) -> dict[str, Any]:
     sent = sum(
         tokens(str(message["content"])) for r in requests for message in r.messages()
     )
-    row = {
+    return {
         "memory": name,
         "requests": len(requests),
         "tokens_asked": sent,
-        "tokens_shown": village.shown,
-        "total": sent + village.shown,
+        "tokens_shown": shown,
+        "total": sent + shown,
     }
-    return row, requests
+
+
+def _with_sum(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    keys = ("requests", "tokens_asked", "tokens_shown", "total")
+    return [
+        *rows,
+        {"memory": "all", **{key: sum(r[key] for r in rows) for key in keys}},
+    ]
 
 
 def main() -> None:
-    """Prints the table, and the last request of the tasks that are named."""
+    """Prints the tables, and the last request of the tasks that are named."""
     given = options(__doc__, steps=12, show="")
     rows, last = [], {}
     for name in MEMORIES:
         row, requests = measured(name, given.steps)
         rows.append(row)
         last |= {request.purpose: request for request in requests}
-    keys = ("requests", "tokens_asked", "tokens_shown", "total")
-    rows.append({"memory": "all", **{key: sum(r[key] for r in rows) for key in keys}})
-    show("Tokens of the prompts of one village", rows, as_json=given.json)
+    harbour = [harboured(name) for name in HARBOUR]
+    for place, several in {"village": rows, "harbour": harbour}.items():
+        title = f"Tokens of the prompts of one {place}"
+        show(title, _with_sum(several), as_json=given.json)
     for purpose in filter(None, given.show.split(",")):
         print(f"\n== {purpose}\n")
         for message in last[purpose].messages():
