@@ -10,7 +10,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
-from mesa_memory import ShortTermMemory, configure, fork, open_run, resume
+from mesa_memory import ShortTermMemory, carry_over, configure, fork, open_run, resume
 from mesa_memory.interventions import (
     biography,
     edit,
@@ -211,6 +211,36 @@ def test_a_second_table_takes_the_place_of_the_first(table, tmp_path):
     assert {r.closed_because for r in old} == {"edited"}
     now = held(lived(town, 1))
     assert recorded(tmp_path / "run.sqlite", ended(town)) == now
+
+
+@pytest.mark.parametrize("kind", OUR_MEMORIES)
+@pytest.mark.parametrize("way", ["replace_memory", "twice, and resumed", "carry_over"])
+def test_its_facts_are_no_events_of_the_memory_that_goes_on(kind, way, table, tmp_path):
+    town = lived(Town(kind, table, tmp_path / "run.sqlite"), 3)
+    if way == "carry_over":
+        ended(town)
+        town = Town(kind, table)
+        for agent in town.agents:
+            carry_over(tmp_path / "run.sqlite", agent)
+    else:
+        for agent in town.agents:
+            replace_memory(agent, kind)
+            if way != "replace_memory":
+                replace_memory(agent, kind)
+    told = pd.DataFrame({"id": [1, 2], "home": ["the tower", "the cave"]})
+    biography(town.agents, told)
+    if way.endswith("resumed"):
+        ended(lived(town, 1))
+        town = resume(Town, tmp_path / "run.sqlite", table=str(table))
+    for agent, home in zip(town.agents, ["the tower", "the cave"]):
+        told = agent.memory.get_prompt_ready()
+        assert told.count(home) == 1
+        if hasattr(agent.memory, "recall"):
+            found = agent.memory.recall("the mill and the harbour", 50)
+            told += "".join(str(each.record.content) for each in found)
+        assert not any(old in told for old in ("the mill", "the harbour", "miller"))
+        current = agent.memory.current_records()
+        assert [r.content["value"] for r in current if r.kind == "biography"] == [home]
 
 
 def test_a_researcher_may_edit_and_erase_a_fact(table):

@@ -1,5 +1,7 @@
 """A small town for lives that are interrupted: people come, leave, and tell each other news."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import mesa
@@ -39,6 +41,11 @@ QUERY = "Who lives at the mill by the bridge?"
 QUIET = register_policy("quiet", lambda turn: "Nothing.")
 
 
+def small(kind: str) -> partial:
+    """A memory that soon has something to sum up or to forget."""
+    return partial(find(kind), **SMALL.get(kind, {}))
+
+
 class Person(LLMAgent):
     """Sees the day, and tells the next one of it."""
 
@@ -60,18 +67,24 @@ class Town(mesa.Model):
         super().__init__(rng=rng)
         configure(self, llm="offline", execution=execution, record=record)
         self.kind, self.born = kind, 0
+        self.planned: Callable[[Person], Any] | None = None
         for _ in range(2):
             self.newcomer()
 
     def newcomer(self) -> None:
         """One person more."""
         person = Person(self, CoTReasoning, QUIET)
-        person.memory = find(self.kind)(person, **SMALL.get(self.kind, {}))
+        person.memory = small(self.kind)(person)
         self.born += 1
 
     def step(self) -> None:
-        """All act."""
-        self.agents.do("step")
+        """All act; what is ``planned`` is done after the first of them."""
+        first, *others = self.agents
+        first.step()
+        if self.planned is not None:
+            self.planned(first)
+        for agent in others:
+            agent.step()
 
     def get_state(self) -> dict[str, Any]:
         """Who was born, and who is here."""

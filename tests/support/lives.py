@@ -10,15 +10,34 @@ import gc
 import pickle
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from mesa_memory import Services, checkpoint, configure, fork, open_run, resume
-from mesa_memory.interventions import edit, erase, exchange, implant
-from tests.support.interrupted_town import KINDS, QUERY, SAID, Town, ended, held, shown
+from mesa_memory.experiments import Study
+from mesa_memory.interventions import (
+    biography,
+    edit,
+    erase,
+    exchange,
+    implant,
+    replace_memory,
+)
+from tests.support.interrupted_town import (
+    KINDS,
+    QUERY,
+    SAID,
+    Town,
+    ended,
+    held,
+    shown,
+    small,
+)
 
 #: kinds whose recalls count as accesses
 REFRESHING = ("generative_agent",)
@@ -43,7 +62,7 @@ class Change:
 
 KINDS_OF_CHANGE = (
     "nothing", "hears", "implants", "erases", "erases", "edits", "exchanges",
-    "edits_facts", "leaves", "comes", "takes_a_copy",
+    "edits_facts", "leaves", "comes", "takes_a_copy", "replaces", "is_told_who_it_is",
 )  # fmt: skip
 a_change = st.builds(
     Change, st.sampled_from(KINDS_OF_CHANGE), st.integers(0, 3), st.integers(0, 30)
@@ -66,12 +85,24 @@ class Lives(RuleBasedStateMachine):
     @initialize(
         kind=st.runner().flatmap(lambda self: st.sampled_from(self.kinds)),
         execution=st.sampled_from(["blocking", "deferred"]),
-        recorded=st.sampled_from([True, True, True, False]),
+        recorded=st.sampled_from(["itself", "itself", "by a study", ""]),
         days=st.integers(0, 4),
     )
-    def begin(self, kind: str, execution: str, recorded: bool, days: int) -> None:
-        """Both towns begin."""
+    def begin(self, kind: str, execution: str, recorded: str, days: int) -> None:
+        """Both towns begin; the first may be a finished run of a study."""
         self.file = self._new_file() if recorded else None
+        if recorded == "by a study" and days:
+            memory = {"small": small(kind)}
+            factors = {"kind": kind, "execution": execution, "memory": memory}
+            study = Study(Town, factors, seeds=[1], steps=days, store=self.file)
+            study.run("serial", progress=False)
+            (arm,) = study.arms.values()
+            self.town = self.plain = arm.make()
+            for _ in range(days):
+                self.plain.step()
+            self._renew(resume, 1, None)
+            self._compare()
+            return
         self.town = Town(kind, execution, record=self.file)
         self.plain = Town(kind, execution)
         for _ in range(days):
@@ -89,6 +120,24 @@ class Lives(RuleBasedStateMachine):
         for model in (self.town, self.plain):
             model.step()
         self._compare()
+
+    @rule(number=st.integers(0, 30))
+    def steps_with_an_edit(self, number: int) -> None:
+        """A day; within it a record of the first is edited."""
+        gone: list[str] = []
+
+        def edits(person: Any) -> None:
+            records = person.memory.current_records()
+            if records:
+                gone.append(self._edit(person, records[number % len(records)].id))
+
+        self.town.planned = self.plain.planned = edits
+        try:
+            self.steps()
+        finally:
+            self.town.planned = self.plain.planned = None
+        assert len(set(gone)) <= 1
+        self.gone.update(gone)
 
     @rule(change=a_change)
     def changes(self, change: Change) -> None:
@@ -123,17 +172,43 @@ class Lives(RuleBasedStateMachine):
     def _edits(self, pairs: list, number: int) -> None:
         records = pairs[1][0].memory.current_records()
         if records:
-            old = records[number % len(records)]
-            texts = dict.fromkeys(("text", "message", "value"), "edited by hand")
-            new = {name: texts.get(name, v) for name, v in old.content.items()}
+            old = records[number % len(records)].id
             for one, _ in pairs:
-                edit(one, old.id, new)
-            self.gone.add(old.id)
+                self._edit(one, old)
+            self.gone.add(old)
+
+    def _edit(self, person: Any, record: str) -> str:
+        (old,) = [r for r in person.memory.current_records() if r.id == record]
+        texts = dict.fromkeys(("text", "message", "value"), "edited by hand")
+        edit(
+            person,
+            record,
+            {name: texts.get(name, v) for name, v in old.content.items()},
+        )
+        return record
+
+    def _replaces(self, pairs: list, number: int) -> None:
+        for one, _ in pairs:
+            replace_memory(one, self._other(number))
+
+    def _other(self, number: int) -> Any:
+        """The memory that they have, or another one."""
+        return small(([self.plain.kind] * 3 + list(KINDS))[number % (3 + len(KINDS))])
+
+    def _is_told_who_it_is(self, pairs: list, number: int) -> None:
+        for one, _ in pairs:
+            table = {"id": [one.unique_id], "home": [SAID[number % len(SAID)]]}
+            biography([one], pandas.DataFrame(table))
 
     def _exchanges(self, pairs: list, number: int) -> None:
         for one, other in pairs:
-            if one is not other:
+            kinds = {self._layers(each) for each in (one, other)}
+            if one is not other and len(kinds) == 1:
                 exchange(one, other)
+
+    @staticmethod
+    def _layers(person: Any) -> tuple:
+        return type(person.memory), *[layer.name for layer in person.memory.layers]
 
     def _edits_facts(self, pairs: list, number: int) -> None:
         memory = pairs[1][0].memory
@@ -209,6 +284,17 @@ class Lives(RuleBasedStateMachine):
         self._check_record(run)
         assert run is not None
         self._renew(again, run, None)
+        self.changes(then)
+
+    @precondition(lambda self: self.file is not None and self._has_stepped())
+    @rule(number=st.integers(0, 30), then=a_change)
+    def forks_with_another_memory(self, number: int, then: Change) -> None:
+        """All have another memory in a fork."""
+        run = self._end()
+        assert run is not None
+        self._renew(partial(fork, memory=self._other(number)), run, None)
+        for person in self.plain.agents:
+            replace_memory(person, self._other(number))
         self.changes(then)
 
     @precondition(lambda self: self.file is not None and self._has_stepped())

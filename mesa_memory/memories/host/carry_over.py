@@ -6,16 +6,23 @@ copied under new ids, so that nothing here depends on where they came from.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mesa_memory.core.records import DERIVED, EVICTED, IMPORTED, MemoryRecord
-from mesa_memory.core.snapshot import InMemoryRecords, RecordLookup, decode
+from mesa_memory.core.snapshot import (
+    FilteredRecords,
+    InMemoryRecords,
+    RecordLookup,
+    decode,
+)
 from mesa_memory.core.snapshot import held as held_in
 from mesa_memory.errors import MemoryMismatch
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.declared_state import held_by, layer_snapshot, restore_layer
 from mesa_memory.memories.host.interventions import changed_by_hand, copy_of
 from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.state import may_be_of
 
 #: name of the intervention
 CARRY_OVER = "carry_over"
@@ -145,7 +152,8 @@ def _held(layer: Layer, past: PastMemory) -> _LayerState:
     """The layer itself finds its records."""
     part = past.parts[layer.name]
     state = decode(part, past.records)
-    restore_layer(layer, state, past.records)
+    own = FilteredRecords(past.records, partial(may_be_of, layer.name))
+    restore_layer(layer, state, own)
     known = [*held_in(state), *held_by(layer)]
     return _LayerState(part, {record.id: record for record in known})
 

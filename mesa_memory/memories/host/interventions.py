@@ -108,7 +108,7 @@ def edit(
     state = encode(memory.snapshot())
     known = {held.id: held for held in memory.held_records()}
     _, kept = memory.layer_context.plain_event(old.kind, content)
-    new = copy_of(memory, old, kept, old.sources, old.origin)
+    new = copy_of(memory, old, kept, old.sources, old.origin, order=old.order)
     memory.layer_context.close(old, EDITED, by=new)
     _restore(memory, state, known | {old.id: new})
     _note(memory, "edit", {"record": old.id, "by": new.id})
@@ -263,12 +263,14 @@ def copy_of(
     origin: str,
     later: float = 0,
     part: Part | None = None,
+    **fields: Any,
 ) -> MemoryRecord:
     """A new record of this memory with the step and subject of the old one.
 
     Args:
         later: steps that are added to the old record's; may be below 0.
         part: the layer that holds it; None means the old record's layer.
+        fields: further ones of the record, such as ``order``.
     """
     stale = old.stale_since
     return memory.layer_context.open(
@@ -282,6 +284,7 @@ def copy_of(
         origin=origin,
         valid_from=memory.layer_context.now,
         stale_since=None if stale is None else stale + later,
+        **fields,
     )
 
 

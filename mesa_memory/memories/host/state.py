@@ -79,11 +79,11 @@ def restore_memory(
     log.adopt(shelf.current(), partial(look_up, shelf))
     parts = snapshot.get("parts", {})
     for layer in memory.layers:
-        own = FilteredRecords(shelf, partial(_may_be_of, layer.name))
+        own = FilteredRecords(shelf, partial(may_be_of, layer.name))
         restore_layer(layer, parts[layer.name], own)
     take_up(memory, snapshot.get("state", {}))
 
 
-def _may_be_of(layer: str, record: MemoryRecord) -> bool:
+def may_be_of(layer: str, record: MemoryRecord) -> bool:
     """True for an event, and for a record made by this layer."""
     return record.part is None or record.part.name == layer

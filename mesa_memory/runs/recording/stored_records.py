@@ -5,7 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.records import BY_HAND, DERIVED, ORIGINS, MemoryRecord
+from mesa_memory.core.records import BY_HAND, DERIVED, EDITED, ORIGINS, MemoryRecord
+from mesa_memory.core.snapshot import newest as newest_of
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.stores.batches import CHANGES
 from mesa_memory.stores.schema import records, steps
@@ -37,6 +38,7 @@ class StoredRecords:
         found = sa.select(records, self._reopened.label("reopened"))
         self._own = found.filter_by(**own).where(records.c.seq <= end)
         self._read: dict[str, MemoryRecord] = {}
+        self._edited: dict[str, int] | None = None
 
     def __getitem__(self, key: str) -> MemoryRecord:
         """See ``snapshot.RecordLookup``."""
@@ -53,7 +55,8 @@ class StoredRecords:
     def current(self) -> list[MemoryRecord]:
         """See ``snapshot.RecordLookup``."""
         open_ = self._own.where(records.c.valid_to.is_(None) | self._reopened)
-        return self._all(open_.order_by(records.c.seq))
+        found = self._all(open_.order_by(records.c.seq))
+        return sorted(found, key=lambda record: record.order)
 
     def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
         """See ``snapshot.RecordLookup``."""
@@ -61,14 +64,30 @@ class StoredRecords:
         still = self._own.where(ended.not_in(BY_HAND) | self._reopened)
         newest = still.filter_by(kind=kind).order_by(records.c.seq.desc())
         newest = newest.execution_options(yield_per=PAGE_ROWS)
+        # What was edited has a late number and stands at an early place.
+        most = None if last is None else last + len(self._places())
         with self._store.reading() as on:
-            rows = list(islice(on.execute(newest).mappings(), last))
-        return [self._record(row) for row in reversed(rows)]
+            rows = list(islice(on.execute(newest).mappings(), most))
+        found = [self._record(row) for row in reversed(rows)]
+        return newest_of(sorted(found, key=lambda record: record.order), last)
 
     def _all(self, query: sa.Select) -> list[MemoryRecord]:
         with self._store.reading() as on:
             rows = list(on.execute(query).mappings())
         return [self._record(row) for row in rows]
+
+    def _places(self) -> dict[str, int]:
+        """The numbers of the records in whose place others were put by ``edit``."""
+        if self._edited is None:
+            c = records.c
+            edits = self._own.where(c.closed_because == EDITED, ~self._reopened)
+            edits = edits.with_only_columns(c.superseded_by, c.id, c.seq)
+            found: dict[str, int] = {}
+            with self._store.reading() as on:
+                for new, old, seq in on.execute(edits.order_by(c.seq)).tuples():
+                    found[new] = found.get(old, seq)
+            self._edited = found
+        return self._edited
 
     def _record(self, row: Any) -> MemoryRecord:
         known = self._read.get(row["id"])
@@ -85,6 +104,7 @@ class StoredRecords:
             )
         if known is None:
             known = self._read[row["id"]] = _record(self._then(row), self._agent)
+            known.order = (0, self._places().get(known.id, row["seq"]))
         return known
 
     def _then(self, row: Any) -> dict[str, Any]:
@@ -122,7 +142,6 @@ def _record(row: Any, agent: Any) -> MemoryRecord:
         valid_to=_clock(row["valid_to"]),
         closed_because=row["closed_because"],
         superseded_by=row["superseded_by"],
-        order=(0, row["seq"]),
         stale_since=_clock(row["stale_since"]),
     )
 
