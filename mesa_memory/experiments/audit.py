@@ -8,7 +8,9 @@ from functools import partial
 from typing import Any
 
 from mesa_memory.core.arguments import readable
+from mesa_memory.errors import UnknownMemory
 from mesa_memory.experiments.studies.comparing import outcome_of
+from mesa_memory.experiments.studies.entry import TWO_LINES
 from mesa_memory.inference.comparison import Comparison
 from mesa_memory.inference.numbers import number, signed
 from mesa_memory.memories import registry
@@ -111,7 +113,11 @@ def audit_study(
         there = design.levels(MEMORY)
         raise ValueError(f"no arm has memory={memory!r}; the arms have {there}")
     value = mine[0][0][MEMORY]
-    makers = wordings_of(value, getattr(study.model, "own_memories", {}), more)
+    try:
+        makers = wordings_of(value, getattr(study.model, "own_memories", {}), more)
+    except UnknownMemory as error:
+        error.add_note(f"{TWO_LINES}.")
+        raise
     arms = tuple(
         ({**values, MEMORY: maker}, {**labels, MEMORY: name})
         for values, labels in mine

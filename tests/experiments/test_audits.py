@@ -1,15 +1,20 @@
 """An audit finds an agent that reads the form of its memory and not what it says."""
 
+from contextlib import closing
+
 import mesa
 import numpy as np
 import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import configure
+from mesa_memory import ShortTermMemory, STLTMemory, configure
+from mesa_memory.errors import StudyError
 from mesa_memory.experiments import Study, draw
 from mesa_memory.memories.registry import find
 from mesa_memory.memories.wording import WORDINGS
+from mesa_memory.stores.open import open_store
+from mesa_memory.stores.studies import Studies
 
 FIRST_CHARS = 300
 #: 20 worlds, which take eight minutes, give the same
@@ -60,6 +65,48 @@ def audit(tmp_path, reader, world=0, memories=("short_term", "stlt"), n=6, **giv
     )  # fmt: skip
     study.run("serial", progress=False)
     return study.audit("short_term", executor="serial", progress=False, **given)
+
+
+KINDS = {"short_term": ShortTermMemory, "stlt": STLTMemory}
+
+
+class ByName(Well):
+    """Looks its memory up by name, as many models do."""
+
+    def __init__(self, memory="short_term", n=2, rng=None):
+        super().__init__(KINDS[memory], n=n, rng=rng)
+
+
+class Checked(Well):
+    """Takes classes, and nothing else."""
+
+    def __init__(self, memory=ShortTermMemory, n=2, rng=None):
+        if not isinstance(memory, type):
+            raise TypeError("a class, please")
+        super().__init__(memory, n=n, rng=rng)
+
+
+@pytest.mark.parametrize(
+    "model, levels",
+    [(ByName, ["short_term", "stlt"]), (Checked, [ShortTermMemory, STLTMemory]),
+     (ByName, ["short_term", STLTMemory])],
+    ids=["audit", "audit of classes", "placebo"],
+)  # fmt: skip
+def test_a_model_that_takes_names_alone_is_told_before_the_first_run(
+    model, levels, tmp_path
+):
+    study = Study(
+        model, {"memory": levels}, seeds=range(2), steps=2,
+        outcomes={"afraid": afraid}, store=tmp_path / "study.sqlite",
+    )  # fmt: skip
+    with pytest.raises(StudyError, match=r"change two lines.*own_memories") as error:
+        study.run("serial", progress=False)
+        level = study.design.levels("memory")[0]
+        study.audit(level, executor="serial", progress=False)
+    assert "No run was made" in str(error.value)
+    with closing(open_store(study.location)) as store:
+        made = [c for row in (1, 2) for c in Studies(store).cases(row) if c.run]
+    assert len(made) in (0, 4), "of the study itself alone"
 
 
 def blamed(found):

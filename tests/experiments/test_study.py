@@ -235,8 +235,12 @@ def test_a_misspelt_outcome_is_told_before_a_run_is_made_with_those_there_are(fi
 
 
 def test_an_outcome_that_the_model_lacks_is_told_before_its_first_step(file):
-    status = run(street(file, outcomes={"events": "wealht"}, seeds=[1]))
-    assert [case.done for case in status.cases] == [None, None]
-    for failed in status.failed:
-        assert "'wealht', and the Street lacks such an attribute" in failed["error"]
-        assert "it has " in failed["error"] and "steps" in failed["error"]
+    for what, wrong, said in (
+        ("outcomes", "wealht", "'wealht', and the Street lacks such an attribute; it has "),
+        ("measures", "setps", "'setps', and the Street lacks such an attribute; it has "),
+        ("outcomes", lambda model: model.dataclolector.x, "did you mean 'datacollector'"),
+    ):  # fmt: skip
+        study = street(file, **{what: {"events": wrong}, "seeds": [1]})
+        with pytest.raises(StudyError, match=said):
+            run(study)
+        assert study.status().counts["waiting"] == 2

@@ -10,8 +10,11 @@ from mesa_memory import (
     MemoryStalled,
     NarrativeMemory,
     ScriptedLLM,
+    Services,
     configure,
+    fork,
     open_run,
+    resume,
 )
 from tests.support.playing import ended, lived
 from tests.support.street import Street
@@ -68,6 +71,38 @@ def test_a_run_whose_budget_is_raised_as_advised_takes_its_next_step(
     ended(street)
     with open_run(file) as run:
         assert run.steps == [*range(1, failed), failed + 1, failed + 2]
+
+
+@pytest.mark.parametrize("again", [resume, fork])
+def test_the_budget_of_a_run_counts_what_it_used_before_it_went_on(again, tmp_path):
+    given = {"memory": "long_term", "execution": "blocking", "budget": Budget(calls=4)}
+    whole = Street(str(tmp_path / "whole.sqlite"), **given)
+    failed = until_it_fails(whole, BudgetExceeded)
+    file = str(tmp_path / "cut.sqlite")
+    street = Street(file, **given)
+    for _ in range(failed - 1):
+        then = lived(street, 1)
+        used = Services.of(then).ledger
+        before = used.total, used.by("purpose"), used.by("model", "purpose")
+        ended(then)
+        street = again(Street, file, trust=True, **given)
+        ledger = Services.of(street).ledger
+        after = ledger.total, ledger.by("purpose"), ledger.by("model", "purpose")
+        assert map_calls(before) == map_calls(after)
+    assert before[0].calls > 0
+    with pytest.raises(BudgetExceeded):
+        street.step()
+    assert used.total.calls <= Services.of(street).ledger.total.calls <= 4
+    for one in (whole, street):
+        configure(one, budget=Budget())
+        ended(lived(one, 1))
+
+
+def map_calls(usage):
+    """Calls and tokens of a total and of tables of usage."""
+    total, *tables = usage
+    rows = [{k: (u.calls, u.tokens, u.cost) for k, u in t.items()} for t in tables]
+    return (total.calls, total.tokens, total.cost), rows
 
 
 @pytest.mark.parametrize("error", [LLMRejected("no key"), LLMUnavailable("is down")])

@@ -199,6 +199,6 @@ def _used(purposes: tuple[str, ...], model: Any) -> Usage:
         return Usage()
     services = Services.of(model)
     services.flush()  # else the count depends on which replies have arrived
-    by_purpose = services.ledger.of_run()
+    by_purpose = {p: used for (p,), used in services.ledger.by("purpose").items()}
     chosen = purposes or [each for each in by_purpose if each not in BY_RESEARCHER]
     return sum((by_purpose[p] for p in chosen if p in by_purpose), Usage())

@@ -1,11 +1,17 @@
 """Measures of a case's model, at the end of each step and of the run."""
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from mesa_memory.core.arguments import encode
+from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.hosts.mesa.collector import CollectorReader
 from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.llm.cost.usage import Budget
+from mesa_memory.runtime.services import Services
+
+logger = logger_of(__name__)
 
 #: takes the model; or the name of an attribute
 type Measure = Callable[[Any], Any] | str
@@ -43,23 +49,7 @@ class Watch:
         self._reader = CollectorReader(model)
         if fresh:
             self._reader.forget()
-            self._check_outcomes(model)
-
-    def _check_outcomes(self, model: Any) -> None:
-        """Raises for an outcome that would be missing at the end of the run.
-
-        Raises:
-            AttributeError: names the attributes that there are.
-        """
-        for name, outcome in self.outcomes.items():
-            # Named, not read: a property may have no value before the first step.
-            if isinstance(outcome, str) and outcome not in dir(model):
-                there = ", ".join(n for n in sorted(vars(model)) if n[0] != "_")
-                raise AttributeError(
-                    f"outcomes[{name!r}] is {outcome!r}, and the {type(model).__name__} "
-                    f"lacks such an attribute; it has {there}. Give one of these, or "
-                    f"set self.{outcome} in __init__"
-                )
+            check_attributes("outcomes", self.outcomes, model)
 
     def rows(self, model: Any) -> list[dict[str, Any]]:
         """New rows of the table ``measures``; the model stays unchanged."""
@@ -77,6 +67,51 @@ class Watch:
             {"step": step, "agent": agent, "measured": _plain(values)}
             for (step, agent), values in found.items()
         ]
+
+
+def check_attributes(what: str, measures: Mapping[str, Measure], model: Any) -> None:
+    """Raises for a measure that a model lacks.
+
+    Args:
+        what: ``"measures"`` or ``"outcomes"``.
+
+    Raises:
+        AttributeError: names the attributes that there are.
+    """
+    for name, measure in measures.items():
+        # Named, not read: a property may have no value before the first step.
+        if isinstance(measure, str) and measure not in dir(model):
+            there = ", ".join(n for n in sorted(vars(model)) if n[0] != "_")
+            raise AttributeError(
+                f"{what}[{name!r}] is {measure!r}, and the {type(model).__name__} "
+                f"lacks such an attribute; it has {there}. Give one of these, or "
+                f"set self.{measure} in __init__"
+            )
+
+
+def check_functions(outcomes: Mapping[str, Measure], model: Any) -> None:
+    """Raises for an outcome whose function misspells an attribute of a new model.
+
+    It is called without a budget, so it asks no language model. Most other errors may be
+    right before the first step, and are left to the end of a run.
+
+    Raises:
+        AttributeError: names the attribute that is meant.
+    """
+    Services.of(model).ledger.budget = Budget(calls=0)
+    for name, outcome in outcomes.items():
+        try:
+            _measured(model, {name: outcome})
+        except AttributeError as error:
+            near = get_close_matches(error.name or "", dir(error.obj), 1)
+            if near:
+                raise AttributeError(
+                    f"outcomes[{name!r}] reads {error.name!r}, and the "
+                    f"{type(error.obj).__name__} lacks such an attribute: did you mean "
+                    f"{near[0]!r}?"
+                ) from error
+        except Exception as error:
+            logger.debug("outcome %s has no value at the beginning: %s", name, error)
 
 
 def _measured(model: Any, measures: Mapping[str, Measure]) -> dict[str, Any]:

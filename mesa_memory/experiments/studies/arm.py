@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -93,6 +94,8 @@ class Arm:
                 the memories that everyone had by then.
         """
         arguments = dict(self.arguments)
+        if SCENARIO in arguments:  # Mesa's is of one model only
+            arguments[SCENARIO] = deepcopy(arguments[SCENARIO])
         services = dict(self.services)
         if record is not None:
             (arguments if self.takes_record else services)[RECORD] = record

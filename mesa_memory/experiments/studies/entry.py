@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from mesa_memory.core.arguments import encode, full_name
+from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StudyChanged, StudyError
+from mesa_memory.experiments.measures.watch import check_attributes, check_functions
+from mesa_memory.experiments.studies.arm import MEMORY
 from mesa_memory.experiments.studies.design import Case, add_names
 from mesa_memory.experiments.studies.fingerprint import (
     Fingerprint,
@@ -16,9 +19,19 @@ from mesa_memory.experiments.studies.fingerprint import (
 )
 from mesa_memory.experiments.studies.forks import forks_of
 from mesa_memory.experiments.studies.worker import Job
+from mesa_memory.hosts.mesa_llm.agents import forget_tools
 from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.stores.open import is_postgres, sqlite_path
 from mesa_memory.stores.studies import WAITING, Studies, StudyRow
+
+logger = logger_of(__name__)
+
+#: how a model takes a memory in any form
+TWO_LINES = (
+    "If your model looks a memory up by name, as in MEMORIES[memory](self), change two "
+    "lines: 'self.memory = find(memory, MEMORIES)(self)' with find from "
+    "mesa_memory.memories.registry, and 'own_memories = MEMORIES' in the model's class"
+)
 
 
 def enter(
@@ -55,6 +68,49 @@ def enter(
         design["forecast"] = told
     studies.update(row.id, design=design, fingerprint=print_, drift=drift)
     return row, print_
+
+
+def try_models(study: Any, studies: Studies, row: StudyRow, wanted: Any) -> None:
+    """Makes a model as the first run does, to find what no run can do; drops it.
+
+    A run of each kind of argument ``memory`` is tried: a name, a class, a function.
+
+    Raises:
+        StudyError: if the model does not take a class or a function for its memory, or
+            lacks what is measured.
+    """
+    begun = {case.key for case in studies.cases(row.id) if case.run is not None}
+    tried = set()
+    for case in wanted:
+        arm = study.arms[case.key]
+        memory = arm.arguments.get(MEMORY)
+        if case.key in begun or type(memory) in tried:
+            continue
+        tried.add(type(memory))
+        try:
+            model = arm.make()
+        except Exception as error:
+            if callable(memory):
+                raise StudyError(_takes_names(study, memory, error)) from error
+            logger.debug("run %s will tell what is wrong: %s", case.key, error)
+            continue
+        try:
+            for what in ("measures", "outcomes"):
+                check_attributes(what, getattr(study, what), model)
+            check_functions(study.outcomes, model)
+        except AttributeError as error:
+            raise StudyError(f"{error}. No run was made.") from error
+        finally:
+            forget_tools(model)
+
+
+def _takes_names(study: Any, memory: Any, error: Exception) -> str:
+    model = getattr(study.model, "__name__", "the model")
+    return (
+        f"{model} cannot be made with memory={memory!r:.80} ({type(error).__name__}: "
+        f"{error!s:.80}). In a study a memory may also be a class or a function of the "
+        f"agent: audits and placebos give functions. {TWO_LINES}. No run was made."
+    )
 
 
 def add_cases(

@@ -19,6 +19,7 @@ from mesa_memory.experiments.studies.entry import (
     fingerprint_of,
     jobs,
     location_of,
+    try_models,
 )
 from mesa_memory.experiments.studies.executors import workers_of
 from mesa_memory.experiments.studies.fingerprint import Fingerprint
@@ -153,6 +154,8 @@ class Study:
                 recorded is kept, and ``run`` with another budget goes on from there.
             StudyChanged: if they differ, and that was not accepted; or if code changed
                 while the study ran.
+            StudyError: if the model does not take an arm's memory, or lacks what is
+                measured; no run is made then.
             NotPicklable: if a part cannot be sent to the workers, before they start; or
                 if one cannot load it.
             WorkerLost: if workers do not start, several times in a row.
@@ -170,6 +173,7 @@ class Study:
             compared = {"code": print_["code"]} if accept_drift else print_
             for wanted in stages(self, studies, row):
                 add_cases(self, studies, row, wanted)
+                try_models(self, studies, row, wanted)
                 studies.free_reserved(row.id)
                 todo = jobs(self, studies, row, wanted, print_, compared, budget)
                 spent = Status(self.name, tuple(studies.cases(row.id))).cost

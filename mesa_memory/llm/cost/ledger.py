@@ -49,7 +49,6 @@ class Ledger:
         # A task reads a reply, and fills in its verdict, after the call was counted.
         self._verdicts: dict[tuple, list[Refusal]] = defaultdict(list)
         self._excess = NOTHING  # the most that a call has used beyond its forecast
-        self._before: dict[str, Usage] = {}  # by purpose, until the run was resumed
         self._lock = threading.Lock()
         self._open: list[Reservation] = []
         self._waiting: list[Future] = []  # requests that wait for the end of a call
@@ -66,26 +65,21 @@ class Ledger:
 
     @property
     def total(self) -> Usage:
-        """The sum over all calls."""
+        """The sum over all calls since the run began, also before it was resumed."""
         return sum(self.by().values(), NOTHING)
 
-    def of_run(self) -> dict[str, Usage]:
-        """Usage by purpose since the run began, also before it was resumed, in order.
-
-        The budget, ``total`` and ``by`` are of this process alone. Seconds and attempts
-        from before are not known here; the run's record has them.
-        """
-        found = dict(self._before)
-        for (purpose,), used in self.by("purpose").items():
-            found[purpose] = found.get(purpose, NOTHING) + used
-        return found
-
-    def go_on(self, before: Mapping[str, Usage]) -> None:
-        """Sets the usage by purpose of the part of the run before it was resumed."""
-        self._before = dict(before)
+    def go_on(self, before: Mapping[tuple[str, str], Usage]) -> None:
+        """Counts what a run has used, by purpose and model, before it was resumed."""
+        with self._lock:
+            for (purpose, model), used in before.items():
+                self._usage[purpose, model, None] += used
+                self._total += used
 
     def by(self, *keys: str) -> dict[tuple, Usage]:
-        """Usage grouped by some of purpose, model and agent, in order of use.
+        """Usage since the run began, grouped by some of purpose, model and agent.
+
+        It stands in order of use. Of calls before a run was resumed, the agent is None,
+        and seconds and attempts are not counted; the run's record has them.
 
         Raises:
             ValueError: for another key.

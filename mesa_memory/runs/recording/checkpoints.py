@@ -106,7 +106,11 @@ def restore(
         mesa_arguments.begin_with(model, own["first"])
     mesa.advance(model, own)
     Services.of(model).ledger.go_on(
-        {purpose: Usage(**counts) for purpose, counts in own.get("used", {}).items()}
+        {
+            (purpose, model): Usage(**counts)
+            for purpose, by_model in own.get("used", {}).items()
+            for model, counts in by_model.items()
+        }
     )
     if own["state"] is not None:
         model.set_state(own["state"])
@@ -128,15 +132,16 @@ def restore(
 
 
 def _used(model: Any) -> dict[str, dict[str, Any]]:
-    """The usage of the run by purpose, without a researcher's own requests."""
-    found = {}
-    for purpose, used in sorted(Services.of(model).ledger.of_run().items()):
+    """The usage of the run by purpose and model, without a researcher's own requests."""
+    found: dict[str, dict[str, Any]] = {}
+    ledger = Services.of(model).ledger
+    for (purpose, name), used in sorted(ledger.by("purpose", "model").items()):
         if purpose not in BY_RESEARCHER:
             counts = {name: n for name, n in vars(used).items() if name not in _PASSING}
             if used.cost is not None:
                 # Calls end in any order, and so are their prices added.
                 counts["cost"] = round(used.cost, COST_DIGITS)
-            found[purpose] = counts
+            found.setdefault(purpose, {})[name] = counts
     return found
 
 
