@@ -41,9 +41,7 @@ def world(language: str, seed: int) -> Corpus:
     values = {name[0]: told[name]["values"] for name in ("place", "office")}
     values["g"] = told["belonging"]["values"]
     wording = Wording(language)
-    said = wording(
-        "events", "message", who="{teller}", others=[], more=0, text="{text}"
-    )
+    said = wording("events", "message", who="{teller}", to="", text="{text}")
     line = wording("memory", "at step", step="{step}", line=said)
     talk = Talk(told["chatter"], (), values, line)
     made = World(random.Random(seed), PEOPLE, STEPS, talk)

@@ -9,6 +9,7 @@ import re
 from ast import literal_eval
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from mesa_memory.core.content import (
@@ -30,6 +31,8 @@ _ABOUT_AGENTS = ("message", "observation")
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 #: a tool call in the text of a reply of litellm
 _CALL = re.compile(rf"Function\(arguments=({_QUOTED}), name=({_QUOTED})")
+#: the answer of Mesa-LLM's tools that send a message
+_SENT = re.compile(rf"sent message ({_QUOTED}) to (\[[^\]]*\])")
 _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 #: the kind of what a plan became
 _BECAME = "plan_execution"
@@ -44,6 +47,10 @@ _DONE_SAID = frozenset({"name", "arguments", "rationale", "importance"})
 _CHOSEN = frozenset({"action", "result"})
 _CALL_SAID = frozenset({"name", "response"})
 _CALLS_SAID = frozenset({"tool_calls", "importance"})
+#: names that say nothing of the text they stand for
+_TEXTS = ("text", "message", "content", "description")
+#: ends of a sentence, and what may stand behind them
+_FULL_STOPS, _QUOTES = (*".!?…。！？",), "\"')]»”’」"
 
 
 def message_text(content: Any, voice: Voice = PLAIN) -> str:
@@ -57,8 +64,7 @@ def event_text(kind: str, content: Any, limit: int, voice: Voice = PLAIN) -> str
         return shorten(message_text(content, voice), limit)
     line = _sentence(kind, content, voice) if is_mapping(content) else None
     if line is None:
-        said = pairs(content) if is_mapping(content) else value_text(content)
-        line = voice.say("other", kind=one_line(str(kind)), text=said)
+        line = _other(kind, content, voice)
     if len(line) > limit and is_state(kind, content):
         line = _state(content, voice, brief=True) or line
     return shorten(line, limit)
@@ -142,10 +148,46 @@ def _with_arguments(content: Any, chosen: list[tuple[str, Any]]) -> dict | None:
 
 def _message(content: Mapping, voice: Voice) -> str:
     text, sender = content.get("message"), content.get("sender")
-    said = pairs(content, _MESSAGE_SAID) if text is None else value_text(text)
+    said = _own_text(content, "message") if text is None else value_text(text)
     if sender is None:
         return said
     return voice.message(sender, _several(content.get("recipients") or ()), said)
+
+
+def _other(kind: str, content: Any, voice: Voice) -> str:
+    """An event of another form: a sentence as it is, all else behind its kind."""
+    if not is_mapping(content):
+        said, bare = value_text(content), isinstance(content, str)
+    elif content.get("sender") is None:
+        said = _own_text(content, str(kind))
+        bare = content.keys() - _MESSAGE_SAID == {"text"}
+    else:
+        said, bare = _message(content, voice), False
+    if bare and _is_sentence(said):
+        return said
+    return voice.say("other", kind=one_line(str(kind)), text=said)
+
+
+def _is_sentence(text: str) -> bool:
+    """True for a text that needs no heading, and does not look as if it had one."""
+    if ":" in text or "：" in text:  # it may be made to look like another's words
+        return False
+    ended = text.rstrip(_QUOTES).endswith(_FULL_STOPS)
+    return ended or len(text.split(None, 3)) > 3
+
+
+def _own_text(content: Mapping, kind: str) -> str:
+    """The text of a content, with the rest behind it; of another one keys and values.
+
+    Args:
+        kind: of the event; what has this name needs no other one.
+    """
+    keys = content.keys() - _MESSAGE_SAID
+    own = next((key for key in (kind, *_TEXTS) if key in keys), None)
+    if own is None or not (isinstance(content[own], str) or len(keys) == 1):
+        return pairs(content, _MESSAGE_SAID)
+    text, rest = value_text(content[own]), rest_of(content, _MESSAGE_SAID | {own})
+    return f"{text} ({rest})" if rest else text
 
 
 def _several(value: Any) -> Sequence[Any]:
@@ -355,15 +397,36 @@ def subjects(kind: str, content: Any) -> list[Any]:
     if kind not in _ABOUT_AGENTS or not is_mapping(content):
         return []
     if kind == "message":
-        named, sender = _recipients(content), content.get("sender")
+        named, sender = recipients_of(content), content.get("sender")
         return [sender, *named] if is_id(sender) else named
     seen = content.get(_NEAR)
     return [id_of(key) for key in seen] if is_mapping(seen) else []
 
 
-def _recipients(message: Mapping) -> list[Any]:
+def recipients_of(message: Mapping) -> list[Any]:
     """The unique ids among those to whom a message went."""
     return [i for i in _several(message.get("recipients") or ()) if is_id(i)]
+
+
+def deliveries(action: Any) -> list[tuple[str, list[Any]]]:
+    """Texts and recipients of the messages that an action says it has sent, in order.
+
+    ``speak_to`` and the like leave no message of their own in their agent's memory.
+    """
+    if not is_mapping(action):
+        return []
+    calls = action.get("tool_calls")
+    done = calls if isinstance(calls, list) else ()
+    answers = [c.get("response") for c in done if is_mapping(c)]
+    found = []
+    for answer in (*answers, action.get("result")):
+        if isinstance(answer, str) and (sent := _SENT.match(answer)):
+            with suppress(ValueError, SyntaxError):  # it only looks like one
+                text, named = sent.groups()
+                found.append(
+                    (literal_eval(text), literal_eval(_NUMPY.sub(r"\1", named)))
+                )
+    return found
 
 
 def counterpart(kind: str, content: Any, me: Any) -> Any:
@@ -380,7 +443,7 @@ def counterpart(kind: str, content: Any, me: Any) -> Any:
         sender = content.get("sender")
         if sender != me and is_id(sender):  # as of most messages
             return sender
-        others = set(_recipients(content))
+        others = set(recipients_of(content))
     else:
         seen = content.get(_NEAR)
         if not is_mapping(seen) or len(seen) > 2:

@@ -7,7 +7,7 @@ arrived, also when the agent acts only later or never.
 
 import math
 import threading
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mesa_memory.core.records import MemoryRecord
@@ -81,6 +81,28 @@ class Inbox:
         self._events.append(event)
         self._oldest = min(self._oldest, event.step)
         return event.step > self._oldest
+
+    def complete(self, sender: Any, text: Any, recipients: list, now: float) -> None:
+        """Adds the recipients to a message that came without them.
+
+        It is the newest staged one of this sender with this text at clock ``now``. An
+        event that was taken out by then does not change any more.
+        """
+        with self.lock:
+            for event in reversed(self._events):
+                if event.step != now:
+                    return
+                content = event.content
+                if (
+                    event.kind == "message"
+                    and isinstance(content, Mapping)
+                    and content.get("sender") == sender
+                    and content.get("message") == text
+                    and content.get("recipients") is None
+                ):
+                    # A new one: another thread may be reading the old one.
+                    event.content = {**content, "recipients": list(recipients)}
+                    return
 
     def events(self) -> list[MemoryRecord]:
         """Everything staged, oldest first."""

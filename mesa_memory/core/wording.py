@@ -26,7 +26,7 @@ SHORTEST_TEXT = 20
 #: before the name of a field of a reply, in the headings of a prompt file
 _FIELD = "field "
 #: names of the addressees of a message, and in other lists; of more, the number is told
-MAX_ADDRESSEES, MAX_LISTED_NAMES = 3, 8
+MAX_ADDRESSEES, MAX_LISTED_NAMES = 4, 8
 
 
 class Wording:
@@ -200,9 +200,10 @@ class Voice:
         names = [
             self.say("to you") if self._reads(other) else self(other) for other in shown
         ]
-        return self.say(
-            "message", who=who, others=names, more=len(heard) - len(names), text=text
-        )
+        to = names[0] if names else ""
+        if len(heard) > 1:
+            to = self.say("to several", others=names, more=len(heard) - len(names))
+        return self.say("message", who=who, to=to, text=text)
 
     def listed(self, unique_ids: Iterable[Any]) -> str:
         """Names in a sentence: ``Ada, Bob and Agent 4``; of many, how many more."""
@@ -212,7 +213,7 @@ class Voice:
         shown = several[:MAX_LISTED_NAMES]
         if more := len(several) - len(shown):
             return self.say("more names", others=shown, more=more)
-        return self.say("names", others=shown)
+        return shown[0] if len(shown) == 1 else self.say("names", others=shown)
 
     def _heard(self, sender: Any, recipients: Sequence[Any]) -> list[Any]:
         """The listeners, the owner first; empty if they are not shown."""
@@ -230,7 +231,7 @@ class Voice:
 @cache
 def speech(wording: Wording) -> re.Pattern[str]:
     """Reads a message with its addressees back: who, to whom, what."""
-    told = wording("events", "message", who="\1", others=["\2"], more=0, text="\3")
+    told = wording("events", "message", who="\1", to="\2", text="\3")
     form = re.escape(told).replace("\1", "(.+?)").replace("\2", "(.+?)")
     return re.compile(f"^{form.replace('\3', '(.*)')}$", re.DOTALL)
 

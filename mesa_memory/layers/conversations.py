@@ -349,8 +349,7 @@ class Conversations(Layer):
     def snapshot(self) -> dict[str, Any]:
         """The conversations under way; the summaries are its current records."""
         talks = [
-            [list(t.others), t.last, t.complete, t.closed, list(t.messages)]
-            for t in self.talks
+            [list(t.others), t.last, t.closed, list(t.messages)] for t in self.talks
         ]
         fresh = [entry.events[0] for entry in self._fresh]
         return {"talks": talks, "fresh": fresh, "accessed": self.index.accessed()}
@@ -358,8 +357,8 @@ class Conversations(Layer):
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the conversations under way, and the summaries."""
         self.talks = [
-            Conversation(tuple(others), last, complete, closed, list(messages))
-            for others, last, complete, closed, messages in snapshot["talks"]
+            Conversation(tuple(others), last, closed, list(messages))
+            for others, last, closed, messages in snapshot["talks"]
         ]
         fresh = {record.id for record in snapshot["fresh"]}
         self.held.clear()
@@ -373,8 +372,8 @@ class Conversations(Layer):
     def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
         """See ``Layer``."""
         talks = [
-            [others, last + later, full, None if over is None else over + later, said]
-            for others, last, full, over, said in snapshot["talks"]
+            [others, last + later, None if over is None else over + later, said]
+            for others, last, over, said in snapshot["talks"]
         ]
         accessed = {key: step + later for key, step in snapshot["accessed"].items()}
         return snapshot | {"talks": talks, "accessed": accessed}

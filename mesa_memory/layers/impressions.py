@@ -90,7 +90,7 @@ class Impressions(Layer):
         for event in events:
             if event.kind not in self.counts:
                 continue
-            for subject in self._met(event.kind, event.content):
+            for subject in self._dealt_with(event):
                 known = self.known.setdefault(subject, Acquaintance())
                 known.since.append(event)
                 del known.since[:-MAX_INTERACTIONS]
@@ -211,6 +211,13 @@ class Impressions(Layer):
         for record in shelf.of_kind(KIND):  # an event may have that name, too
             if record.subject in self.known and record.origin == DERIVED:
                 self.known[record.subject].revisions.append(record)
+
+    def _dealt_with(self, event: MemoryRecord) -> list[Any]:
+        """Those met in an event, without the others who listened to the same speaker."""
+        met = self._met(event.kind, event.content)
+        if event.kind != "message" or event.sender in (None, self.agent.unique_id):
+            return met
+        return [other for other in met if other == event.sender]
 
     def _met(self, kind: str, content: Any) -> list[Any]:
         """Unique ids of the other minds in an event, in order, each once."""

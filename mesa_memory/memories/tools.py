@@ -61,9 +61,9 @@ def save_memory(agent: Any, text: str, importance: int = 3) -> str:
     _check_text("text", text)
     grade = grading.valid(importance, "importance", GRADE_MAX)
     said = render.one_line(" ".join(text.split()))
-    event = memory.arrive(KIND, {"text": render.shorten(said, SAVED_CHARS)})
+    event = memory.arrive(KIND, {KIND: render.shorten(said, SAVED_CHARS)})
     memory.layer_context.log.grade(event, _scaled(grade, memory))
-    return memory.layer_context.told("saved", text=event.content["text"])
+    return memory.layer_context.told("saved", text=event.content[KIND])
 
 
 def add_memory_tools(agent: Any) -> None:

@@ -67,12 +67,11 @@ def test_messages_with_the_same_others_are_one_conversation():
         ([2], 3, 1, 2),
         ([2, 3, 4], 1, 2, 2),
     ]
-    assert [(c["with"], c["turns"]) for c in hall.told(2)] == [([1], 4)]
-    assert [(c["with"], c["turns"]) for c in hall.told(4)] == [([1], 1)]
+    assert [(c["with"], c["turns"]) for c in hall.told(2)] == [([1], 3), ([1, 3, 4], 1)]
+    assert [(c["with"], c["turns"]) for c in hall.told(4)] == [([1, 2, 3], 1)]
 
 
-def test_whoever_answers_several_has_one_conversation_with_them():
-    """Mesa-LLM tells a hearer who spoke, and not who else heard it."""
+def test_a_conversation_of_three_is_one_for_each_of_them():
     hall = Hall()
     hall.said(
         (1, "I sell fish.", 2, 3), (2, "I buy fish.", 1, 3), (3, "Me, too!", 1, 2)
@@ -116,10 +115,13 @@ def test_a_conversation_is_over_when_a_participant_leaves_the_model():
     hall.said((1, "Farewell, I sail at dawn.", 2, 3), (2, "Farewell!", 1))
     hall.guest.pop(2).remove()
     hall.said((1, "She is gone.", 3))
-    assert [(c["with"], c["turns"]) for c in hall.told(1)] == [([2, 3], 2)]
+    assert [(c["with"], c["turns"]) for c in hall.told(1)] == [([2, 3], 1)]
     open_ = hall.guest[1].memory.format_short_term()
     assert "She is gone." in open_ and "sail" not in open_
-    assert hall.told(3) == []  # nobody whom it knows to take part has left
+    assert [(c["with"], c["turns"]) for c in hall.told(3)] == [([1, 2], 1)]
+    assert "She is gone." in hall.guest[3].memory.format_short_term()
+    hall.quiet(1)  # the answer came after the first one's step
+    assert [(c["with"], c["turns"]) for c in hall.told(1)] == [([2, 3], 1), ([2], 1)]
 
 
 def test_a_conversation_is_closed_by_hand_with_the_step():
@@ -239,10 +241,10 @@ def test_the_same_conversation_is_remembered_differently_by_who_heard_what():
     )
     hall.quiet()
     texts = [c["text"] for n in (1, 2, 3) for c in hall.told(n)]
-    assert len(texts) == len(set(texts)) == 4  # guest 2 talked with each of them alone
-    assert ["spades" in text for text in texts] == [True, True, False, False]
-    assert texts[1].startswith("I talked with Agent 1. Agent 1 said: The treasure is")
-    assert "I said: I shall dig" in texts[1]
+    assert len(texts) == len(set(texts)) == 5
+    assert ["spades" in text for text in texts] == [False, True, False, True, False]
+    assert texts[1].startswith("I talked with Agent 2. Agent 2 said: I shall dig")
+    assert "I said: I shall dig" in texts[3] and "treasure" not in texts[3]
 
 
 # -- by hand, and from a record ------------------------------------------------------------

@@ -183,4 +183,4 @@ def test_what_one_says_names_those_who_hear_it():
     street = Street()
     ada, bob, third = street.people
     ada.send_message("Good morning!", [bob, third])
-    assert "- You to Bob, Agent 3: Good morning!" in ada.memory.get_prompt_ready()
+    assert "- You to Bob and Agent 3: Good morning!" in ada.memory.get_prompt_ready()

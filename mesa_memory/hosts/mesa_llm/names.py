@@ -64,7 +64,7 @@ class Names:
         """The agent's own name; empty without one."""
         if not is_id(unique_id):
             return ""
-        if (agent := self._agent(unique_id)) is not None:
+        if (agent := self.agent(unique_id)) is not None:
             self._note_name(unique_id, agent)
         return self._names.get(unique_id, "")
 
@@ -108,14 +108,14 @@ class Names:
 
     def _labels(self, unique_id: Any) -> list[str]:
         """The texts that stand for an agent: as in a prompt, and with its class."""
-        kind = type(self._agent(unique_id)).__name__
+        kind = type(self.agent(unique_id)).__name__
         return [by_id(unique_id), self.full(unique_id), f"{kind} {unique_id}"]
 
     def has_mind(self, unique_id: Any) -> bool | None:
         """True if it has a memory or a model; None if it was never here."""
         if not is_id(unique_id):
             return None
-        if (agent := self._agent(unique_id)) is not None:
+        if (agent := self.agent(unique_id)) is not None:
             self.meet(agent)
         return self._minds.get(unique_id)
 
@@ -128,7 +128,7 @@ class Names:
         made = _attribute(model, "agent_id_counter")
         if type(unique_id) is not int or not made or not 0 < unique_id < made:
             return False
-        agent = self._agent(unique_id)
+        agent = self.agent(unique_id)
         return agent is None or agent not in _agents_of(model)
 
     def meet(self, agent: Any) -> None:
@@ -162,7 +162,7 @@ class Names:
                 self._call(unique_id, name)
             self._minds.setdefault(unique_id, True)
 
-    def _agent(self, unique_id: Any) -> Any:
+    def agent(self, unique_id: Any) -> Any:
         """The agent with an id; None if it is not known or has gone."""
         if unique_id not in self._agents:
             self._look()

@@ -25,6 +25,7 @@ from mesa_memory.layers.base import Layer, with_unique_names
 from mesa_memory.layers.context import HISTORY_MESSAGES, LayerContext, settle
 from mesa_memory.layers.declared_state import StateWatch, watched
 from mesa_memory.layers.entry import Entry
+from mesa_memory.memories.host.audience import TELLING_KINDS, tell_audience
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.layer_names import new_layer
 from mesa_memory.memories.host.reads import MemoryLock, MemoryReads
@@ -195,6 +196,8 @@ class MemoryModule(MemoryReads):
         with self._lock:
             event = context.open_event(kind, now, kept, origin)
             late = context.inbox.add(event)
+        if origin == EVENT and kind in TELLING_KINDS:
+            tell_audience(event, context)
         if late and context.inbox.has_finished(now):
             self._commit_finished(now)
         return event

@@ -226,8 +226,10 @@ class MemoryReads(DialogueEntries, Memory):
         shown: set[str] = set()
         context = self.layer_context
         for lines in (*(layer.recent() for layer in self.layers), pending(context)):
-            found += [line for line in lines if not shown.issuperset(line.ids)]
-            shown.update(key for line in lines for key in line.ids)
+            ids = [line.ids for line in lines]
+            new = zip(lines, ids, strict=True)
+            found += [line for line, own in new if not shown.issuperset(own)]
+            shown.update(*ids)
         return found
 
     def format_long_term(self) -> str:
