@@ -328,6 +328,13 @@ class RecordLog:
         for other in resting:
             self.mark_stale(other, step)
 
+    def doubt(self, record: MemoryRecord, step: float) -> None:
+        """Marks a record and all that rests on it as stale."""
+        with self._lock:
+            resting = self._evidence.end(record.id)
+        for each in (record, *resting):
+            self.mark_stale(each, step)
+
     def mark_stale(self, record: MemoryRecord, step: float) -> None:
         """Notes since when something that a record rests on does not hold any more."""
         if record.stale_since is not None or record.origin == EVENT:

@@ -5,12 +5,11 @@ from typing import Any, Unpack
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
-from mesa_memory.layers.facts import file as fact_file
 from mesa_memory.layers.facts.layer import Facts
 from mesa_memory.layers.facts.shown import FactLines
+from mesa_memory.layers.lines import Line
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.delegate import SHORT_TERM, Delegate
-from mesa_memory.memories.host.interventions import changed_by_hand
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
@@ -18,18 +17,18 @@ from mesa_memory.tasks.extract import GATE, checked_gate
 
 
 class FactMemory(RecallMixin, MemoryModule):
-    """The last steps, and facts: subject, attribute, value and speakers.
+    """Facts (subject, attribute, value, speakers), and the last events that are in none.
 
-    One request a step names the facts of its events. Another value of the same attribute
-    ends the older one by the step of its event; what two speakers say of it stands side
-    by side, as a conflict. With ``max_facts=10`` and ``summary=True`` it is the character
+    One request a step names the facts of its events, and the known facts that they end.
+    Another value of the same attribute ends the older one by the step of its event; what
+    two speakers say of it stands side by side. With ``max_facts=10`` and ``summary=True`` it is the character
     memory of a story engine.
 
     Args:
         agent: the agent that owns the memory.
         max_facts: how many facts to keep, the strongest and newest; None keeps all.
-        n: how many steps to keep word for word, at least 1; an event that is not read
-            yet stays, too.
+        n: for how many steps an event stays word for word if no fact holds it, at least
+            1; an event that is not read yet stays, too.
         summary: keep a summary of three to five sentences, too, by the same request.
         gate: what a statement must be to be kept: ``"fact"``, ``"stable"``,
             ``"useful"``, or some of them.
@@ -85,7 +84,7 @@ class FactMemory(RecallMixin, MemoryModule):
         return table.current() if at is None else table.at(at)
 
     def conflicts(self) -> list[list[MemoryRecord]]:
-        """The facts that cannot all hold, since two speakers said different things."""
+        """The facts that may not all hold, since two speakers said different things."""
         return self._facts.table.conflicts()
 
     def fact_history(
@@ -99,41 +98,10 @@ class FactMemory(RecallMixin, MemoryModule):
         """
         return self._facts.past(subject, attribute)
 
-    def to_markdown(self) -> str:
-        """The facts as Markdown to read and edit: ``- home: the mill`` below ``## Carl``."""
-        self.settle()
-        return fact_file.to_markdown(*self._facts.file())
-
-    def from_markdown(self, text: str, allow_empty: bool = False) -> dict[str, int]:
-        """Replaces the facts by those of an edited ``to_markdown`` text.
-
-        A fact with another value takes the place of the old one. A fact that the text
-        lacks is closed, and stays in the record of a run.
-
-        Args:
-            text: in the form of ``to_markdown``.
-            allow_empty: whether a text without facts may close all facts. The file that
-                a memory without facts writes, its title alone, always may.
-
-        Returns:
-            How many facts are ``"new"``, ``"changed"`` and ``"gone"``.
-
-        Raises:
-            TypeError, ValueError: if the text is not in that form, or lacks facts;
-                nothing was changed.
-        """
-        file = fact_file.of_markdown(text, self.layer_context.now)
-        self.settle()
-        known = len(self._facts.table.current())
-        empty = not file.statements and not file.says_empty
-        if known and empty and not allow_empty:
-            raise ValueError(
-                f"the file lacks facts, and this memory has {known}; pass "
-                "allow_empty=True to close them all"
-            )
-        with changed_by_hand(self, "edit") as detail:
-            detail["facts"] = self._facts.take_file(file)
-        return detail["facts"]
+    def recent(self) -> list[Line]:
+        """The recent events, word for word: those not read yet, and those in no fact."""
+        held = self._facts.table.evidence
+        return [line for line in super().recent() if not held.issuperset(line.ids)]
 
     def format_long_term(self) -> str:
         """The summary, if there is one, and the facts."""

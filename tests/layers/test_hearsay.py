@@ -53,7 +53,7 @@ def test_a_statement_that_no_line_contains_is_known_without_a_witness():
     weather = ([WEATHER], [fact("the mayor", "holder", "Mallory")])
     memory = told(BOB, weather)
     assert known(memory) == {"Bob": [None], "Mallory": []}
-    line = "the mayor: holder: Bob (seen, step 1) — but: Mallory (noted, step 2)"
+    line = "the mayor: holder: Bob (seen, step 1) — Mallory (noted, step 2)"
     assert line in memory.get_prompt_ready()
 
 
@@ -79,7 +79,7 @@ def test_a_confirmation_keeps_its_speaker_although_another_line_has_more_words()
 
 
 def test_an_event_of_another_kind_with_a_sender_is_in_the_words_of_the_sender():
-    script = ScriptedLLM()
+    script = ScriptedLLM(rules={"judge": {"decisions": []}})
     memory = told(BOB, llm=script)
     script.enqueue({"facts": [fact("the mayor", "holder", "Mallory")]})
     memory.agent.model.steps += 1

@@ -37,6 +37,9 @@ class LayerRuntime:
     def embed(self, texts):
         return Embedded(np.array([[1.0, 0.0] for _ in texts]), self.name)
 
+    def note_language(self, language):
+        self.language = language
+
     def say_once(self, text, *parts):
         self.said = text % parts
 

@@ -53,23 +53,6 @@ def test_a_change_directly_after_a_run_goes_on_is_recorded(again, kind, tmp_path
         assert recorded(file, run) == now, change.__name__
 
 
-@pytest.mark.parametrize("take_out", ["the file", "one line"])
-def test_facts_taken_out_of_their_file_directly_after_a_resume_stay_out(
-    take_out, tmp_path
-):
-    file = tmp_path / "run.sqlite"
-    ended(lived(Town("fact", file)))
-    town = resume(Town, file)
-    memory = next(iter(town.agents)).memory
-    lines = memory.to_markdown().splitlines()
-    fact = next(line for line in lines if line.startswith("- "))
-    rest = lines[:1] if take_out == "the file" else [x for x in lines if x != fact]
-    memory.from_markdown("\n".join(rest))
-    now = held(town)
-    run = ended(town)
-    assert recorded(file, run) == now == held(resume(Town, file))
-
-
 @pytest.mark.filterwarnings("ignore:the run of Town is recorded")
 def test_a_grade_that_comes_after_a_resume_is_recorded(tmp_path):
     """The server was away when the events came, and answers in the run that goes on."""

@@ -27,14 +27,7 @@ def said(one, other):
     one.send_message(f"The bridge broke on day {one.model.steps}!", [other])
 
 
-def facts_read(one, other):
-    for agent in (one, other):
-        if hasattr(agent.memory, "from_markdown"):
-            agent.memory.from_markdown("## Bob\n\n- home: the mill\n")
-    said(one, other)
-
-
-CHANGES = [said, implanted, erased, edited, exchanged, facts_read]
+CHANGES = [said, implanted, erased, edited, exchanged]
 #: each memory with two of them
 PAIRS = [
     (kind, CHANGES[(number + place) % len(CHANGES)])

@@ -62,7 +62,7 @@ class Change:
 
 KINDS_OF_CHANGE = (
     "nothing", "hears", "implants", "erases", "erases", "edits", "exchanges",
-    "edits_facts", "leaves", "comes", "takes_a_copy", "replaces", "is_told_who_it_is",
+    "leaves", "comes", "takes_a_copy", "replaces", "is_told_who_it_is",
 )  # fmt: skip
 a_change = st.builds(
     Change, st.sampled_from(KINDS_OF_CHANGE), st.integers(0, 3), st.integers(0, 30)
@@ -209,16 +209,6 @@ class Lives(RuleBasedStateMachine):
     @staticmethod
     def _layers(person: Any) -> tuple:
         return type(person.memory), *[layer.name for layer in person.memory.layers]
-
-    def _edits_facts(self, pairs: list, number: int) -> None:
-        memory = pairs[1][0].memory
-        if hasattr(memory, "to_markdown"):
-            lines = memory.to_markdown().splitlines()
-            facts = [line for line in lines if line.startswith("- ")]
-            out = facts[number % len(facts)] if facts else None
-            text = "\n".join(line for line in lines if line != out)
-            for one, _ in pairs:
-                one.memory.from_markdown(text, allow_empty=True)
 
     def _leaves(self, pairs: list, number: int) -> None:
         if len(self.plain.agents) > 1:

@@ -9,8 +9,8 @@
 - ``step``, a pattern of a step that is asked for, with its number as its group, and
   ``steps``, one of all that are named; ``now``, phrases for the present; ``before``, phrases for the end of a time, and ``event_first``,
   true if the event that ended it comes before them;
-- ``cues`` of an event to remember, ``friendly`` and ``hostile`` words, and ``addressed``,
-  words of a sentence that is said to those who hear it.
+- ``cues`` of an event to remember, ``friendly`` and ``hostile`` words, ``addressed``,
+  words of a sentence that is said to those who hear it, and ``negations``.
 """
 
 import re
@@ -27,7 +27,7 @@ from mesa_memory.core.prompt_files import FIRST_LANGUAGE, FOLDER
 from mesa_memory.core.text.naming import folded
 
 #: lists of words, each written as one text
-_LISTS = ("stop_words", "cues", "friendly", "hostile", "addressed")
+_LISTS = ("stop_words", "cues", "friendly", "hostile", "addressed", "negations")
 #: letters and digits; a pictogram is a word of its own
 _WORD = re.compile(r"[^\W_]+|[\u2600-\u27bf\U0001f000-\U0001faff]")
 _LATIN_END = "\u0250"
@@ -41,8 +41,8 @@ class Vocabulary:
     Attributes:
         language: such as ``"en"``.
         spaced: whether spaces part its words.
-        stop_words, cues, friendly, hostile, addressed: words in the form in which they
-            are compared.
+        stop_words, cues, friendly, hostile, addressed, negations: words in the form in
+            which they are compared.
         step: finds a step that is asked for, with its number as its group.
         steps: finds every step that is named.
         now, before: find a phrase for the present, or for the end of a time.
@@ -59,7 +59,7 @@ class Vocabulary:
             lists["stop_words"] |= listed - frozenset(words(table["subjects"]))
         self.stop_words, self.cues = lists["stop_words"], lists["cues"]
         self.friendly, self.hostile = lists["friendly"], lists["hostile"]
-        self.addressed = lists["addressed"]
+        self.addressed, self.negations = lists["addressed"], lists["negations"]
         self.step = re.compile(table["step"], re.IGNORECASE)
         self.steps = re.compile(table["steps"], re.IGNORECASE)
         self.now, self.before = (self._any(table[n]) for n in ("now", "before"))

@@ -1,6 +1,5 @@
 """An agent's knowledge as facts, each with its evidence and its speakers."""
 
-from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,23 +9,21 @@ from mesa_memory.core.inbox import superseded
 from mesa_memory.core.records import (
     BY_HAND,
     DERIVED,
-    EDITED,
-    ERASED,
     EVICTED,
-    IMPORTED,
     REFUSED,
     SUPERSEDED,
     MemoryRecord,
 )  # fmt: skip
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.text.vocabulary import vocabulary
 from mesa_memory.errors import BadReply
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.facts.file import FactFile
-from mesa_memory.layers.facts.reading import MAX_EVENTS, FactReader, Reading
+from mesa_memory.layers.facts.reading import MAX_EVENTS, FactReader, Reading, Stated
 from mesa_memory.layers.facts.shown import FactLines
 from mesa_memory.layers.facts.statement import KIND, FactStatement, bare
-from mesa_memory.layers.facts.table import FactTable, facts_of
+from mesa_memory.layers.facts.table import FactTable, table_of
+from mesa_memory.layers.facts.values import extent
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line
 from mesa_memory.tasks.extract import GATE
@@ -46,10 +43,10 @@ _GONE = (*BY_HAND, SUPERSEDED)
 class Facts(Layer):
     """Facts that events state: subject, attribute and value, speakers and step.
 
-    One request a step names the facts of its events. Code decides what is newer: another
-    value of the same attribute ends the older one, by the steps of their events. Two
-    speakers with different values make two facts. A judge is asked
-    only if it is unclear whether two names mean the same attribute.
+    One request a step names the facts of its events, and the known facts that they end.
+    Code decides what is newer, by the steps of the events. Two speakers with different
+    values make two facts. A judge is asked only if it is unclear whether two names mean
+    the same attribute, or two values the same.
 
     Args:
         most: how many facts to keep, the strongest and newest; None keeps all.
@@ -78,6 +75,7 @@ class Facts(Layer):
     ) -> None:
         self.most, self.summarised = most, summarised
         self.reader, self.lines = FactReader(gate), lines or FactLines()
+        self.reader.lines = self.lines
         self.unread: list[MemoryRecord] = []
         self.brief: MemoryRecord | None = None
         self._refused = self._given_up = 0  # unusable replies in a row, and what of it
@@ -170,7 +168,7 @@ class Facts(Layer):
         self.reader.resolver.met = dict.fromkeys(snapshot["met"])
         self.reader.judged, self.reader.stated = snapshot["counts"]
         self.reader.meant = {(*aspect,): word for *aspect, word in snapshot["meant"]}
-        self._know(FactTable(facts_of(shelf)))
+        self._know(table_of(shelf))
 
     # -- what is read -------------------------------------------------------------------
 
@@ -210,66 +208,30 @@ class Facts(Layer):
         found = [pair for topic in topics for pair in self.table.past(topic)]
         return sorted(found, key=lambda pair: self.table.of(pair[0]).since)
 
+    @property
+    def _me(self) -> Any:
+        """The unique id of the agent that remembers."""
+        return self.context.agent.unique_id
+
     def _know(self, table: FactTable) -> None:
         self.table = self.reader.table = table
         self.lines.show(table)
 
-    # -- by hand ------------------------------------------------------------------------
-
-    def file(self) -> tuple[str, str | None, list[tuple[FactStatement, str]]]:
-        """The title, the summary and the facts of a file."""
-        title = f"What {self.context.names(self.agent.unique_id)} knows"
-        brief = None if self.brief is None else str(self.brief.content["text"])
-        told = [
-            (self.table.of(r), _in_brackets(self.lines.told(r, "")))
-            for r in self.table.current()
-        ]
-        return title, brief, told
-
-    def take_file(self, file: FactFile) -> dict[str, int]:
-        """Takes up a file; returns how many facts are new, changed and gone.
-
-        Facts that the file lacks are closed, and its new ones are opened.
-        """
-        statements = list(map(self.reader.placed, file.statements))
-        left = {self.table.of(r).written: r for r in self.table.current()}
-        new = [each for each in statements if left.pop(each.written, None) is None]
-        gone = defaultdict[tuple[str, ...], deque[MemoryRecord]](deque)
-        for record in left.values():
-            gone[self.table.of(record).written[:2]].append(record)
-        counts = {"new": 0, "changed": 0, "gone": 0}
-        for statement in new:
-            rest = gone[statement.written[:2]]
-            old = rest.popleft() if rest else None
-            record = self._open(statement, [old] if old else [], origin=IMPORTED)
-            self.table.add(record, statement)
-            counts["changed" if old else "new"] += 1
-            if old is not None:
-                self.context.close(old, EDITED, by=record)
-        for record in left.values():
-            if record.current:
-                self.close(record, ERASED)
-                counts["gone"] += 1
-            self.table.remove(record)
-        known = "" if self.brief is None else str(self.brief.content["text"])
-        if file.summary is not None and file.summary != known:
-            self.brief = self.revise(self.brief, "summary", {"text": file.summary})
-        return counts
-
     # -- taking up ----------------------------------------------------------------------
 
-    def _take_up(self, reading: Reading, statements: Sequence[FactStatement]) -> None:
+    def _take_up(self, reading: Reading, statements: Sequence[Stated]) -> None:
         """Puts the statements into the table, by the steps of their events."""
-        given = reading.found.candidates
-        by_step = sorted(enumerate(statements), key=lambda pair: pair[1].since)
-        for place, statement in by_step:
-            events = [reading.events[each] for each in given[place].sources]
-            known = [reading.known[each] for each in given[place].rests_on]
+        # A fact does not rest on what the same reply ends, in whatever order.
+        over = {r.id for each in statements for r in self._ends(each, reading.known)}
+        for each in sorted(statements, key=lambda each: each.statement.since):
             self.reader.stated += 1
-            if events and self.reader.passes(statement):
-                self._add(statement, [*known, *events])
+            rests_on = [r for r in each.cited if r.id not in over]
+            if self.reader.passes(each):
+                ended = self.reader.ended_by(each)
+                sources = [*rests_on, *each.events]
+                self._add(each.statement, sources, ended, each.repeats)
             else:
-                refused = self._open(statement, [*known, *events])
+                refused = self._open(each.statement, [*rests_on, *each.events])
                 self.close(refused, REFUSED)
         self.reader.note_read(len(reading.events))
         del self.unread[: len(reading.events)]
@@ -278,6 +240,16 @@ class Facts(Layer):
             content = {"text": render.one_line(reading.found.summary)}
             sources = [*reading.events, *self.table.current()]
             self.brief = self.revise(self.brief, "summary", content, sources)
+
+    def _ends(
+        self, stated: Stated, known: Sequence[MemoryRecord]
+    ) -> list[MemoryRecord]:
+        """The known facts that a statement of the reply ends."""
+        if not self.reader.passes(stated):
+            return []
+        statement, cited = stated.statement, self.reader.ended_by(stated)
+        same = [r for r in known if self.table.of(r).topic == statement.topic]
+        return cited + [r for r in same if statement.ends(self.table.of(r), self._me)]
 
     def _introduce(self, who: Any) -> None:
         """Moves the facts about a name to the agent that has the name."""
@@ -293,27 +265,85 @@ class Facts(Layer):
             self.context.supersede(record, new, same=True)
 
     def _add(
-        self, statement: FactStatement, sources: Sequence[MemoryRecord]
+        self,
+        statement: FactStatement,
+        sources: Sequence[MemoryRecord],
+        cited: Sequence[MemoryRecord] = (),
+        repeats: MemoryRecord | None = None,
     ) -> MemoryRecord:
-        """Takes up a statement: a repetition, a newer value, an older one, or a conflict."""
-        known = self.table.of_topic(statement.topic)
-        same = [r for r in known if self.table.of(r).says == statement.says]
+        """Takes up a statement: a repetition, a newer value, an older one, or a conflict.
+
+        Args:
+            cited: the facts that it names and ends.
+            repeats: the fact that it says again in other words, if that still holds.
+        """
+        known, said = self.table.of_topic(statement.topic), self.table.of
+        same = [r for r in known if said(r).says == statement.says]
+        if repeats in known and not self._adds(statement, said(repeats)):
+            same.append(repeats)
         others = [record for record in known if record not in same]
-        ended = [r for r in others if statement.ends(self.table.of(r))]
-        later = [r for r in others if self.table.of(r).ends(statement)]
+        ended = [r for r in others if statement.ends(said(r), self._me)]
+        ended += [r for r in cited if r.current and r not in ended]
+        later = [] if same else self._later(statement, others)
+        statement = self._compared(statement, [said(r) for r in ended])
         if same:
             new = self._strengthen(same[0], statement, sources)
         else:
             new = self._open(statement, [*ended, *sources])
             self.table.add(new, statement)
+        for record in ended:
+            self._take_back(record, statement)
+            self.context.supersede(record, new)
         for record in others:
-            if record in ended:
-                self.context.supersede(record, new)
-            else:
+            if record.current:
                 self._withdraw(record, statement)
-        if later and not ended and not same:  # it came late
+        if later and not ended:  # it came late
             self.context.supersede(new, later[0])
+        elif ended and not statement.holds:  # all that it says is that they have ended
+            self.close(new, EVICTED)
         return new
+
+    def _adds(self, statement: FactStatement, seen: FactStatement) -> bool:
+        """True if hearsay says more than what the agent saw, so that both stand."""
+        if not seen.seen or statement.seen or self._me in statement.speakers:
+            return False
+        return self._extent(statement.value) > self._extent(seen.value)
+
+    def _extent(self, value: str) -> tuple[int, int]:
+        return extent(value, vocabulary(self.context.wording.language))
+
+    def _later(
+        self, statement: FactStatement, others: Sequence[MemoryRecord]
+    ) -> list[MemoryRecord]:
+        """The facts that had ended a statement before it was read."""
+        if statement.since < self.now:  # it may have come late
+            others = self.table.ever(statement.topic)
+        return [r for r in others if self.table.of(r).ends(statement, self._me)]
+
+    def _compared(
+        self, statement: FactStatement, ended: Sequence[FactStatement]
+    ) -> FactStatement:
+        """A changed value with the one before it."""
+        values = [each for each in ended if each.holds]
+        if not (statement.changed and statement.holds and values):
+            return statement
+        return replace(statement, before=(values[-1].value, values[-1].since))
+
+    def _take_back(self, record: MemoryRecord, statement: FactStatement) -> None:
+        """Marks all that a speaker has said in words that it now takes back.
+
+        A fact that was so until now is over, and was no lie.
+        """
+        known, speakers = self.table.of(record), set(statement.speakers)
+        over = statement.holds or statement.changed or self._me in speakers
+        if over or speakers.isdisjoint(known.speakers):
+            return
+        words = set(record.sources)
+        for other in self.table.current():
+            said = set(self.table.of(other).speakers)
+            same = bool(other.sources) and words.issuperset(other.sources)
+            if same and said and said <= speakers and other is not record:
+                self.context.log.doubt(other, self.now)
 
     def _strengthen(
         self,
@@ -321,12 +351,17 @@ class Facts(Layer):
         statement: FactStatement,
         sources: Sequence[MemoryRecord],
     ) -> MemoryRecord:
-        """A fact was stated again, perhaps by another speaker."""
+        """A fact was stated again, perhaps by another speaker.
+
+        Of two values that say the same, the one that says more stays.
+        """
         known = self.table.of(record)
         stronger = replace(
             known,
+            value=max(known.value, statement.value, key=self._extent),
             speakers=tuple(dict.fromkeys([*known.speakers, *statement.speakers])),
             changed=known.changed or statement.changed,
+            before=statement.before or known.before,
             since=min(known.since, statement.since),
             last=max(known.last, statement.last),
             strength=known.strength + statement.strength,
@@ -356,7 +391,8 @@ class Facts(Layer):
         if not sources and record.stale_since is not None:
             self.context.log.mark_stale(new, record.stale_since)
         self.context.supersede(record, new, same=True)
-        self.table.remove(record)
+        if statement.says == self.table.of(record).says:
+            self.table.remove(record)
         self.table.add(new, statement)
         return new
 
@@ -365,7 +401,6 @@ class Facts(Layer):
         statement: FactStatement,
         sources: Sequence[MemoryRecord],
         earlier: Iterable[str] = (),
-        origin: str = DERIVED,
     ) -> MemoryRecord:
         """A record of a statement.
 
@@ -373,16 +408,16 @@ class Facts(Layer):
             earlier: ids of the evidence it had before.
         """
         ids = dict.fromkeys([*earlier, *(source.id for source in sources)])
-        own = {"subject": statement.about, "origin": origin, "sources": tuple(ids)}
+        own = {"subject": statement.about, "origin": DERIVED, "sources": tuple(ids)}
         return self.context.open(
-            KIND, self.now, statement.content, part=self.part, **own
+            KIND,
+            self.now,
+            statement.content(self.context.wording),
+            part=self.part,
+            **own,
         )
 
     def _forget(self) -> None:
         """Closes surplus facts: hearsay before witnessed facts, by speaker in turn."""
         for record in self.table.surplus(self.most):
             self.close(record, EVICTED)
-
-
-def _in_brackets(told: str) -> str:
-    return told.strip()[1:-1]

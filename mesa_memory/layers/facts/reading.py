@@ -1,34 +1,35 @@
 """Reads events: the facts they state, beside facts that it has about the same."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 from typing import Any, NamedTuple
 
 from mesa_memory.core import render
-from mesa_memory.core.content import ID_CHARS, id_of
-from mesa_memory.core.events import subjects
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
-from mesa_memory.core.text.naming import name_key, with_name
+from mesa_memory.core.text.vocabulary import vocabulary, words
 from mesa_memory.errors import BadReply, ContentFiltered
 from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.facts.naming import NameResolver
+from mesa_memory.layers.facts.shown import FactLines
 from mesa_memory.layers.facts.sources import checked_sources
 from mesa_memory.layers.facts.statement import KIND, FactStatement, bare
 from mesa_memory.layers.facts.table import FactTable
+from mesa_memory.layers.facts.values import includes
 from mesa_memory.tasks import EXTRACT, JUDGE
 from mesa_memory.tasks.base import in_batches
 from mesa_memory.tasks.extract import Candidate, Extracted
-from mesa_memory.tasks.judge import DELETE, NONE
+from mesa_memory.tasks.judge import ADD, DELETE, NONE
 from mesa_memory.tasks.offline.attributes import canonical
 from mesa_memory.tasks.offline.statements import MIN_EVENTS
 
 #: most events in one request; the rest waits its turn
 MAX_EVENTS = 40
-#: known facts in a request: of those named in its events, and besides the newest
-MAX_NAMED_FACTS, MAX_NEWEST_FACTS = 30, 10
+#: known facts in a request: of those named in its events, those nearest in words and
+#: meaning, and besides the newest
+MAX_NAMED_FACTS, MAX_NEAREST_FACTS, MAX_NEWEST_FACTS = 30, 8, 5
 #: the most facts that a judge is shown for one statement
 MAX_RIVALS = 5
 #: longest summary in a request
@@ -39,53 +40,10 @@ NOTHING_WARNING = (
     "%s found no fact in %s events, which were read by %s This warning appears once per "
     "run."
 )
-_LABEL = re.compile(r"(?:[^()]*\()?agent (\S+?)\)?", re.IGNORECASE)
-#: what a speaker calls itself
-_SELF = ("i", "me", "myself", "the speaker", "speaker")
-
-
-class NameResolver:
-    """The agents that a memory has met in its events, by unique id.
-
-    Attributes:
-        met: their unique ids, in order of meeting.
-    """
-
-    context: LayerContext
-
-    def __init__(self) -> None:
-        self.met: dict[Any, None] = {}
-
-    def meet(self, events: Iterable[MemoryRecord]) -> list[Any]:
-        """Takes note of those in events; returns those who are met for the first time."""
-        before = len(self.met)
-        for event in events:
-            for who in subjects(event.kind, event.content):
-                if not isinstance(who, str) or len(who) <= ID_CHARS:
-                    self.met[who] = None
-        return list(self.met)[before:] if len(self.met) > before else []
-
-    def find(self, text: str, speaker: Any = None) -> Any:
-        """The unique id of the one agent that a text names; None if it names none.
-
-        Args:
-            speaker: who is meant by ``I``; None is the agent that remembers.
-        """
-        said, me = name_key(text), self.context.agent.unique_id
-        if said in _SELF:
-            return me if speaker is None else speaker
-        names = self.context.names
-        if label := _LABEL.fullmatch(said):
-            who = id_of(label[1])
-            there = who in self.met or who == me or names.has_mind(who) is not None
-            return who if there else None
-        everybody = {who: names.name(who) for who in (me, *self.met)}
-        found = with_name(everybody, text)
-        return found[0] if len(found) == 1 else None
 
 
 class Reading(NamedTuple):
-    """Statements found in events.
+    """A reply to a request for facts.
 
     Attributes:
         events: oldest first.
@@ -98,8 +56,24 @@ class Reading(NamedTuple):
     found: Extracted
 
 
+@dataclass
+class Stated:
+    """A statement that events make, beside the facts known before.
+
+    Attributes:
+        events: its evidence; empty if the reply named no event of the request.
+        cited: the known facts that it follows from, or that it ends.
+        repeats: the known fact that says the same in other words.
+    """
+
+    statement: FactStatement
+    events: list[MemoryRecord]
+    cited: list[MemoryRecord]
+    repeats: MemoryRecord | None = None
+
+
 class FactReader:
-    """Asks which facts events state, and a judge if two names may mean the same.
+    """Asks which facts events state, and a judge if two may mean the same.
 
     Args:
         gate: what a statement must be to be kept.
@@ -107,6 +81,7 @@ class FactReader:
     Attributes:
         resolver: whom the memory has met.
         table: the facts that are known; set by the layer.
+        lines: finds the facts nearest to a text; set by the layer.
         events: how many it has read in this process.
         judged, stated: about how many candidates a judge was asked, and of how many.
         meant: by subject and attribute, the known attribute that a judge has found it to
@@ -115,6 +90,7 @@ class FactReader:
 
     context: LayerContext
     table: FactTable
+    lines: FactLines
 
     def __init__(self, gate: Sequence[str]) -> None:
         self.gate, self.resolver = tuple(gate), NameResolver()
@@ -130,11 +106,12 @@ class FactReader:
             summary: the one so far, empty before the first; None if none is wanted.
         """
         lines = self._lines(unread)
-        events, known = list(unread[: len(lines)]), self._known(lines)
+        events = list(unread[: len(lines)])
+        said = [self._said(event, line) for event, line in zip(events, lines)]
+        known = yield from self._known(lines, [text for _, text in said])
         if summary is not None:
             summary = render.shorten(summary, SUMMARY_SHOWN)
         me = self.context.agent.unique_id
-        said = [self._said(event, line) for event, line in zip(events, lines)]
         found: Extracted = yield from self.context.ask(
             EXTRACT,
             me=self.context.names(me),
@@ -143,37 +120,34 @@ class FactReader:
             known=[self._as_input(record, speakers=True) for record in known],
             summary=summary,
         )
-        words = [
+        told = [
             (" ".join(told), _speaker(event) is not None)
             for event, told in zip(events, said)
         ]
         candidates = [
             checked_sources(
-                each, words, self.resolver.find(each.subject, UNKNOWN_SPEAKER) == me
+                each, told, self.resolver.find(each.subject, UNKNOWN_SPEAKER) == me
             )
             for each in found.candidates
         ]
         return Reading(events, known, replace(found, candidates=candidates))
 
-    def statements(self, reading: Reading) -> Flow[list[FactStatement]]:
-        """The statements of the events read, under the attributes already known.
+    def statements(self, reading: Reading) -> Flow[list[Stated]]:
+        """The statements of the events read, under the names already known.
 
         The ones that the gate refuses are statements, too; no judge is asked about
-        them. Without a usable answer of the judge, each stays under its own names.
+        them. Without a usable answer of the judge, each stays as it was stated.
         """
-        statements = [
-            self._statement(each, reading) for each in reading.found.candidates
-        ]
+        stated = [self._stated(each, reading) for each in reading.found.candidates]
         unclear = {
             place: rivals
-            for place, statement in enumerate(statements)
-            if reading.found.candidates[place].sources and self.passes(statement)
-            if (rivals := self.table.like(statement, MAX_RIVALS))
+            for place, each in enumerate(stated)
+            if self.passes(each) and (rivals := self._rivals(each))
         }
         if unclear:
             with suppress(BadReply, ContentFiltered):
-                yield from self._judge(statements, unclear)
-        return statements
+                yield from self._judge(stated, unclear)
+        return stated
 
     def note_read(self, events: int) -> None:
         """Counts events that were read; warns once if no memory of the run has a fact."""
@@ -185,9 +159,20 @@ class FactReader:
             answered = runtime.answered_by(EXTRACT.purpose)
             runtime.services.say_once(NOTHING_WARNING, whose, counts, answered)
 
-    def passes(self, statement: FactStatement) -> bool:
-        """The write gate's verdict."""
-        return all(statement.gate.get(name, True) for name in self.gate)
+    def passes(self, stated: Stated) -> bool:
+        """The write gate's verdict; what ends a known fact matters always."""
+        gate = stated.statement.gate
+        fits = all(gate.get(name, True) for name in self.gate)
+        return bool(stated.events) and (fits or bool(self.ended_by(stated)))
+
+    def ended_by(self, stated: Stated) -> list[MemoryRecord]:
+        """The known facts that a statement cites and ends."""
+        me, statement = self.context.agent.unique_id, stated.statement
+        return [
+            record
+            for record in stated.cited
+            if record.current and statement.ends(FactStatement.of(record), me, True)
+        ]
 
     # -- what is asked --------------------------------------------------------------------
 
@@ -199,29 +184,39 @@ class FactReader:
         ]
         return in_batches(told, len)[0]
 
-    def _known(self, lines: Sequence[str]) -> list[MemoryRecord]:
-        """The facts that a request shows: of those named in it, stale and newest ones."""
+    def _known(
+        self, lines: Sequence[str], said: Sequence[str]
+    ) -> Flow[list[MemoryRecord]]:
+        """The facts that a request shows.
+
+        Those of subjects named in it, stale and newest ones, then those nearest to each
+        event.
+        """
         # The newest of each subject in turn: one of many facts hides no other.
         named = map(reversed, self.table.named_in(lines))
-        in_turn = filter(None, chain.from_iterable(zip_longest(*named)))
-        chosen = {r.id: r for r in islice(in_turn, MAX_NAMED_FACTS)}
+        chosen = {r.id: r for r in islice(_in_turn(named), MAX_NAMED_FACTS)}
         for record in (
             *self.table.stale()[-MAX_NEWEST_FACTS:],
             *self.table.newest(MAX_NEWEST_FACTS),
         ):
             chosen[record.id] = record
+        if len(chosen) < len(self.table.current()):
+            near = _in_turn((yield from self.lines.nearest(said)))
+            further = {r.id: r for r in near if r.id not in chosen}
+            chosen |= dict(islice(further.items(), MAX_NEAREST_FACTS))
         return sorted(chosen.values(), key=lambda record: record.order)
 
     def _as_input(self, record: MemoryRecord, speakers: bool = False) -> dict[str, Any]:
         """A known fact as requests have it, with its speakers if they are wanted."""
-        statement, text = self.table.of(record), str(record.content["text"])
+        statement = self.table.of(record)
         heard = [
             self.context.names(who) for who in statement.speakers if who is not None
         ]
         said = f" ({', '.join(heard)})" if speakers and heard else ""
         stale = " (?)" * (record.stale_since is not None)
         return {
-            "line": render.one_line(text + said) + stale,
+            "line": render.one_line(statement.text(self.context.wording) + said)
+            + stale,
             "subject": statement.subject,
             "attribute": statement.attribute,
             "value": statement.value,
@@ -238,22 +233,56 @@ class FactReader:
         told = render.message_text({**content, "sender": None})
         return self.context.names(_speaker(event)), render.shorten(told, limit)
 
+    # -- what a judge is asked ----------------------------------------------------------
+
+    def _rivals(self, stated: Stated) -> list[MemoryRecord]:
+        """The known facts that a statement may be about, or be another value of.
+
+        A value that only says less or more than one by the same speakers repeats that.
+        """
+        statement = stated.statement
+        known = self.table.of_topic(statement.topic)
+        if not known:
+            return self.table.like(statement, MAX_RIVALS, self._names())
+        said = set(statement.speakers)
+        rivals = []
+        for record in known:
+            other = self.table.of(record)
+            if bare(other.value) == bare(statement.value):
+                return []  # it was said before, or is denied now
+            if other.holds and not statement.changed and record not in stated.cited:
+                again = statement.holds and said <= set(other.speakers)
+                if again and self._includes(statement, other):
+                    stated.repeats = record
+                    return []
+                if statement.since >= other.since and not statement.seen:
+                    rivals.append(record)
+        return rivals[-MAX_RIVALS:]
+
+    def _includes(self, one: FactStatement, other: FactStatement) -> bool:
+        spoken = vocabulary(self.context.wording.language)
+        return includes(one.value, other.value, spoken)
+
+    def _names(self) -> frozenset[str]:
+        """The words that do not tell one attribute from another: names, function words."""
+        me, names = self.context.agent.unique_id, self.context.names
+        known = chain.from_iterable(words(names(w)) for w in (me, *self.resolver.met))
+        return vocabulary(self.context.wording.language).stop_words.union(known)
+
     def _judge(
-        self,
-        statements: list[FactStatement],
-        unclear: Mapping[int, Sequence[MemoryRecord]],
+        self, stated: list[Stated], unclear: Mapping[int, Sequence[MemoryRecord]]
     ) -> Flow[None]:
-        """Puts the statements that a known fact is about under that fact's names."""
+        """Takes up what a judge says of unclear statements."""
         shown = list({r.id: r for rivals in unclear.values() for r in rivals}.values())
         places = {record.id: place for place, record in enumerate(shown)}
         decisions = yield from self.context.ask(
             JUDGE,
             new=[
                 {
-                    "line": statements[place].content["text"],
-                    "attribute": statements[place].attribute,
-                    "value": statements[place].value,
-                    "holds": statements[place].holds,
+                    "line": stated[place].statement.text(self.context.wording),
+                    "attribute": stated[place].statement.attribute,
+                    "value": stated[place].statement.value,
+                    "holds": stated[place].statement.holds,
                     "may_be": [places[record.id] for record in rivals],
                 }
                 for place, rivals in unclear.items()
@@ -262,14 +291,34 @@ class FactReader:
         )
         self.judged += len(unclear)
         for place, (operation, fact) in zip(unclear, decisions):
-            if fact is not None:
-                meant = self.table.of(shown[fact])
-                self.meant[_aspect(statements[place])] = meant.attribute
-                statements[place] = _as_meant(statements[place], meant, operation)
+            record = None if fact is None else shown[fact]
+            self._take_up(stated[place], operation, record)
+
+    def _take_up(
+        self, stated: Stated, operation: str, record: MemoryRecord | None
+    ) -> None:
+        """A judge has compared a statement with the known facts."""
+        statement = stated.statement
+        if record is None:
+            known = self.table.of_topic(statement.topic)
+            apart = operation == ADD and statement.holds and bool(known)
+            stated.statement = replace(statement, several=statement.several or apart)
+            return
+        meant = self.table.of(record)
+        if canonical(meant.attribute) != canonical(statement.attribute):
+            self.meant[_aspect(statement)] = meant.attribute
+        same = replace(statement, attribute=meant.attribute, several=meant.several)
+        if operation == DELETE and not statement.holds:
+            same = replace(same, value=meant.value)
+        elif operation == NONE and statement.holds == meant.holds:
+            stated.repeats = record
+        elif operation != NONE:
+            same = replace(same, disputed=statement.holds and meant.holds)
+        stated.statement = same
 
     # -- what comes of it -----------------------------------------------------------------
 
-    def _statement(self, given: Candidate, reading: Reading) -> FactStatement:
+    def _stated(self, given: Candidate, reading: Reading) -> Stated:
         """A candidate with its subject and its speakers told from the events."""
         events = [reading.events[place] for place in given.sources]
         heard = [who for event in events if (who := _speaker(event)) is not None]
@@ -281,27 +330,22 @@ class FactReader:
             render.one_line(given.attribute),
             render.one_line(given.value),
             who,
-            *(given.holds, given.several, given.changed),
-            tuple(dict.fromkeys([*heard, *seen])),
-            self._quoted(given, heard),
-            *(min(steps), max(steps), max(len(events), 1)),
-            given.gate,
+            holds=given.holds,
+            several=given.several,
+            changed=given.changed,
+            speakers=tuple(dict.fromkeys([*heard, *seen])),
+            quoting=self._quoted(given, heard),
+            since=min(steps),
+            last=max(steps),
+            strength=max(len(events), 1),
+            gate=given.gate,
         )
-        statement = replace(
-            statement, attribute=self.meant.get(_aspect(statement), statement.attribute)
-        )
-        return self._numbered(statement)
-
-    def _numbered(self, statement: FactStatement) -> FactStatement:
-        """A statement with ``several``, if its attribute is known to be so."""
-        plural = self.table.plural(statement)
-        return replace(statement, several=True) if plural else statement
-
-    def placed(self, statement: FactStatement) -> FactStatement:
-        """A statement from elsewhere, under the names that are known here."""
-        who = self.resolver.find(statement.subject)
-        subject = statement.subject if who is None else self.context.names(who)
-        return self._numbered(replace(statement, subject=subject, about=who))
+        meant = self.meant.get(_aspect(statement), statement.attribute)
+        statement = replace(statement, attribute=meant)
+        if self.table.plural(statement):
+            statement = replace(statement, several=True)
+        cited = [reading.known[place] for place in given.rests_on]
+        return Stated(statement, events, cited)
 
     def _witness(self, given: Candidate) -> Any:
         """The speaker of an event that is not a message; None if the agent saw it."""
@@ -319,6 +363,11 @@ class FactReader:
         return "" if who in heard else render.one_line(given.speaker)
 
 
+def _in_turn(groups: Iterable[Iterable[MemoryRecord]]) -> Iterable[MemoryRecord]:
+    """The first of each group, then the second of each, and so on."""
+    return filter(None, chain.from_iterable(zip_longest(*groups)))
+
+
 def _aspect(statement: FactStatement) -> tuple[Any, ...]:
     """The subject and the attribute of a statement, as plain data."""
     subject = "" if statement.about is not None else bare(statement.subject)
@@ -331,15 +380,3 @@ def _speaker(event: MemoryRecord) -> Any:
     if isinstance(sender, int | str) and not isinstance(sender, bool):
         return sender
     return UNKNOWN_SPEAKER if event.kind == "message" else None
-
-
-def _as_meant(
-    statement: FactStatement, known: FactStatement, operation: str
-) -> FactStatement:
-    """A statement about the same thing as a known one, by that one's names."""
-    same = replace(statement, attribute=known.attribute, several=known.several)
-    if operation == NONE:
-        return replace(same, value=known.value, holds=known.holds)
-    if operation == DELETE:
-        return replace(same, value=known.value, holds=False)
-    return same

@@ -5,21 +5,30 @@ from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.requests import Flow
+from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
+from mesa_memory.errors import EmbedderError
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.facts.table import FactTable
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.stream.indexing import EmbeddedIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
+from mesa_memory.retrieval.index import ScoredRecord
+from mesa_memory.retrieval.scoring import Scoring
 
 #: the highest importance; a fact has one more than how often it was stated
 MAX_IMPORTANCE = 5
 #: most values of a conflict on its line
 MAX_VALUES = 4
+#: how many facts are looked for beside an event
+MAX_NEAREST = 8
+#: a search that leaves no trace
+_UNNOTICED = Scoring(refresh="off")
 
 
 class FactLines(EmbeddedIndex):
-    """The current facts of one memory, and their lines: a conflict on one line.
+    """The current facts of one memory, and their lines.
+
+    Values that cannot all hold stand on one line.
 
     Args:
         direct_tokens: as long as all facts are not longer, all are shown.
@@ -86,43 +95,50 @@ class FactLines(EmbeddedIndex):
 
     def text(self, record: MemoryRecord) -> str:
         """A fact on one line, with its speakers and steps."""
-        limit = self.context.event_chars
-        said = render.shorten(str(record.content["text"]), limit)
-        return self.told(record, render.one_line(said))
+        return self.table.of(record).about_what + self._value(record)
 
-    def told(self, record: MemoryRecord, text: str) -> str:
-        """A text of a fact, with its speakers and steps."""
-        statement, name = self.table.of(record), self.context.names
-        speakers = [name(who) for who in statement.speakers if who is not None]
-        told = self.context.told(
+    def _value(self, record: MemoryRecord) -> str:
+        """The value of a fact, with its speakers and steps."""
+        statement, context = self.table.of(record), self.context
+        me, told = context.agent.unique_id, context.told
+        names = [context.names(w) for w in statement.speakers if w not in (None, me)]
+        value = statement.said(context.wording)
+        text = render.one_line(render.shorten(value, context.event_chars))
+        if statement.before:
+            before, since = map(render.value_text, statement.before)
+            text = told("changed", text=text, before=before, since=since)
+        line = told(
             "fact",
             text=text,
-            seen=statement.witnessed,
-            who=", ".join(speakers),
+            seen=statement.seen,
+            own=me in statement.speakers,
+            who=", ".join(names),
             quoting=statement.quoting or "",
             since=render.value_text(statement.since),
             last=render.value_text(statement.last),
             strength=statement.strength,
         )
-        return render.one_line(told)
+        return render.one_line(line)
 
     def _line(self, records: Sequence[MemoryRecord]) -> Line:
-        """A fact, or some that disagree: those seen, and those stated last."""
+        """A fact, or some that cannot all hold: those seen, and those stated last."""
         newest = sorted(records, key=self._newest)[-MAX_VALUES:]
         shown = tuple(record for record in records if record in newest)
-        text, *others = map(self.text, shown)
-        if others:
-            about = self.table.of(shown[0]).about_what
-            lines = [text, *(other.removeprefix(about) for other in others)]
-            left_out = len(records) - len(shown)
-            text = self.context.told("facts that disagree", lines=lines, count=left_out)
+        text = self.text(shown[0])
+        if len(shown) > 1:
+            text = self.context.told(
+                "facts that disagree",
+                lines=[text, *map(self._value, shown[1:])],
+                disputed=self.table.disputed(records),
+                count=len(records) - len(shown),
+            )
         rank = float(max(map(self._strength, records)))
         return Line(text, shown, rank=rank, wording=self.context.wording)
 
     def _newest(self, record: MemoryRecord) -> tuple[Any, ...]:
         """A key that is highest for a fact seen, then for the one stated last."""
         statement = self.table.of(record)
-        return statement.witnessed, statement.last, record.order
+        return statement.seen, statement.last, record.order
 
     # -- what comes to mind ---------------------------------------------------------------
 
@@ -184,4 +200,39 @@ class FactLines(EmbeddedIndex):
 
     def embedded_text(self, record: MemoryRecord) -> str:
         """See ``EmbeddedIndex``."""
-        return render.one_line(str(record.content["text"]))
+        return render.one_line(self.table.of(record).text(self.context.wording))
+
+    def nearest(self, texts: Sequence[str]) -> Flow[list[list[MemoryRecord]]]:
+        """The facts nearest in words and meaning to each text, best first."""
+        self.align()
+        found: list[list[MemoryRecord]] = [[] for _ in texts]
+        if not len(self.ranking):
+            return found
+        asked = yield from self._vectors(texts)
+        for place, text in enumerate(texts):
+            vector = {} if asked is None else {
+                "vector": asked.vectors[place], "source": asked.source
+            }  # fmt: skip
+            best = self.ranking.recall(
+                text, MAX_NEAREST, scoring=_UNNOTICED, now=self.context.now, **vector
+            )
+            found[place] = [each.record for each in best if _fits(each)]
+        return found
+
+    def _vectors(self, texts: Sequence[str]) -> Flow[Embedded | None]:
+        """The embeddings of texts; None if they cannot be had now."""
+        if self.context.runtime.services.embeds_here:
+            self.embed_now()
+            return self.context.runtime.services.embed(texts)
+        agent, now = self.context.agent.unique_id, self.context.now
+        try:
+            return (yield EmbedRequest(tuple(texts), agent, now))
+        except EmbedderError as error:
+            if not error.passing:
+                raise
+            return None
+
+
+def _fits(found: ScoredRecord) -> bool:
+    """True if a fact shares a word with a text, or has its meaning."""
+    return found.parts["lexical"] > 0 or found.parts["dense"] > 0

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.text.naming import name_key
+from mesa_memory.core.wording import Wording
 from mesa_memory.tasks.offline.attributes import canonical
 
 #: of the records
@@ -25,9 +26,14 @@ class FactStatement:
         subject: as it is shown.
         attribute: its name, as it was stated.
         about: unique id of the agent that is the subject; None if no agent is.
-        holds: False if it is said not to be so, or not any more.
+        holds: False if it is denied, or said to be over.
         several: True if the subject can have several such values at once.
-        changed: True if it was said that the value has changed.
+        changed: True if it was said that the value has changed; of a denial, that it
+            was so until then.
+        disputed: True if a judge has found that it and an older statement of the topic
+            cannot both hold.
+        before: the value that it took the place of, and since when that held; empty
+            without one.
         speakers: unique ids of those whose words these are, in order; None among them
             is what the agent saw itself.
         quoting: the person quoted by the speaker; empty without one.
@@ -44,6 +50,8 @@ class FactStatement:
     holds: bool = True
     several: bool = False
     changed: bool = False
+    disputed: bool = False
+    before: tuple[Any, ...] = ()
     speakers: tuple[Any, ...] = ()
     quoting: str = ""
     since: float = 0
@@ -79,6 +87,8 @@ class FactStatement:
             given.get("holds", True) is not False,
             bool(given.get("several")),
             bool(given.get("changed")),
+            bool(given.get("disputed")),
+            tuple(given.get("before") or ()),
             tuple(who for who in speakers if _is_id(who)) if several else (),
             str(given.get("quoting") or ""),
             since,
@@ -92,12 +102,20 @@ class FactStatement:
         """The beginning of its text: subject and attribute."""
         return f"{self.subject}: {self.attribute}: "
 
-    @property
-    def content(self) -> dict[str, Any]:
+    def said(self, wording: Wording) -> str:
+        """Its value, within a sentence that denies it if it does not hold."""
+        if self.holds:
+            return self.value
+        return wording.told("no longer" if self.changed else "denied", text=self.value)
+
+    def text(self, wording: Wording) -> str:
+        """Subject, attribute and value, on one line."""
+        return f"{self.about_what}{self.said(wording)}"
+
+    def content(self, wording: Wording) -> dict[str, Any]:
         """The content of its record."""
-        negation = "" if self.holds else "not "
-        return {
-            "text": f"{self.about_what}{negation}{self.value}",
+        content = {
+            "text": self.text(wording),
             "subject": self.subject,
             "attribute": self.attribute,
             "value": self.value,
@@ -111,6 +129,9 @@ class FactStatement:
             "strength": self.strength,
             "gate": dict(self.gate),
         }
+        if self.disputed:
+            content["disputed"] = True
+        return content | ({"before": list(self.before)} if self.before else {})
 
     @property
     def topic(self) -> tuple[Any, ...]:
@@ -120,35 +141,41 @@ class FactStatement:
         return (who, canonical(self.attribute), *value)
 
     @property
-    def written(self) -> tuple[str, ...]:
-        """Its subject, attribute, negation and value, as a file of facts has them."""
-        negation = "" if self.holds else "not"
-        name = canonical(self.attribute)
-        return bare(self.subject), name, negation, bare(self.value)
-
-    @property
     def says(self) -> tuple[str, bool]:
         """Its value and whether it holds; a repeated statement has the same."""
         return bare(self.value), self.holds
 
     @property
-    def witnessed(self) -> bool:
+    def seen(self) -> bool:
         """True if the agent saw it itself."""
         return None in self.speakers
 
-    def ends(self, older: "FactStatement") -> bool:
-        """True if an older statement of the same topic does not hold any more.
+    def ends(self, older: "FactStatement", me: Any = None, cited: bool = False) -> bool:
+        """True if an older statement does not hold any more.
 
-        The same speakers can end it with another value or a denial. An observation of
-        the agent itself ends it, and so does a reported change. Two speakers who only
-        disagree do not end each other's statements. Hearsay never ends an observation.
+        A reported change and an observation end another value of the topic; otherwise
+        only its own speakers do. A denial or a change that cites what it ends needs no
+        more. Hearsay never ends an observation; the agent's own words do if they report
+        a change or cite it.
+
+        Args:
+            me: unique id of the agent that remembers.
+            cited: True if the statement names the older one as one of its sources.
         """
+        if self.since < older.since or self.says == older.says:
+            return False
+        if older.seen and not (self.seen or me in self.speakers):
+            return False
+        if cited and older.holds and (self.changed or not self.holds):
+            denied = not self.holds and bare(self.value) == bare(older.value)
+            if denied or self.topic[:2] == older.topic[:2]:
+                return True
         settled = self.holds and not older.holds  # a value makes the denial useless
-        if self.since < older.since or not (settled or self.contradicts(older)):
+        if self.topic != older.topic or not (settled or self.contradicts(older)):
             return False
-        if older.witnessed and not self.witnessed:
-            return False
-        return self.changed or self.witnessed or set(older.speakers) <= {*self.speakers}
+        if self.changed or self.seen:
+            return True
+        return not older.seen and set(older.speakers) <= set(self.speakers)
 
     def contradicts(self, other: "FactStatement") -> bool:
         """True if both cannot hold at once."""

@@ -1,6 +1,6 @@
 """The facts of one memory, by topic."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from mesa_memory.core.content import words
@@ -24,21 +24,30 @@ class FactTable:
 
     Attributes:
         statements: of each record here, by id.
+        evidence: ids of all that facts were made of, also of those that have ended.
+
+    Args:
+        records: of statements.
+        evidence: of facts that it does not have.
     """
 
-    def __init__(self, records: Iterable[MemoryRecord] = ()) -> None:
+    def __init__(
+        self, records: Iterable[MemoryRecord] = (), evidence: Iterable[str] = ()
+    ) -> None:
         self.statements: dict[str, FactStatement] = {}
         self._topics: dict[Topic, dict[str, MemoryRecord]] = {}
         self._attributes: dict[Any, dict[str, dict[Topic, None]]] = {}
         self._open: dict[Topic, list[MemoryRecord]] = {}
         self._open_of: dict[Any, dict[Topic, None]] = {}
         self._named: dict[str, dict[Any, None]] = {}
+        self.evidence = set(evidence)
         for record in records:
             self.add(record, FactStatement.of(record))
 
     def add(self, record: MemoryRecord, statement: FactStatement) -> None:
         """Takes up a record."""
         self.statements[record.id], topic = statement, statement.topic
+        self.evidence.update(record.sources)
         self._topics.setdefault(topic, {})[record.id] = record
         attributes = self._attributes.setdefault(topic[0], {})
         attributes.setdefault(topic[1], {})[topic] = None
@@ -113,8 +122,12 @@ class FactTable:
 
         None is until now. What was forgotten held until then.
         """
-        known = sorted(self._topics.get(topic, {}).values(), key=self._order)
+        known = self.ever(topic)
         return [(record, self._until(record, known)) for record in known]
+
+    def ever(self, topic: Topic) -> list[MemoryRecord]:
+        """All of one topic, also ended ones, by the step since when they held."""
+        return sorted(self._topics.get(topic, {}).values(), key=self._order)
 
     def at(self, step: float) -> list[MemoryRecord]:
         """The facts that held at a step, as known now."""
@@ -145,6 +158,15 @@ class FactTable:
             a.contradicts(b) for n, a in enumerate(statements) for b in statements[:n]
         )
 
+    def disputed(self, records: Sequence[MemoryRecord]) -> bool:
+        """True if a judge has found of two of them that they cannot both hold."""
+        known = sorted(map(self.of, records), key=lambda each: each.since)
+        return any(
+            newer.disputed and newer.contradicts(older)
+            for place, newer in enumerate(known)
+            for older in known[:place]
+        )
+
     def surplus(self, most: int | None) -> list[MemoryRecord]:
         """The current ones beyond a number: hearsay first, by speaker in turn."""
         known = self.current()
@@ -158,7 +180,7 @@ class FactTable:
     def _speaker(self, record: MemoryRecord) -> Any:
         """The first speaker of a fact; None for one that the agent has witnessed."""
         statement = self.of(record)
-        own = statement.witnessed or record.origin == IMPORTED
+        own = statement.seen or record.origin == IMPORTED
         return None if own else ("said by", *statement.speakers[:1])
 
     def _weight(self, record: MemoryRecord) -> Any:
@@ -177,10 +199,15 @@ class FactTable:
         # The topic of one of several values names that value, too.
         return any(len(topic) > 2 for topic in self.topics_of(*statement.topic[:2]))
 
-    def like(self, statement: FactStatement, most: int) -> list[MemoryRecord]:
+    def like(
+        self, statement: FactStatement, most: int, names: Set[str] = frozenset()
+    ) -> list[MemoryRecord]:
         """The newest current ones of other attributes that may mean the same.
 
         Empty if the attribute is known of the subject: then there is nothing to ask.
+
+        Args:
+            names: words that do not tell one attribute from another.
         """
         subject, attribute = statement.topic[:2]
         if attribute in self._attributes.get(subject, ()):
@@ -188,7 +215,7 @@ class FactTable:
         found = [
             record
             for record in self.of_subject(subject)
-            if related(self.of(record).attribute, statement.attribute)
+            if related(self.of(record).attribute, statement.attribute, names)
         ]
         return found[-most:]
 
@@ -225,19 +252,22 @@ class FactTable:
             and self.of(other).ends(statement)
             and (self.of(other).since > statement.since or other.order > record.order)
         ]
-        if ends:
-            return min(ends)
-        return record.valid_to
+        by = self.statements.get(record.superseded_by or "")
+        if by is not None and by.says != statement.says:
+            ends.append(max(by.since, statement.since))
+        return min(ends, default=record.valid_to)
 
 
-def facts_of(shelf: RecordLookup) -> list[MemoryRecord]:
-    """The facts that a table of these records has, in order of making.
+def table_of(shelf: RecordLookup) -> FactTable:
+    """The table of these records.
 
     Facts that were refused or taken out by hand are left out, and so are earlier
     revisions of a fact that was stated again.
     """
     known = [record for record in shelf.of_kind(KIND) if is_fact(record)]
-    return [r for r in known if r.closed_because != REFUSED and not _renewed(r, shelf)]
+    kept = [record for record in known if record.closed_because != REFUSED]
+    evidence = (source for record in kept for source in record.sources)
+    return FactTable((r for r in kept if not _renewed(r, shelf)), evidence)
 
 
 def _renewed(record: MemoryRecord, shelf: RecordLookup) -> bool:

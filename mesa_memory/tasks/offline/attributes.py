@@ -1,5 +1,7 @@
 """Names of attributes: which are the same, and which may mean the same."""
 
+from collections.abc import Set
+
 from mesa_memory.core.content import words
 
 #: words for one attribute; a judge is asked about them, and no rule joins them
@@ -31,9 +33,13 @@ def canonical(attribute: str) -> str:
     return " ".join(said) or attribute.strip().lower()
 
 
-def related(one: str, other: str) -> bool:
-    """True if two names share a word, or synonyms, so that they may mean the same."""
-    return not _stems(one).isdisjoint(_stems(other))
+def related(one: str, other: str, names: Set[str] = frozenset()) -> bool:
+    """True if two names share a word, or synonyms, so that they may mean the same.
+
+    Args:
+        names: words that do not count, such as names of people.
+    """
+    return not _stems(one, names).isdisjoint(_stems(other, names))
 
 
 def covers(one: str, other: str) -> bool:
@@ -42,8 +48,8 @@ def covers(one: str, other: str) -> bool:
     return bool(first and second) and (first <= second or second <= first)
 
 
-def _stems(attribute: str) -> set[str]:
-    said = {word for word in words(attribute) if word not in _FORM}
+def _stems(attribute: str, names: Set[str] = frozenset()) -> set[str]:
+    said = {w for w in words(attribute) if w not in _FORM and w not in names}
     return {_SAME.get(word, _singular(word)) for word in said or words(attribute)}
 
 

@@ -6,6 +6,7 @@ from math import inf
 from typing import Any
 
 from mesa_memory.core.records import REFUSED
+from mesa_memory.core.wording import ENGLISH
 from mesa_memory.layers.facts.statement import KIND, FactStatement, is_statement
 from mesa_memory.viz.data.agent import Past, Row
 
@@ -31,9 +32,8 @@ class Fact:
 
     @property
     def value(self) -> str:
-        """The value, with "not" before a negated one."""
-        value = self.statement.value
-        return value if self.statement.holds else f"not {value}"
+        """The value, as one that is denied if it does not hold."""
+        return self.statement.said(ENGLISH)
 
     @property
     def refused(self) -> bool:
