@@ -1,5 +1,6 @@
 """Grades that a model gives wrongly: the good ones are kept, no run ends, none is guessed."""
 
+import asyncio
 import json
 import re
 from functools import partial
@@ -7,7 +8,16 @@ from functools import partial
 import mesa
 import pytest
 
-from mesa_memory import EpisodicMemory, LLMUnavailable, ScriptedLLM, configure
+from mesa_memory import (
+    EpisodicMemory,
+    LLMUnavailable,
+    ScriptedLLM,
+    configure,
+    open_run,
+    resume,
+)
+from mesa_memory.memories.tools import search_memories
+from tests.support.playing import ended
 from tests.support.single import scripted, settle
 
 #: how many steps a run has, more than the ten that a failing memory is given
@@ -161,3 +171,128 @@ def test_an_event_asked_about_alone_says_why_it_has_no_grade():
     memory, _ = memory_of(lambda r: "no idea")
     with pytest.raises(Exception, match="JSON object is missing"):
         memory.grade_event_importance("message", {"message": "of weight 3"})
+
+
+# -- grades that wait ------------------------------------------------------------------
+
+
+def hear(memory, *texts):
+    """One step in which the agent hears these."""
+    model = memory.agent.model
+    model.steps += 1
+    for text in texts:
+        memory.add_to_memory("message", {"message": text, "sender": 9})
+    memory.process_step()
+
+
+def weigh(request):
+    """The grade that each event's text names."""
+    return listed(weights(request))
+
+
+NEWS = [
+    ("One event of weight 2", "and another of weight 5", "and the last of weight 3"),
+    ("Der Preis fällt, weight 4", "Ein Sturm kommt, weight 5", "Ruhe, weight 1"),
+    ("粉屋が燃えた weight 5", "雨が降る weight 1", "船が来る weight 3"),
+]
+
+
+@pytest.mark.parametrize("news", NEWS)
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+def test_few_events_wait_are_shown_meanwhile_and_graded_together(execution, news):
+    memory, llm = memory_of(weigh, execution=execution)
+    for number, text in enumerate(news, 1):
+        hear(memory, text)
+        assert grades_of(memory) == dict.fromkeys(news[:number])
+        shown = memory.get_prompt_ready()
+        assert all(text in shown for text in news[:number])
+    assert not llm.history
+    hear(memory, "The fourth of weight 4")
+    assert fitting(grades_of(memory)) == 4 and len(llm.history) == 1
+
+
+RECALLS = {
+    "recall": lambda memory: [each.record for each in memory.recall("weight", 9)],
+    "arecall": lambda m: [r.record for r in asyncio.run(m.arecall("weight", 9))],
+    "explain": lambda memory: memory.explain("weight") and memory.current_records(),
+    "retrieve_top_k_entries": lambda memory: [
+        entry.events[0] for entry in memory.retrieve_top_k_entries(9)
+    ],
+    "search_memories": lambda memory: (
+        search_memories(memory.agent, "weight") and memory.current_records()
+    ),
+}
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize("way", RECALLS)
+def test_a_recall_has_them_graded_first(way, execution):
+    memory, llm = memory_of(weigh, execution=execution)
+    hear(memory, "A rumour of weight 1", "A fire of weight 5")
+    found = RECALLS[way](memory)
+    assert {r.content["message"]: r.importance for r in found} == {
+        "A rumour of weight 1": 1,
+        "A fire of weight 5": 5,
+    }
+    assert len(llm.history) == 1
+    RECALLS[way](memory)
+    assert len(llm.history) == 1, "nothing waits any more"
+
+
+def test_a_look_that_leaves_no_trace_asks_nobody():
+    memory, llm = memory_of(weigh)
+    hear(memory, "A rumour of weight 1")
+    with memory.peek():
+        (found,) = memory.recall("rumour")
+    assert found.record.importance is None and not llm.history
+
+
+def test_the_grade_of_a_waiting_event_does_not_depend_on_who_recalls_first():
+    def grade(request):  # a model that grades by what stands beside an event
+        return listed([min(5, len(request.inputs["events"]))] * len(weights(request)))
+
+    found = []
+    for first in (0, 1):
+        model = mesa.Model(rng=1)
+        configure(model, llm=ScriptedLLM(rules={"grade": grade}))
+        agents = settle(model, EpisodicMemory, 2)
+        own = (["One, weight 1"], ["One, weight 1", "Two, weight 1", "Three, weight 1"])
+        for agent, texts in zip(agents, own, strict=True):
+            hear(agent.memory, *texts)
+        for agent in agents if not first else agents[::-1]:
+            agent.memory.recall("weight")
+        found.append([grades_of(agent.memory) for agent in agents])
+    assert found[0] == found[1]
+
+
+def test_waiting_events_survive_a_resumed_run_and_an_outage(tmp_path):
+    def build(record=None):
+        model = mesa.Model(rng=1)
+        down = [True]
+        rule = {
+            "grade": lambda r: (
+                LLMUnavailable("off") if down and down.pop() else weigh(r)
+            )
+        }
+        configure(model, llm=ScriptedLLM(rules=rule), record=record)
+        (model.ann,) = settle(model, EpisodicMemory)
+        return model
+
+    def day(model, text):
+        model.step()
+        model.ann.memory.add_to_memory("message", {"message": text, "sender": 9})
+        model.ann.memory.process_step()
+
+    file = str(tmp_path / "run.sqlite")
+    first = build(file)
+    for number in (1, 2):
+        day(first, f"Event {number} of weight {number}")
+    ended(first)
+    again = resume(build, file)
+    for number in (3, 4, 5):
+        day(again, f"Event {number} of weight {number}")
+    assert fitting(grades_of(again.ann.memory)) == 5
+    ended(again)
+    with open_run(file) as run:
+        rows = run.state(1, 5, as_records=True)
+    assert [row["importance"] for row in rows] == [1, 2, 3, 4, 5]

@@ -6,7 +6,7 @@ from typing import Any
 import mesa
 from mesa_llm.llm_agent import LLMAgent
 
-from mesa_memory import configure
+from mesa_memory import EpisodicMemory, configure
 from tests.support.diary import Diary
 from tests.support.single import Late, settle
 
@@ -35,6 +35,9 @@ class Villager(LLMAgent):
         )
         self.model.shown.append(self.memory.get_prompt_ready())
         self.model.shown.append(self.memory.get_communication_history())
+        if self.model.steps % 3 == 1 and isinstance(self.memory, EpisodicMemory):
+            found = self.memory.recall("Is the bridge broken?", k=4)
+            self.model.shown.append(str([(r.record.id, r.score) for r in found]))
         friend = others[(self.model.steps + self.unique_id) % len(others)]
         self.send_message(
             f"On day {self.model.steps} I help, {self.unique_id}", [friend]
