@@ -51,24 +51,24 @@ class Insights(ListReply):
     withdrawn: AnyNumbers = Field(default_factory=list)
 
 
-class DrawnInsight(NamedTuple):
+class Drawn[T](NamedTuple):
     """A checked insight.
 
     Attributes:
-        evidence: places from 0, in ascending order, in ``lines`` followed by ``held``;
-            empty if no cited statement supports it.
+        evidence: places from 0, in ascending order, in ``lines`` followed by ``held``, or
+            what stands there; empty if no cited statement supports it.
         importance: None if the reply gave none on the scale.
-        revises: places from 0 in ``held``.
+        revises: places in the same row, of earlier insights, or what stands there.
     """
 
     text: str
-    evidence: list[int]
+    evidence: list[T]
     importance: int | None
-    revises: list[int]
+    revises: list[T]
 
 
-def check(reply: Insights, inputs: Inputs) -> tuple[list[DrawnInsight], list[int]]:
-    """The insights of a reply, and the places in ``held`` of those withdrawn.
+def check(reply: Insights, inputs: Inputs) -> tuple[list[Drawn[int]], list[int]]:
+    """The insights of a reply, and the places of the withdrawn ones, see ``Drawn``.
 
     A cited statement is evidence only if it shares a word with the insight. An insight
     may lose all its evidence: it is doubtful then. No insight at all is an answer.
@@ -92,7 +92,7 @@ def check(reply: Insights, inputs: Inputs) -> tuple[list[DrawnInsight], list[int
         grade = item.importance
         on_scale = grade is not None and GRADE_MIN <= grade <= inputs["top"]
         found.append(
-            DrawnInsight(
+            Drawn(
                 text,
                 [place for place in evidence if supports(shown[place], text)],
                 grade if on_scale else None,
@@ -107,7 +107,7 @@ def check(reply: Insights, inputs: Inputs) -> tuple[list[DrawnInsight], list[int
 
 def _places(numbers: list[int], before: int, count: int) -> list[int]:
     """The places of earlier insights by their numbers; all other numbers are ignored."""
-    return sorted({n - before - 1 for n in numbers if before < n <= before + count})
+    return sorted({n - 1 for n in numbers if before < n <= before + count})
 
 
 def offline(inputs: Inputs) -> dict[str, Any]:

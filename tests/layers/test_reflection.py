@@ -528,6 +528,22 @@ def test_a_number_that_is_no_insights_changes_nothing():
     assert len(person.reflections()) == 2 and len(person.asked("reflect")) == 2
 
 
+def test_an_insight_that_two_replace_and_that_is_withdrawn_as_well_ends_once():
+    def reflect(request):
+        if request.step == 1:
+            return insights(("The mill burns often.", [1]))
+        old = numbers(request, "often")
+        first, second = ("The mill is new.", [2], old), ("No mill burns.", [2], old * 2)
+        return insights(first, second, withdrawn=old)
+
+    person = Person({"reflect": reflect}, threshold=5)
+    person.hears("The mill burns.")
+    person.hears("The mill is new and no mill burns.")
+    old, *new = [r for r in person.seen.records if r.kind == "reflection"]
+    assert person.reflections() == new and len(new) == 2
+    assert (old.closed_because, old.superseded_by) == ("superseded", new[0].id)
+
+
 def test_an_insight_that_is_said_again_replaces_nothing_and_withdraws_the_other():
     def reflect(request):
         if request.step == 1:

@@ -329,7 +329,8 @@ def test_a_prompt_may_be_read_about_a_question(kind):
     memory = memory_of(OUR_MEMORIES.get(kind, Own))
     says(memory, "The bridge is broken.")
     memory.process_step()
-    assert memory.get_prompt_ready() == memory.get_prompt_ready(about="The bridge?")
+    asked = memory.get_prompt_ready(about="The bridge?")
+    assert memory.get_prompt_ready() == asked
     awaited = asyncio.run(memory.aget_prompt_ready("The bridge?"))
     assert awaited == memory.get_prompt_ready()
     with pytest.raises(TypeError, match="about must be a question or None, got 5"):

@@ -40,7 +40,8 @@ class Hamlet(mesa.Model):
         configure(self, llm="offline", record=record, replay=replay)
         name = register_policy("thinker", think)
         self.ann = LLMAgent(self, self.reasoning, name, step_prompt="Act.", vision=0)
-        self.ann.memory = find(kind)(self.ann)
+        own = {"grade_together": 1} if kind == "episodic" else {}
+        self.ann.memory = find(kind)(self.ann, **own)
         if routed:
             arrange_prompts(self.ann)
 

@@ -48,7 +48,7 @@ MEMORIES: dict[str, Callable[[Any], Any]] = {
     "stlt": lambda agent: STLTMemory(agent, 2, 1),
     "long_term": LongTermMemory,
     "episodic": lambda agent: EpisodicMemory(
-        agent, max_capacity=10_000, considered_entries=1000
+        agent, max_capacity=10_000, considered_entries=1000, grade_together=1
     ),
     "impression": lambda agent: ImpressionMemory(agent, update_every=2, n=1000),
     "fact": lambda agent: FactMemory(agent, n=1000),

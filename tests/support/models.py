@@ -143,6 +143,8 @@ class Maker:
         """The memory, with ``llm`` in place of its language model."""
         if self.package == "ours":
             configure(agent.model, execution=self.execution)
+            if self.name == "EpisodicMemory":  # as theirs
+                options.setdefault("grade_together", 1)
         elif self.name != "ShortTermMemory":  # theirs needs a name at once
             options.setdefault("llm_model", "openai/test")
         options.setdefault("display", False)

@@ -1,5 +1,7 @@
 """Code of a user's own that is wrong says so at once, as itself; an outage passes."""
 
+from functools import partial
+
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
@@ -89,8 +91,9 @@ def test_a_bug_in_ones_own_embedder_is_told_at_once(bug):
         name, dim, batch = "mine", 4, 10
         embed = failing(bug)
 
+    at_once = partial(EpisodicMemory, grade_together=1)
     with pytest.raises(bug, match="a bug of mine"):
-        use(*remembering(EpisodicMemory, llm="offline", embedder=Mine()))
+        use(*remembering(at_once, llm="offline", embedder=Mine()))
     assert Mine.embed.calls == 1
 
 

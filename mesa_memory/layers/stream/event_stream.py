@@ -28,8 +28,9 @@ from mesa_memory.layers.lines import Line, of_entries
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
-from mesa_memory.layers.stream.reflecting import KIND, Drawn, Reflector
+from mesa_memory.layers.stream.reflecting import KIND, Reflector
 from mesa_memory.retrieval import scoring
+from mesa_memory.tasks.reflect import Drawn
 
 logger = logger_of(__name__)
 
@@ -297,7 +298,7 @@ class EventStream(Layer):
             self.reflector.gathered += event.importance
 
     def _conclude(
-        self, found: Sequence[Drawn], withdrawn: Sequence[MemoryRecord]
+        self, found: Sequence[Drawn[MemoryRecord]], withdrawn: Sequence[MemoryRecord]
     ) -> None:
         """Keeps new insights; closes the replaced and the withdrawn ones."""
         sound = [r for r in self.reflector.insights() if r.stale_since is None]
@@ -320,8 +321,8 @@ class EventStream(Layer):
 
     def _let_go(self, insights: Sequence[MemoryRecord], reason: str = EVICTED) -> None:
         """Holds insights no more."""
-        entry_of = self.index.entry_of
-        self._drop((entry_of[insight.id] for insight in insights), reason)
+        entries = (self.index.entry_of.get(insight.id) for insight in insights)
+        self._drop(filter(None, entries), reason)
 
     def _drop(self, entries: Iterable[Any], reason: str = EVICTED) -> None:
         """Closes the events of entries, and holds the entries no more."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
@@ -13,7 +13,7 @@ from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.filtering import ask_about
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.retrieval.index import ScoredRecord
-from mesa_memory.tasks import QUESTIONS, REFLECT
+from mesa_memory.tasks.reflect import QUESTIONS, REFLECT, Drawn
 
 KIND = "reflection"
 
@@ -85,21 +85,8 @@ class Reflection:
         return cls(last, insights, questions, per_question, max_depth)
 
 
-class Drawn(NamedTuple):
-    """An insight, the records that it rests on, and the insights that it replaces.
-
-    Attributes:
-        importance: None if the model gave none.
-    """
-
-    text: str
-    evidence: list[MemoryRecord]
-    importance: int | None
-    revises: list[MemoryRecord]
-
-
 #: what a request has brought: new insights, and those withdrawn
-type Reply = tuple[list[Drawn], list[MemoryRecord]]
+type Reply = tuple[list[Drawn[MemoryRecord]], list[MemoryRecord]]
 
 
 class Reflector:
@@ -177,7 +164,9 @@ class Reflector:
         index.align()
         return [record for record in index.ranking.of_kind(KIND) if _depth(record)]
 
-    def content_of(self, drawn: Drawn) -> tuple[dict[str, Any], list[MemoryRecord]]:
+    def content_of(
+        self, drawn: Drawn[MemoryRecord]
+    ) -> tuple[dict[str, Any], list[MemoryRecord]]:
         """The content of an insight's record, and its evidence.
 
         Replaced insights do not count as evidence, and nothing may rest on the unfounded.
@@ -277,18 +266,17 @@ class Reflector:
             found, gone = yield from self.context.ask(
                 REFLECT, lines=lines, held=held, **given
             )
-            insights = [record for record in records if _depth(record)]
-            numbered = [r for r in records if not _depth(r)] + insights
+            # In the order of their numbers: events, then insights.
+            told = sorted(records, key=lambda record: _depth(record) > 0)
+
+            def named(places: Iterable[int]) -> list[MemoryRecord]:
+                return [told[place] for place in places]
+
             drawn = [
-                Drawn(
-                    each.text,
-                    [numbered[place] for place in each.evidence],
-                    each.importance,
-                    [insights[place] for place in each.revises],
-                )
-                for each in found
+                Drawn(d.text, named(d.evidence), d.importance, named(d.revises))
+                for d in found
             ]
-            return drawn, [insights[place] for place in gone]
+            return drawn, named(gone)
 
         return (yield from ask_about(self.context, shown, ask)) or ([], [])
 

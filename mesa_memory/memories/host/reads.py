@@ -112,6 +112,8 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
             raise TypeError(f"about must be a question or None, got {about!r}")
         if SHOWING.of(self):
             return read(self)
+        if about is not None:  # it is a recall
+            self.settle(recall=True)
         asked = nullcontext() if about is None else self.reads_about(about)
         with SHOWING.on(self), asked:
             text = read(self)
