@@ -15,7 +15,7 @@ from mesa_memory import FactMemory, ShortTermMemory, configure, register_policy
 from mesa_memory.cli import main
 from mesa_memory.errors import StoreError
 from mesa_memory.experiments import attribute, draw
-from mesa_memory.experiments.attribution import candidates
+from mesa_memory.experiments.erasures import candidates
 from mesa_memory.inference.two_groups import GroupDifference
 from mesa_memory.runs.recording.resume import copy_at
 from tests.support.playing import play
@@ -116,7 +116,8 @@ def test_nothing_is_blamed_where_nothing_was_planted_and_the_run_stays(tmp_path)
     before = Path(file).read_bytes()
     found = asked(file)
     assert Path(file).read_bytes() == before
-    assert found.blamed == [] and len(found.effects) == CUT
+    assert found.blamed == []
+    assert [each.together for each in found.effects] == [1] * CUT + [CUT]
     assert "No memory was found" in str(found)
 
 
@@ -134,8 +135,82 @@ def test_equal_claims_are_one_group_and_facts_of_an_erased_event_stay(tmp_path):
     assert set(table[(table.what == SECRET) & ~table.single]["stays"]) == {2}
 
 
+def test_one_decision_hangs_on_the_line_of_its_prompt(tmp_path, caplog):
+    file, model = recorded(tmp_path, rng=1, told=True)
+    knower = int(model.knower) + 1
+    hearer = next(n for n in range(1, 5) if n != knower)
+    found = attribute(Valley, file, agent=hearer, step=3, screen=2, progress=False)
+    (blamed,) = found.blamed
+    assert found.exact and found.step == 2 and found.decision == "ford"
+    assert {*blamed.erasure.records} == {hearer} and SECRET in blamed.erasure.text
+    assert blamed.instead == "bridge"
+    assert f"Without “{blamed.erasure.text}” the decision is “bridge”." in str(found)
+    assert "Each sends about 4 requests, for $0.0000." in caplog.text
+    assert "runs of 1 steps" in caplog.text
+    with pytest.raises(ValueError, match="after the first, got 1"):
+        attribute(Valley, file, agent=hearer, step=1, progress=False)
+    with pytest.raises(ValueError, match="no agent 77"):
+        attribute(Valley, file, agent=77, step=3, progress=False)
+    with pytest.raises(TypeError, match="agent=15, step=7"):
+        attribute(Valley, file, step=3)
+
+
+class Doubled(Valley):
+    """One walker hears of the bridge twice, in other words; one hint is enough."""
+
+    hints = f"{SECRET}.", f"Alas, {SECRET}!"
+
+    def __init__(self, n=2, record=None, rng=None):
+        super().__init__(n=n, planted=False, record=record, rng=rng)
+        for hint in self.hints:
+            heard = {"message": hint, "sender": 2}
+            self.agents[0].memory.add_to_memory("message", heard)
+
+
+class Apart(Doubled):
+    """The hints have few words in common."""
+
+    hints = (
+        f"{SECRET} says the miller, who was at the river in the night",
+        f"A letter came with the post this morning about many things: {SECRET}",
+    )
+
+
+@pytest.mark.parametrize("model", [Doubled, Apart])
+@pytest.mark.parametrize("agent", [None, 1])
+def test_memories_that_act_together_are_found_together(tmp_path, model, agent):
+    file = str(tmp_path / "run.sqlite")
+    play(model(record=file, rng=1), LAST)
+    asks = {"outcome": fords, "steps": LAST} if agent is None else {"agent": agent}
+    asks |= {"step": CUT if agent is None else CUT + 1}
+    found = attribute(model, file, **asks, screen=2, progress=False)
+    blamed = found.blamed[-1]
+    assert blamed.together == 2
+    assert all(hint in blamed.erasure.text for hint in model.hints)
+    assert not any(e.together == 1 for e in found.blamed)
+
+
+def test_an_attribution_that_is_stopped_keeps_what_was_found(tmp_path):
+    file, _ = recorded(tmp_path, rng=1, told=True)
+    whole = asked(file)
+    some = asked(file, max_runs=4)
+    assert some.stopped and some.runs == 4 and len(some.effects) == 2
+    assert not whole.stopped and "stopped before all" in str(some)
+    ends = iter(range(99))
+
+    def impatient(model):
+        if next(ends) == 3:
+            raise KeyboardInterrupt
+        return fords(model)
+
+    found = attribute(
+        Valley, file, step=CUT, steps=LAST, outcome=impatient, screen=2, progress=False
+    )
+    assert found.stopped and len(found.effects) == 1
+
+
 def test_the_command_line_says_the_same(tmp_path):
-    file, _ = recorded(tmp_path, rng=1)
+    file, model = recorded(tmp_path, rng=1)
     place = "tests.experiments.test_attribution"
     given = ["--step", "2", "--steps", "4", "--screen", "2", "--json"]
     given += ["--model", f"{place}:Valley", "--outcome", f"{place}:fords"]
@@ -143,6 +218,20 @@ def test_the_command_line_says_the_same(tmp_path):
     assert done.exit_code == 0, done.output
     rows = json.loads(done.stdout)["effects"]
     assert rows[0]["what"] == SECRET and rows[0]["effect"] == -2.0
+    knower = str(int(model.knower) + 1)
+    given = [
+        "--agent",
+        knower,
+        "--step",
+        "3",
+        "--screen",
+        "2",
+        "--model",
+        f"{place}:Valley",
+    ]
+    done = CliRunner().invoke(main, ["attribute", file, *given])
+    assert done.exit_code == 0, done.output
+    assert f"Without “{SECRET}” the decision is “bridge”." in done.output
 
 
 def test_wrong_numbers_and_steps_are_told(tmp_path):

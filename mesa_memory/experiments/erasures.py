@@ -1,0 +1,166 @@
+"""Records that say the same, to be erased together: the candidates of an attribution."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.render import record_text
+from mesa_memory.memories.host.interventions import erase
+from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.runs.run import open_run
+
+#: an event's text, in the content of a record: the words of a message or a deed
+_WORDS = ("message", "text")
+#: groups with this part of their words in common say alike
+ALIKE = 0.5
+#: characters by which a line is found in a prompt, which may cut it later
+FOUND_CHARS = 120
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """Records that say the same, and were shown after the step.
+
+    Attributes:
+        text: what they say.
+        records: their ids by the unique id of their agents, current at the step.
+        followers: how many current records were made from them; these stay.
+    """
+
+    text: str
+    records: Mapping[Any, tuple[str, ...]]
+    followers: int = 0
+
+    def __add__(self, other: "Erasure") -> "Erasure":
+        """Both together."""
+        records = dict(self.records)
+        for agent, names in other.records.items():
+            records[agent] = (*records.get(agent, ()), *names)
+        text = f"{self.text}” and “{other.text}"
+        return Erasure(text, records, self.followers + other.followers)
+
+    def erase_from(self, model: Any) -> None:
+        """Erases the records from the memories of a model."""
+        for agent in model.agents:
+            for name in self.records.get(agent.unique_id, ()):
+                erase(agent, name)
+
+    @property
+    def single(self) -> list["Erasure"]:
+        """Each of the records alone."""
+        return [
+            Erasure(self.text, {agent: (name,)})
+            for agent, names in self.records.items()
+            for name in names
+        ]
+
+
+def candidates(model: Any, shown: "Shown | None") -> list[Erasure]:
+    """The groups of current records that say the same, in order of arrival.
+
+    Args:
+        model: at the step.
+        shown: after the step; None takes every record, as the run ends at the step.
+    """
+    records: dict[str, dict[Any, list[str]]] = {}
+    current: list[MemoryRecord] = []
+    for agent in model.agents:
+        memory = getattr(agent, "memory", None)
+        if not isinstance(memory, MemoryModule):
+            continue
+        held = memory.current_records()
+        for record in held:
+            line = memory.layer_context.own_line(record)
+            if shown is None or shown.has(record, (line, _words(record))):
+                of_text = records.setdefault(_words(record), {})
+                of_text.setdefault(agent.unique_id, []).append(record.id)
+        current += held
+    return [
+        Erasure(
+            text,
+            {agent: tuple(names) for agent, names in of_text.items()},
+            _followers({n for names in of_text.values() for n in names}, current),
+        )
+        for text, of_text in records.items()
+    ]
+
+
+def _words(record: MemoryRecord) -> str:
+    """The words of a record, without speaker and listener."""
+    for name in _WORDS:
+        if isinstance(said := record.content.get(name), str) and said.strip():
+            return " ".join(said.split())
+    text = record_text(record.kind, record.origin, record.content)
+    return " ".join(text.split())
+
+
+def _followers(names: set[str], current: Iterable[MemoryRecord]) -> int:
+    return sum(not names.isdisjoint(record.sources) for record in current)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The texts that agents were shown after a step.
+
+    Attributes:
+        texts: of each agent, by unique id.
+        recalled: ids of the records that recalls showed.
+    """
+
+    texts: Mapping[Any, str]
+    recalled: frozenset[str]
+
+    @classmethod
+    def of(
+        cls, location: Any, run: Any, step: float, one: tuple[Any, float] | None = None
+    ) -> "Shown | None":
+        """The texts of a run; None if it ends at the step.
+
+        Args:
+            one: the agent and the step of a decision; None takes all after the step.
+
+        Raises:
+            ValueError: if that agent was not shown its memory in the step.
+        """
+        asked = (None, None) if one is None else one
+        with open_run(location, run) as recorded:
+            if not any(later > step for later in recorded.steps):
+                return None
+            texts: dict[Any, list[str]] = {}
+            for row in recorded.prompts(*asked, as_records=True):
+                if row["step"] > step:
+                    texts.setdefault(row["agent"], []).append(row["text"] or "")
+            rows = recorded.recalls(*asked, as_records=True)
+        recalled = {r["id"] for r in rows if r["step"] > step and r["shown"]}
+        if one is not None and not texts and not recalled:
+            raise ValueError(
+                f"agent {one[0]!r} was not shown its memory in step {one[1]:g}: choose a "
+                "step in which it decided, see run.decisions()"
+            )
+        joined = {agent: "\n".join(told) for agent, told in texts.items()}
+        return cls(joined, frozenset(recalled))
+
+    def has(self, record: MemoryRecord, lines: Iterable[str]) -> bool:
+        """True if the record, or one of its lines, was shown to its agent."""
+        text = self.texts.get(record.agent, "")
+        found = any(line[:FOUND_CHARS] in text for line in lines)
+        return found or record.id in self.recalled
+
+
+def alike(groups: Sequence[Erasure]) -> list[list[Erasure]]:
+    """Several groups of which each has half of its words with the first in common."""
+    left, found = list(groups), []
+    while left:
+        first = left[0]
+        same = [each for each in left if _overlap(first.text, each.text) >= ALIKE]
+        left = [each for each in left if each not in same]
+        if 1 < len(same) < len(groups):
+            found.append(same)
+    return found
+
+
+def _overlap(one: str, other: str) -> float:
+    words = [set(re.findall(r"\w+", text.lower())) for text in (one, other)]
+    return len(words[0] & words[1]) / (len(words[0] | words[1]) or 1)
