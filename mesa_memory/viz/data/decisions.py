@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mesa_memory.core.content import brief
 from mesa_memory.retrieval import overlap
@@ -15,6 +16,8 @@ RECALLED, USED = "recalled", "used"
 MEMORY_SIGN = "[its memory, see below]"
 #: longest decision in one line, in characters
 BRIEF_CHARS = 240
+#: the end of a question in a table, in characters
+END_CHARS = 120
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,37 @@ class MemoryLine:
 
     text: str
     mark: str = ""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A decision in one line.
+
+    Attributes:
+        question: the end of what was asked, without the memory in it.
+        answer: the answer, or the tools called, or the error.
+    """
+
+    step: float
+    agent: Any
+    question: str
+    answer: str
+
+
+def decided(run: Run) -> list[Decided]:
+    """The decisions of all agents, in the order of the steps."""
+    return [
+        Decided(row["step"], row["agent"], _end(question(row)), answer(row))
+        for row in run.decisions(as_records=True)
+    ]
+
+
+def _end(text: str) -> str:
+    """The end of a question, which asks; on one line."""
+    told = " ".join(text.replace(MEMORY_SIGN, " ").split())
+    if len(told) <= END_CHARS:
+        return told
+    return "… " + told[-END_CHARS:].partition(" ")[2]
 
 
 def decisions(run: Run, agent: object, step: float) -> list[Row]:

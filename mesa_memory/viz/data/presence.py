@@ -46,6 +46,11 @@ NEEDS: dict[str, tuple[Table, tuple[str, ...], str]] = {
         ("impression",),
         "No agent of this run has an impression of another one; ImpressionMemory makes them.",
     ),
+    "decisions": (
+        calls,
+        (),
+        "No agent of this run asked a language model itself, as agents of Mesa-LLM do.",
+    ),
     "cost": (calls, (), _NO_CALLS),
     "requests": (calls, (), _NO_CALLS),
 }
@@ -93,6 +98,7 @@ def _data(view: str) -> tuple[Table, Any, list[Any]]:
     """The table of a view, its column of steps, and the conditions of a row."""
     table, kinds, _ = NEEDS[view]
     if table is not records:
-        return table, table.c.step, []
+        own = [calls.c.decision.is_not(None)] if view == "decisions" else []
+        return table, table.c.step, own
     made = records.c.kind.in_(kinds) if kinds else records.c.origin == DERIVED
     return table, records.c.valid_from, [made]

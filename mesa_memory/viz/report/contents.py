@@ -10,7 +10,7 @@ from mesa_memory.runs import Run
 from mesa_memory.runs.claims import Verdict
 from mesa_memory.viz.data.activity import Activity, activity
 from mesa_memory.viz.data.agent import Past, Row, past
-from mesa_memory.viz.data.decisions import MemoryLine, memory_lines
+from mesa_memory.viz.data.decisions import Decided, MemoryLine, decided, memory_lines
 from mesa_memory.viz.data.recall import RecordedRecall, recalls, understood
 from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.data.story.colouring import (
@@ -55,6 +55,7 @@ class Contents:
         measures: the values that have curves and colours.
         sentences: that were counted for the text; see ``spread.listed``.
         people: those whose memory is shown.
+        decided: the decisions of all agents.
     """
 
     scene: Scene
@@ -63,6 +64,7 @@ class Contents:
     measures: list[Colouring]
     sentences: list[dict[str, Any]]
     people: list[Person]
+    decided: list[Decided]
 
 
 def contents(
@@ -94,7 +96,8 @@ def contents(
         chosen = list(dict.fromkeys(known[run.name_of(agent)] for agent in agents))
     people = [_person(run, agent, str(memories.get(agent, ""))) for agent in chosen]
     messages = said(run, 0, len(run.steps))
-    return Contents(seen, run.names, messages, measures, sentences, people)
+    found = seen, run.names, messages, measures, sentences, people
+    return Contents(*found, decided(run))
 
 
 def _spread(

@@ -18,6 +18,8 @@ from mesa_memory.viz.report.payload import as_json, payload, samples
 
 #: bytes of a report that can still be sent by mail
 MAX_BYTES = 5_000_000
+#: rows of the table of decisions
+MAX_DECISIONS = 500
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ def write_report(
         "methods": scrub(methods(facts_of_run(run, _weights(found.people)))),
         "about": about.strip(),
         "counted": scrub_data(found.sentences),
+        "decided": _decided(found),
+        "all_decided": len(found.decided),
         "last": run.steps[-1],
         "made_with": __version__,
     }
@@ -132,6 +136,18 @@ def _weights(people: list[Person]) -> list[str]:
     pairs = [list(zip(recall.names, recall.weights)) for recall in recalls]
     found = [", ".join(f"{name} ({w:g})" for name, w in each if w) for each in pairs]
     return list(dict.fromkeys(filter(None, found)))[:3]
+
+
+def _decided(found: Contents) -> list[dict[str, Any]]:
+    """The rows of the table of decisions; the newest, if there are very many."""
+    names = found.names
+    rows = [
+        vars(one) | {"agent": f"{names[one.agent]} ({one.agent})"}
+        if names.get(one.agent, str(one.agent)) != str(one.agent)
+        else vars(one)
+        for one in found.decided[-MAX_DECISIONS:]
+    ]
+    return scrub_data(rows)
 
 
 def _cost(run: Run) -> list[dict[str, Any]]:

@@ -203,7 +203,7 @@
     return [
       block("Saw and heard", met, "nothing"),
       block("Came to mind", recalled.map((recall) => recallLine(one, recall)), "nothing was recalled by score"),
-      ...(decided.length ? [block("Its decisions", decided.map(decisionLine), "")] : []),
+      ...(decided.length ? [html("div", {}, html("h3", {}, "Its decisions"), html("ul", { class: "decided" }, ...decided.map(decisionLine)))] : []),
       block("What its memory made of it", [...made, ...endings(ended)], "nothing new"),
       block("Said", mine().map(([, words, recipients]) => html("li", {}, mark(`to ${recipients.map(called).join(", ") || "nobody"}`), data.texts[words])), "nothing"),
       remembered(one),

@@ -16,6 +16,7 @@ from mesa_memory.viz.views.contents.evidence import EvidenceView
 from mesa_memory.viz.views.contents.facts import FactsView
 from mesa_memory.viz.views.contents.impressions import ImpressionsView
 from mesa_memory.viz.views.conversations import ConversationsView
+from mesa_memory.viz.views.decisions import DecisionsView
 from mesa_memory.viz.views.population import PopulationView
 from mesa_memory.viz.views.recall.recall import RecallView
 from mesa_memory.viz.views.requests.cost import CostView
@@ -75,6 +76,7 @@ RECALL = (
 )
 SOCIETY = (
     View("population", "Population", PopulationView),
+    View("decisions", "Decisions", DecisionsView),
     View("impressions", "Impressions", ImpressionsView),
     View("spread", "Spread", SpreadView),
 )

@@ -1,4 +1,4 @@
-"""A decision of an agent: question, memory in it, answer, tool calls, and what followed."""
+"""The decisions of all, and one of an agent: question, memory in it, answer, tool calls, and what followed."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -7,6 +7,7 @@ from typing import Any
 import solara
 
 import mesa_memory.viz.widgets as ui
+from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data import decisions as data
 from mesa_memory.viz.data.agent import Row
 from mesa_memory.viz.views.focus import Focus
@@ -16,6 +17,40 @@ NO_MEMORY = "The request does not contain memory that the agent read in this ste
 #: lines of memory that are all open at first
 OPEN_LINES = 12
 MARKS = {data.USED: "shares words with answer", data.RECALLED: "recalled"}
+
+
+@solara.component
+def DecisionsView(focus: Focus) -> Any:
+    """The decisions of all agents in a table; a click shows one in full."""
+    source = focus.source
+    rows = use_answer(source, data.decided, says="Reading all decisions …")
+    if rows is None:
+        return
+    now = sum(row.step == focus.step for row in rows)
+    with solara.Column(gap="0px"):
+        ui.Answer(
+            f"In step {ui.number(focus.step)}, {len(source.agent_ids)} agents made {now} "
+            f"decisions; the run has {len(rows):,}."
+        )
+        with ui.Section("Decisions", "a click shows question, memory and answer"):
+            ui.Table(
+                {
+                    "step": "step",
+                    "agent": lambda row: source.called(row.agent),
+                    "end of question": "question",
+                    "answer": "answer",
+                },
+                rows,
+                file="decisions",
+                marked=lambda row: row.step == focus.step,
+                mark="made in this step",
+                on_pick=lambda row: focus.selection.choose(
+                    view="agent", agent=row.agent, step=row.step
+                ),
+                page=25,
+                sort="step",
+                down=True,
+            )
 
 
 @solara.component
