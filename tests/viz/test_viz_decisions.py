@@ -6,6 +6,7 @@ import pytest
 
 from mesa_memory.viz.data import decisions as data
 from mesa_memory.viz.report import write_report
+from mesa_memory.viz.widgets.chart import COLOURS
 from tests.support.axe import faults
 from tests.support.browser import Window
 from tests.support.dashboards import dashboard
@@ -40,6 +41,44 @@ def test_the_lines_of_memory_that_an_answer_used_are_marked(run):
     assert data.answer(vote) == REFUSES
     assert data.answer(act).startswith('calls speak_to {"listener_agents')
     assert data.answer(think | {"error": "Down: no"}) == "no answer: Down: no"
+
+
+def test_all_decisions_stand_in_one_table_of_the_view_and_the_report(run, tmp_path):
+    found, rows = data.decided(run), run.decisions(as_records=True)
+    assert [(one.step, one.agent) for one in found] == [
+        (row["step"], row["agent"]) for row in rows
+    ]
+    for one, row in zip(found, rows):
+        end = one.question.removeprefix("… ").removesuffix(" [its memory, see below]")
+        assert end and end in " ".join(
+            data.question(row).replace(data.MEMORY_SIGN, " ").split()
+        )
+        assert len(one.question) <= data.END_CHARS + 2
+        assert one.answer == data.answer(row)
+    assert any(one.question.endswith(QUESTION) for one in found)
+    page = write_report(run, tmp_path / "all.html").path.read_text(encoding="utf-8")
+    table = page[page.index('<table id="decided">') :]
+    assert table[: table.index("</table>")].count("<tr><td") == len(found)
+    style = page[page.index("<style>") : page.index("</style>")]
+    for place, colour in enumerate(COLOURS):
+        assert (
+            f".class{place}, #town circle.class{place} {{ fill: {colour}; }}" in style
+        )
+
+
+@pytest.mark.slow
+def test_no_answer_of_a_decision_is_hidden_in_the_report(run, chromium, tmp_path):
+    path = write_report(run, tmp_path / "hidden.html", [REFUSER]).path
+    page = chromium.new_page(viewport={"width": 390, "height": 900})
+    page.goto(path.as_uri())
+    page.wait_for_selector("#mind .words")
+    hidden = page.eval_on_selector_all(
+        "#mind .words",
+        """all => all.filter((one) => { for (let at = one; at; at = at.parentElement)
+          if (at.scrollHeight > at.clientHeight + 1 && getComputedStyle(at).overflowY !== "visible" && at !== document.documentElement) return true;
+          return false; }).length""",
+    )
+    assert page.locator("#mind .words").count() > 1 and hidden == 0
 
 
 def test_lines_of_a_memory_that_does_not_recall_are_marked_too():

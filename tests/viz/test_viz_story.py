@@ -31,6 +31,7 @@ from mesa_memory.viz.data.story.scene import circle, scene
 from mesa_memory.viz.report import write_report
 from mesa_memory.viz.report.payload import as_json
 from mesa_memory.viz.serving.portions import stretches
+from mesa_memory.viz.views.requests.cost import written
 from mesa_memory.viz.widgets.chart import COLOURS, SYMBOLS
 from mesa_memory.viz.widgets.stage import NEUTRAL
 from tests.support.playing import lived, play, reading
@@ -397,6 +398,20 @@ def test_the_page_and_the_report_name_who_spoke_and_to_whom(name, tmp_path):
         page = found.read_text(encoding="utf-8")
         assert as_json(spoke)[1:-1] in page and as_json(heard)[1:-1] in page
         assert f"says: {WORDS}" not in page
+
+
+@pytest.mark.parametrize(
+    "value", [0.0064, 0.0000213, 0.98765, 12.34567, 7.0, 0.0, -0.00012]
+)
+def test_small_sums_keep_their_digits_in_pictures(value):
+    (shown,) = frames.plain(np.array([value]))
+    assert shown == pytest.approx(value, rel=0.005)
+    assert frames.plain(np.array([np.nan, value / 1, 3.0])) == [None, shown, 3]
+    assert len(str(shown)) <= 8
+    if value > 0:
+        assert float(written("cost", value).strip("$")) == pytest.approx(
+            value, rel=0.05
+        )
 
 
 def test_the_demos_own_picture_has_the_colours_and_shapes_of_the_story():

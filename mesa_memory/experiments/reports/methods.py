@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from mesa_memory.core.content import dollars
 from mesa_memory.experiments.reports.facts import shown_value
 from mesa_memory.inference.numbers import p_of
 
@@ -50,6 +51,7 @@ def _template(name: str) -> Any:
 
     environment = Environment(autoescape=False)  # noqa: S701 - it is plain text
     environment.filters |= {
+        "dollars": dollars,
         "listed": _listed,
         "number": "{:,}".format,
         "pairs": _pairs,

@@ -9,6 +9,7 @@ from typing import Any
 
 from mesa_memory import __version__
 from mesa_memory.core.arguments import encode, readable
+from mesa_memory.core.content import dollars
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.experiments.reports.facts import facts_of_study, shown_value
 from mesa_memory.experiments.reports.methods import methods
@@ -156,7 +157,16 @@ def _cost(status: Any) -> list[tuple[str, Any, Any]]:
     counted = {
         "runs": status.counts["finished"], "calls": status.calls, "cost": status.cost,
     }  # fmt: skip
-    return [(name, value, forecast.get(name)) for name, value in counted.items()]
+    return [
+        (name, *(_sum(name, each) for each in (value, forecast.get(name))))
+        for name, value in counted.items()
+    ]
+
+
+def _sum(name: str, value: float | None) -> str | None:
+    if value is None:
+        return None
+    return dollars(value) if name == "cost" else f"{value:,.0f}"
 
 
 def _checks(status: Any) -> tuple[list[str], list[list[Any]]]:

@@ -6,6 +6,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from mesa_memory.core.content import dollars
+
 
 @cache
 def template(package: str, name: str) -> Any:
@@ -14,6 +16,7 @@ def template(package: str, name: str) -> Any:
 
     text = (files(package) / name).read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["dollars"] = dollars
     return environment.from_string(text)
 
 

@@ -71,10 +71,19 @@ def box(scene: Scene, place: int) -> list[float]:
 def flat(scene: Scene, place: int) -> list[float | None]:
     """Places of the agents at a step, x and y of one after the other; None is nowhere."""
     spots = scene.places[:, place] if scene.placed else circle(len(scene.agents))
-    return plain(spots.ravel(), 4)
+    return plain(spots.ravel().round(4), 4)
 
 
 def plain(values: np.ndarray | pd.Series, digits: int = 3) -> list[float | None]:
-    """Numbers for JSON: NaN becomes None, and whole numbers become int."""
-    rounded = values.astype(float).round(digits).tolist()
+    """Numbers for JSON: NaN becomes None, and whole numbers become int.
+
+    Args:
+        digits: after the point; below 1, the first that are not 0.
+    """
+    given = np.asarray(values, dtype=float)
+    size, places = np.abs(given), np.full(given.shape, float(digits))
+    small = (size > 0) & (size < 1)
+    places[small] = digits - 1 - np.floor(np.log10(size[small]))
+    power = 10.0**places
+    rounded = (np.round(given * power) / power).tolist()
     return [None if v != v else int(v) if v == int(v) else v for v in rounded]
