@@ -158,7 +158,7 @@ def _cost(status: Any) -> list[tuple[str, Any, Any]]:
         "runs": status.counts["finished"], "calls": status.calls, "cost": status.cost,
     }  # fmt: skip
     return [
-        (name, *(_sum(name, each) for each in (value, forecast.get(name))))
+        (name, _sum(name, value), _sum(name, forecast.get(name)))
         for name, value in counted.items()
     ]
 

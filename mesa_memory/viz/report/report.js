@@ -228,8 +228,9 @@
 
   function madeLine(one, record, place) {
     const label = `${record[KIND]}: what it rests on`;
-    const why = html("button", { type: "button", class: "who", "aria-label": label, onclick: () => because(one, place) }, `${record[KIND]} `);
-    return html("li", {}, why, text(record));
+    const why = html("button", { type: "button", class: "who", "aria-label": label, onclick: () => because(one, place) }, record[KIND]);
+    const refused = record[BECAUSE] !== null && data.texts[record[BECAUSE]] === "refused" ? " (refused)" : "";
+    return html("li", {}, why, `${refused}: `, text(record));
   }
 
   function endings(ended) {

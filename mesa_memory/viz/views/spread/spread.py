@@ -75,17 +75,23 @@ def Holding(focus: Focus, found: data.Found) -> Any:
     )
     with solara.Div(classes=["mm-columns"]):
         Diffusion(focus, held, denied)
-        with ui.Section("Holders by step", "first holders at the top"):
-            curves.StepMap(
-                focus,
-                values,
-                [held.agents[place] for place in held.order],
-                held.steps,
-                meaning="such records held",
-                file="spread-map",
-            )
+        if held.counts.any():
+            Map(focus, held, values)
     Sentences(focus, rows)
     Holders(focus, found)
+
+
+def Map(focus: Focus, held: data.HoldingCounts, values: np.ndarray) -> Any:
+    """The records of each agent at each step, if there is one at all."""
+    with ui.Section("Holders by step", "first holders at the top"):
+        curves.StepMap(
+            focus,
+            values,
+            [held.agents[place] for place in held.order],
+            held.steps,
+            meaning="such records held",
+            file="spread-map",
+        )
 
 
 @solara.component

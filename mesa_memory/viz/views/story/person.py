@@ -8,6 +8,7 @@ import solara
 
 import mesa_memory.viz.widgets as ui
 from mesa_memory.core.content import shorten
+from mesa_memory.core.records import REFUSED
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import decisions
 from mesa_memory.viz.data.agent import Row
@@ -123,7 +124,8 @@ def _decisions(at: Focus) -> list[PersonPart]:
 def _conclusion(at: Focus, row: Row) -> PersonLine:
     text = shorten(memories.text_of(row), data.THOUGHT_CHARS)
     go = partial(to_evidence, at.selection, row["id"], at.agent)
-    return PersonLine(text, go, head=f"{row['kind']}:")
+    refused = " (refused)" * (row["closed_because"] == REFUSED)
+    return PersonLine(text, go, head=f"{row['kind']}{refused}:")
 
 
 def _explain(at: Focus, row: Row) -> None:
