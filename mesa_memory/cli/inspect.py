@@ -89,20 +89,28 @@ def _memory(run: "Run", agent: str, step: float | None, output: Output) -> None:
     step = run.steps[-1] if step is None else step
     title = f"Agent {_called(run, agent)} remembered at the end of step {step:g}"
     graded = [{**row, "grade": row["importance"]} for row in rows]
-    output.table("state", title, _STATE, rows if output.as_json else graded)
-    _recalls(run.recalls(agent, step, as_records=True), output)
+    output.table("state", title, _STATE, rows if output.as_json else _told(run, graded))
+    _recalls(run, run.recalls(agent, step, as_records=True), output)
     shown = run.prompt(agent, step)
     if shown:
         output.text("prompt", "Was shown in that step:", shown)
 
 
-def _recalls(rows: list[dict[str, Any]], output: Output) -> None:
+def _told(run: "Run", rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of records with their texts as their agents are shown them."""
+    from mesa_memory.runs.telling import told
+
+    texts = told(run, dict.fromkeys(row["id"] for row in rows if row["id"]))
+    return [{**row, "text": texts.get(row["id"], row.get("text"))} for row in rows]
+
+
+def _recalls(run: "Run", rows: list[dict[str, Any]], output: Output) -> None:
     """For people each recall under its purpose and query; for programs one table."""
     if output.as_json:
         if rows:
             output.table("recalls", "", _RECALLS, rows)
         return
-    for _, found in groupby(rows, itemgetter("seq")):
+    for _, found in groupby(_told(run, rows), itemgetter("seq")):
         several = list(found)
         purpose, query = several[0]["purpose"], several[0]["query"]
         asked = f": {cell(query)}" if query else ""
@@ -117,13 +125,14 @@ def _called(run: "Run", agent: str) -> str:
 
 
 def _record(run: "Run", record: str, output: Output) -> None:
-    told = run.history(record, as_records=True)
-    output.table("history", "History", _HISTORY, told)
+    rows = run.history(record, as_records=True)
+    shown = rows if output.as_json else _told(run, rows)
+    output.table("history", "History", _HISTORY, shown)
     rows = run.provenance(record, as_records=True)
-    told = [_evidence(row) for row in rows[:EVIDENCE_LINES]]
-    if len(rows) > len(told):
-        told.append(f"… and {len(rows) - len(told)} more")
-    output.report("\n".join(["Because of:", *told]), provenance=rows)
+    lines = list(map(_evidence, _told(run, rows[:EVIDENCE_LINES])))
+    if len(rows) > len(lines):
+        lines.append(f"… and {len(rows) - len(lines)} more")
+    output.report("\n".join(["Because of:", *lines]), provenance=rows)
 
 
 def _evidence(line: dict[str, Any]) -> str:

@@ -1,14 +1,16 @@
 """Records in the words in which their agent is shown them: ``Ada to you: …``."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import mesa_memory.stores.schema as schema
 from mesa_memory.core.content import by_id
 from mesa_memory.core.events import event_text
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.render import RECORD_CHARS
 from mesa_memory.core.wording import Voice
+from mesa_memory.runs.recalls import columns_of
 from mesa_memory.runs.recorded import RecordedRun
 from mesa_memory.runs.state import wording_of
 
@@ -31,6 +33,14 @@ def teller(run: RecordedRun) -> Callable[..., str]:
         return event_text(record["kind"], content, limit, voice)
 
     return tell
+
+
+def told(run: RecordedRun, ids: Iterable[str]) -> dict[str, str]:
+    """The records among these ids in words, by id; see ``teller``."""
+    names, tell = ("agent", "kind", "origin", "content", "text"), teller(run)
+    columns = (schema.records.c[name] for name in names)
+    rows = columns_of(run, list(ids), *columns)
+    return {id: tell(dict(zip(names, row))) for id, *row in rows}
 
 
 def _naming(names: Mapping[Any, str]) -> Callable[[Any], str]:

@@ -28,7 +28,7 @@ def path(tmp_path_factory):
 
     def odd(step, batch):
         if step == 2:
-            batch.opened[0]["text"] = ODD
+            batch.opened[0]["text"] = batch.opened[0]["content"]["message"] = ODD
             batch.prompts[0]["text"] = ODD
 
     place = tmp_path_factory.mktemp("cli") / "runs.sqlite"
@@ -149,7 +149,7 @@ def test_diff_answers_by_its_exit_code(path):
     assert (equal.exit_code, equal.stdout) == (0, "The runs are equal.\n")
     different = call("diff", f"{path}#1", f"{path}#2")
     assert different.exit_code == 1
-    assert "first difference is at step 2, in records: text." in different.stdout
+    assert "first difference is at step 2, in records: text, content." in different.stdout
     assert r"smile: \x1b[31m\nStep 9" in different.stdout
     assert "The mill of ward 2 is on fire" in different.stdout
     assert "\x1b" not in different.stdout
@@ -233,7 +233,8 @@ def test_on_a_narrow_screen_each_row_is_a_block(path):
     )
     assert result.exit_code == 0, result.output
     assert "│" not in result.stdout
-    assert "text        The mill of ward 3 is on fire" in result.stdout
+    said = "text        Agent b to you: The mill of ward 3 is on fire"
+    assert said in result.stdout
 
 
 @pytest.fixture(scope="module")
