@@ -21,6 +21,9 @@ _RUNS = (
     "id", "name", "model", "differs_in", "seed", "state", "agents", "steps", "calls",
     "started",
 )  # fmt: skip
+_DECISIONS = ("step", "agent", "asked", "answer")
+#: of a question its end is shown: what is asked stands there
+QUESTION_CHARS = 160
 _DOUBTS = ("failures", "asked_again", "doubtful", "given_up")
 _STATE = ("step", "layer", "kind", "grade", "text", "id")
 _RECALLS = (
@@ -35,21 +38,29 @@ _HISTORY = ("step", "operation", "text", "because", "id")
 @click.option("--agent", metavar="ID|NAME", help="What this agent remembered.")
 @click.option("--step", type=float, help="At the end of this step.  [default: last]")
 @click.option("--record", metavar="ID", help="The history and evidence of a record.")
+@click.option("--decisions", is_flag=True, help="All decisions, of this agent or step.")
 @printed
 def inspect(
-    run: str, agent: str | None, step: float | None, record: str | None, output: Output
+    run: str,
+    agent: str | None,
+    step: float | None,
+    record: str | None,
+    decisions: bool,
+    output: Output,
 ) -> None:
-    """Shows a recorded run: an overview with the other runs, a memory, or a record.
+    """Shows a recorded run: an overview, a memory, a record, or the decisions.
 
     RUN is the path or address of a store; #3 after it is its third run.
     """
     with opened(run) as found:
         if record is not None:
             _record(found, record, output)
+        elif decisions:
+            _decisions(found, agent, step, output)
         elif agent is not None:
             _memory(found, agent, step, output)
         elif step is not None:
-            raise ValueError("--step needs --agent")
+            raise ValueError("--step needs --agent or --decisions")
         else:
             _overview(found, output)
 
@@ -94,6 +105,23 @@ def _memory(run: "Run", agent: str, step: float | None, output: Output) -> None:
     shown = run.prompt(agent, step)
     if shown:
         output.text("prompt", "Was shown in that step:", shown)
+
+
+def _decisions(
+    run: "Run", agent: str | None, step: float | None, output: Output
+) -> None:
+    """What each agent was asked in the end, and what it answered."""
+    from mesa_memory.viz.data.decisions import answer, question
+
+    rows = run.decisions(agent, step, as_records=True)
+    if not output.as_json:
+        called = {str(own): _called(run, str(own)) for own in run.unique_ids.values()}
+        rows = [
+            {**row, "agent": called.get(str(row["agent"]), row["agent"])}
+            | {"asked": question(row)[-QUESTION_CHARS:], "answer": answer(row)}
+            for row in rows
+        ]
+    output.table("decisions", "Decisions", _DECISIONS, rows)
 
 
 def _told(run: "Run", rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -12,7 +12,9 @@ from mesa_memory.cli import main
 from mesa_memory.core.content import dollars
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
+from tests.support.playing import play
 from tests.support.recorded import Story
+from tests.support.refusing import REFUSAL, REFUSER, REFUSES, Council
 
 ODD = "poison [/red] [bold]:smile: \x1b[31m\nStep 9: forged"
 
@@ -84,6 +86,25 @@ def test_a_reader_that_has_seen_enough_ends_the_command_quietly(path):
     assert (reading.returncode, said) == (0, b"")
 
 
+def test_all_decisions_are_listed_with_the_end_of_the_question_and_the_answer(tmp_path):
+    place = tmp_path / "council.sqlite"
+    play(Council(str(place)), REFUSAL)
+    shown = call("inspect", place, "--decisions").stdout
+    for part in ("step", "agent", "asked", "answer", REFUSES[:40]):
+        assert part in shown
+    with open_run(place) as run:
+        (told,) = {
+            r["question"][-30:]
+            for r in run.decisions(REFUSER, REFUSAL, as_records=True)[1:2]
+        }
+        everything = run.decisions(as_records=True)
+    assert told.split()[-1] in shown
+    rows = json.loads(call("inspect", place, "--decisions", "--json").stdout)
+    assert len(rows["decisions"]) == len(everything)
+    one = call("inspect", place, "--decisions", "--agent", REFUSER, "--step", REFUSAL)
+    assert 0 < one.stdout.count("│") < shown.count("│")
+
+
 @pytest.mark.parametrize(
     ("amount", "shown"),
     [
@@ -149,7 +170,9 @@ def test_diff_answers_by_its_exit_code(path):
     assert (equal.exit_code, equal.stdout) == (0, "The runs are equal.\n")
     different = call("diff", f"{path}#1", f"{path}#2")
     assert different.exit_code == 1
-    assert "first difference is at step 2, in records: text, content." in different.stdout
+    assert (
+        "first difference is at step 2, in records: text, content." in different.stdout
+    )
     assert r"smile: \x1b[31m\nStep 9" in different.stdout
     assert "The mill of ward 2 is on fire" in different.stdout
     assert "\x1b" not in different.stdout
@@ -174,7 +197,7 @@ def test_export_writes_files_and_says_where(path, tmp_path):
         (("inspect", "{path}", "--agent", "8"), "its agents are 7, b"),
         (("inspect", "{path}", "--agent", "7", "--step", "40"), "finished are 1, 2"),
         (("inspect", "{path}", "--record", "7/x/1"), "no record '7/x/1'"),
-        (("inspect", "{path}", "--step", "1"), "--step needs --agent"),
+        (("inspect", "{path}", "--step", "1"), "--step needs --agent or"),
         (("inspect", "mysql://x/y"), "no store can be kept in 'mysql'"),
         (("cost", "{path}", "--by", "who"), "cost is by purpose, agent"),
         (("dashboard", "{none}"), "the file does not exist"),
