@@ -20,7 +20,7 @@ from tests.support.single import DATA
 #: what stands before the words of a line: step, speaker, hearers
 _BEFORE = re.compile(
     r"^(?:Step [\d.]+: )?(?:[A-Z]\w+(?: to [\w, ]+): |(?:observation|reflection|"
-    r"You concluded|you concluded): )?"
+    r"Concluded|You concluded): )?"
 )
 _LISTED = re.compile(r"^(?:(\d+)\. |- )(.*)$", re.MULTILINE)
 _OTHER = re.compile(
@@ -134,20 +134,25 @@ class Mind(ScriptedLLM):
         return str(known[0]["reply"])
 
     def _reflect(self, known: Sequence[Mapping], asked: str) -> dict[str, Any]:
-        """The insights whose evidence is there, and that no line refutes."""
+        """The insights whose evidence is there; a line may refute old and new ones."""
         numbers = {words: number for number, words in listed(asked) if number}
-        found: dict[str, list[int]] = {}
+        grades = [row for row in self.rows if row["purpose"] == "grade"]
+        most = int(re.findall(r"at most (\d+)", asked)[-1])
+        found = []
         for row in known:
             of = dict(listed(row["asked"]))
             for item in content(row["reply"])["insights"]:
-                cited = [of.get(number, "") for number in item["evidence"]]
-                there = [numbers[words] for words in cited if words in numbers]
-                text = item["insight"]
-                false = any(_refutes(asked, text, *pair) for pair in REFUTED)
-                if len(there) == len(cited) and text not in asked and not false:
-                    found.setdefault(text, there)
-        chosen = list(found.items())[:2]
-        return {"insights": [{"insight": t, "evidence": e} for t, e in chosen]}
+                text, cited = item["insight"], map(of.get, item["evidence"])
+                there = [numbers.get(words, 0) for words in cited]
+                if all(there) and not _is_refuted(text, asked) and text not in numbers:
+                    numbers[text] = 0
+                    importance = self._grade_of(grades, text)
+                    insight = {"insight": text, "evidence": there}
+                    found.append(insight | {"importance": importance, "revises": []})
+        over = [n for words, n in numbers.items() if n and _is_refuted(words, asked)]
+        heading = asked.find("Conclusions so far:")
+        before = len(listed(asked[:heading])) if heading >= 0 else len(numbers)
+        return {"insights": found[:most], "withdrawn": [n for n in over if n > before]}
 
     def _extract(self, known: Sequence[Mapping], asked: str) -> dict[str, Any]:
         """The facts of the events at hand, and the known ones that they settle."""
@@ -199,8 +204,9 @@ class Mind(ScriptedLLM):
         return {"summary": " ".join([*kept, *told])}
 
 
-def _refutes(asked: str, insight: str, lines: str, words: str) -> bool:
-    return bool(re.search(lines, asked) and re.search(words, insight))
+def _is_refuted(insight: str, asked: str) -> bool:
+    """True if a line at hand says that an insight is not so any more."""
+    return any(re.search(s, asked) and re.search(w, insight) for s, w in REFUTED)
 
 
 def _settled(lines: Sequence[tuple[int, str]]) -> Iterator[dict[str, Any]]:
