@@ -60,7 +60,7 @@ def test_what_is_false_is_found(fact, who, shown):
     lie = "I never locked the fuel store"
     harbour.heard[lie] = {"Jon", "Tove"}
     text = shown.replace("LIE", lie)
-    assert verdict(FACTS[fact], who, text, harbour).startswith("!")
+    assert verdict(FACTS[fact], who, text, harbour, 8).startswith("!")
 
 
 def test_what_was_so_until_a_step_is_not_false():
@@ -72,8 +72,8 @@ def test_what_was_so_until_a_step_is_not_false():
         "Step 5:\n- reflection: Jonas still owes her 120.",
         "Conversations before:\n- Steps 1 to 5, with Jonas: he still owes me 120.",
     ):
-        assert verdict(FACTS[DEBT], "Tove", shown, harbour) == "S", list(
+        assert verdict(FACTS[DEBT], "Tove", shown, harbour, 8) == "S", list(
             lines_of(shown)
         )
     talk = "Conversation with Jon:\n- Step 6: Jon to you: I never locked the fuel store"
-    assert verdict(FACTS[LOCK], "Tove", talk, harbour) == "V"
+    assert verdict(FACTS[LOCK], "Tove", talk, harbour, 8) == "V"

@@ -26,18 +26,15 @@ _LISTED = re.compile(r"^(?:(\d+)\. |- )(.*)$", re.MULTILINE)
 _OTHER = re.compile(
     r"^(?:Observer: \w+\. )?Other agent(?: (\d+))?: (\w+)\.", re.MULTILINE
 )
-#: an event that settles or refutes a known fact, and how that fact is told
+#: an event that settles or refutes a fact, how that fact is told, and whether it was so
 SETTLED = (
-    (
-        "Paid in full|Here are the hundred",
-        "promise: to pay|debt|condition|owes|rest is",
-    ),
-    ("we are even", "forty-five|Jon's share|pays ninety|ninety crowns for the diesel"),
-    ("a boy from the campsite", "taken by somebody|missing"),
-    ("never locked|left the fuel store open", ": locked|Jona: |gauge.*wrong"),
-    (r"I pay 3\.60", r"4\.20"),
-    ("From tomorrow I'm the night", "could start"),
-    ("it was me", "Jon: fault|broken by: Jon"),
+    ("Paid in full|Here are the hundred", "promise: to pay|debt|condition|owes", True),
+    ("we are even", "forty-five|Jon's share|pays ninety|crowns for the diesel", True),
+    ("a boy from the campsite", "taken by somebody|missing", True),
+    ("From tomorrow I'm the night", "could start", True),
+    (r"I pay 3\.60", r"4\.20", True),
+    ("never locked|left the fuel store open", ": locked|Jona: |gauge.*wrong", False),
+    ("it was me", "Jon: fault|broken by: Jon", False),
 )
 #: an insight that does not follow any more from lines with such words
 REFUTED = (
@@ -157,16 +154,22 @@ class Mind(ScriptedLLM):
     def _extract(self, known: Sequence[Mapping], asked: str) -> dict[str, Any]:
         """The facts of the events at hand, and the known ones that they settle."""
         lines = [(n, words) for n, words in listed(asked) if n]
+        events = dict(listed(asked.partition("Known facts")[0]))
         numbers = {words: n for n, words in lines}
         facts = []
         for row in known:
             of = dict(listed(row["asked"]))
             for fact in content(row["reply"])["facts"]:
                 cited = [of.get(number, "") for number in fact["sources"]]
-                if cited[0] in numbers:
-                    there = [numbers[words] for words in cited if words in numbers]
+                there = [numbers[words] for words in cited if words in numbers]
+                told = ": ".join(fact[k] for k in ("subject", "attribute", "value"))
+                if (
+                    cited[0] in events.values()
+                    and not _settling(told, events, there[0])[0]
+                ):
                     facts.append(fact | {"sources": there})
-        return {"facts": facts + list(_settled(lines))}
+        over = [pair for pair in lines if pair[0] not in events]
+        return {"facts": [*facts, *_settled(over, events)]}
 
     def _judge(self, known: Sequence[Mapping], asked: str) -> dict[str, Any]:
         """What the file says of two statements, else that they are about two things."""
@@ -209,20 +212,31 @@ def _is_refuted(insight: str, asked: str) -> bool:
     return any(re.search(s, asked) and re.search(w, insight) for s, w in REFUTED)
 
 
-def _settled(lines: Sequence[tuple[int, str]]) -> Iterator[dict[str, Any]]:
+def _settling(
+    told: str, events: Mapping[int, str], since: int = 0
+) -> tuple[list[int], bool]:
+    """The later events that settle or refute a fact, and whether it was so; or none."""
+    for event, fact, was in SETTLED:
+        by = [n for n, said in events.items() if n > since and re.search(event, said)]
+        if by and re.search(fact, told):
+            return by, was
+    return [], False
+
+
+def _settled(
+    known: Sequence[tuple[int, str]], events: Mapping[int, str]
+) -> Iterator[dict[str, Any]]:
     """Denials of the known facts that the events at hand settle or refute."""
-    for number, words in lines:
-        subject, *rest = words.split(": ", 2)
-        for event, fact in SETTLED:
-            by = [n for n, said in lines if n < number and re.search(event, said)]
-            if by and len(rest) == 2 and re.search(fact, words):
-                yield {
-                    "subject": subject, "attribute": rest[0], "value": rest[1],
-                    "speaker": "", "sources": [*by, number], "holds": False,
-                    "changed": False, "several": False, "fact": True, "stable": True,
-                    "useful": True,
-                }  # fmt: skip
-                break
+    for number, told in known:
+        by, was = _settling(told, events)
+        subject, *rest = told.split(": ", 2)
+        if by and len(rest) == 2 and "denied" not in told:
+            yield {
+                "subject": subject, "attribute": rest[0], "value": rest[1],
+                "speaker": "", "sources": [*by, number], "holds": False,
+                "changed": was, "several": False, "fact": True, "stable": True,
+                "useful": True,
+            }  # fmt: skip
 
 
 def _view(known: Sequence[Mapping], who: str) -> dict[str, Any]:

@@ -158,8 +158,12 @@ def is_misplaced(line: Told, me: str, harbour: Harbour) -> bool:
     return not line.talk <= present
 
 
-def verdict(fact: Planted, who: str, shown: str, harbour: Harbour) -> str:
-    """``V``, ``S``, both, ``-`` or ``!`` with the first false line."""
+def verdict(fact: Planted, who: str, shown: str, harbour: Harbour, until: int) -> str:
+    """``V``, ``S``, ``-``, or ``!`` with the first false line.
+
+    Args:
+        until: the last step that the memory has read.
+    """
     spoken = told = False
     for line in lines_of(shown):
         verbatim = bool(re.search(fact.words, line.text)) and bool(
@@ -169,16 +173,20 @@ def verdict(fact: Planted, who: str, shown: str, harbour: Harbour) -> str:
         spoken, told = spoken or verbatim, told or bool(re.search(fact.told, line.text))
         if verbatim and is_misplaced(line, who, harbour):
             return f"! {line.text}"
-        over = fact.ended <= harbour.last and not 0 < line.until < fact.ended
+        over = fact.ended <= until and not 0 < line.until < fact.ended
         false = re.search(fact.false, line.text)
-        if over and false and not message and not re.search(fact.right, line.text):
+        right = re.search(f"{fact.right}|denied: |no longer", line.text)
+        if over and false and not message and not right:
             return f"! {line.text}"
     return "V" if spoken else "S" if told else "-"
 
 
 def _worst(fact: Planted, who: str, harbour: Harbour) -> str:
     """The verdict at the last question; a false line after the last step counts, too."""
-    asked, after = (verdict(fact, who, text, harbour) for text in harbour.shown[who])
+    asked, after = (
+        verdict(fact, who, text, harbour, until)
+        for text, until in zip(harbour.shown[who], (harbour.last - 1, harbour.last))
+    )
     return after if after.startswith("!") else asked
 
 
