@@ -24,7 +24,6 @@ GEAR, PAPERS, BOY = (
 OPEN = {
     "STLT": {DEBT, PRICE, EVEN, BOY},
     "LongTerm": {PRICE},
-    "Episodic": {DEBT},
     "Fact": {DEBT, PRICE, LOCK, LITRES, WINCH, EVEN, PAPERS, BOY},
     "Conversation": {DEBT, LOCK, GEAR, PAPERS},
     "Narrative": {DEBT, PRICE, EVEN},

@@ -28,7 +28,11 @@ _OTHER = re.compile(
 )
 #: an event that settles or refutes a fact, how that fact is told, and whether it was so
 SETTLED = (
-    ("Paid in full|Here are the hundred", "promise: to pay|debt|condition|owes", True),
+    (
+        "Paid in full|Here are the hundred",
+        "promise: to pay|debt.*(120|300)|condition|owes",
+        True,
+    ),
     ("we are even", "forty-five|Jon's share|pays ninety|crowns for the diesel", True),
     ("a boy from the campsite", "taken by somebody|missing", True),
     ("From tomorrow I'm the night", "could start", True),
@@ -162,6 +166,7 @@ class Mind(ScriptedLLM):
             for fact in content(row["reply"])["facts"]:
                 cited = [of.get(number, "") for number in fact["sources"]]
                 there = [numbers[words] for words in cited if words in numbers]
+                last = max((n for n in there if n in events), default=0)
                 told = ": ".join(fact[k] for k in ("subject", "attribute", "value"))
                 if (
                     cited[0] in events.values()
