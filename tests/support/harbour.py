@@ -7,7 +7,7 @@ answer when they are asked, and what their memories are answered, is what the mo
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 os.environ.setdefault("OPENAI_API_KEY", "none")  # Mesa-LLM wants one for each agent
 
@@ -83,12 +83,13 @@ class Harbour(mesa.Model):
         self.shown: dict[str, list[str]] = {name: [] for name in ROLES}
         self.asked: list[tuple[str, str, str]] = []
 
-    def live(self) -> None:
+    def live(self) -> Self:
         """All steps, and a look at each memory after them."""
         for _ in range(self.last):
             self.step()
         for name, person in self.people.items():
             self.shown[name].append(person.memory.get_prompt_ready())
+        return self
 
     def step(self) -> None:
         """The lines of the plot; then each is asked, and its memory ends the step."""

@@ -24,7 +24,9 @@ _BEFORE = re.compile(
 )
 _LISTED = re.compile(r"^(?:(\d+)\. |- )(.*)$", re.MULTILINE)
 _OTHER = re.compile(
-    r"^(?:Observer: \w+\. )?Other agent(?: (\d+))?: (\w+)\.", re.MULTILINE
+    r"^(?:Observer: \w+\. )?Other agent (\d+): (\w+)\."
+    r"|^What does \w+ think of ((?!each\b)\w+) now",
+    re.MULTILINE,
 )
 #: an event that settles or refutes a fact, how that fact is told, and whether it was so
 SETTLED = (
@@ -168,10 +170,7 @@ class Mind(ScriptedLLM):
                 there = [numbers[words] for words in cited if words in numbers]
                 last = max((n for n in there if n in events), default=0)
                 told = ": ".join(fact[k] for k in ("subject", "attribute", "value"))
-                if (
-                    cited[0] in events.values()
-                    and not _settling(told, events, there[0])[0]
-                ):
+                if cited[0] in events.values() and not _settling(told, events, last)[0]:
                     facts.append(fact | {"sources": there})
         over = [pair for pair in lines if pair[0] not in events]
         return {"facts": [*facts, *_settled(over, events)]}
@@ -194,11 +193,10 @@ class Mind(ScriptedLLM):
         return {"decisions": decided}
 
     def _impression(self, known: Sequence[Mapping], asked: str) -> dict[str, Any]:
-        others = _OTHER.findall(asked)
-        found = [{"other": int(n or 1), **_view(known, who)} for n, who in others]
-        if not others[0][0]:
-            return {key: found[0][key] for key in ("text", "sentiment", "familiarity")}
-        return {"impressions": found}
+        found = [_view(known, who) for who in _others(asked)]
+        numbered = [{"other": n, **view} for n, view in enumerate(found, 1)]
+        several = "of each of them now" in asked
+        return {"impressions": numbered} if several else found[0]
 
     def _retold(self, known: Sequence[Mapping], asked: str) -> Any:
         """A summary of the same lines, else what it was, and the lines as they are."""
@@ -244,12 +242,17 @@ def _settled(
             }  # fmt: skip
 
 
+def _others(asked: str) -> list[str]:
+    """The other agents whom a request for impressions is about."""
+    return [numbered or alone for _, numbered, alone in _OTHER.findall(asked)]
+
+
 def _view(known: Sequence[Mapping], who: str) -> dict[str, Any]:
     """What the file says of another agent, at the nearest step."""
     for row in known:
         reply = content(row["reply"])
         several = reply.get("impressions", [reply])
-        for (n, name), item in zip(_OTHER.findall(row["asked"]), several):
+        for name, item in zip(_others(row["asked"]), several, strict=True):
             if name == who:
                 keys = ("text", "sentiment", "familiarity")
                 return {key: item[key] for key in keys}

@@ -18,7 +18,6 @@ _STEPS = re.compile(r"\bsteps? (?:\d+ to )?(\d+)", re.IGNORECASE)
 _HEADING = re.compile(r"^(?!- ).*:$")
 _TALK = re.compile(r"^Conversation with ([^:(]+?)(?:, which is over)?:$")
 _SPOKEN = re.compile(r"^(?:Step \d+: )?([A-Z]\w+) to ([^:]+): (.*)$")
-#: a hearer named by this is not known to the others
 _NAMES = re.compile(r"\b[A-Zy]\w+")
 
 
@@ -158,6 +157,20 @@ def is_misplaced(line: Told, me: str, harbour: Harbour) -> bool:
     return not line.talk <= present
 
 
+def wrongly_heard(harbour: Harbour) -> list[str]:
+    """The lines shown that do not name exactly the people who said and heard them."""
+    found = []
+    for who, shown in harbour.shown.items():
+        for line in (line for text in shown for line in lines_of(text)):
+            said = _SPOKEN.match(line.text)
+            heard = harbour.heard.get(said[3]) if said else None
+            named = _NAMES.findall(f"{said[1]}, {said[2]}") if said else []
+            people = {who if name.lower() == "you" else name for name in named}
+            if heard and people != heard:
+                found.append(line.text)
+    return found
+
+
 def verdict(fact: Planted, who: str, shown: str, harbour: Harbour, until: int) -> str:
     """``V``, ``S``, ``-``, or ``!`` with the first false line.
 
@@ -190,10 +203,8 @@ def _worst(fact: Planted, who: str, harbour: Harbour) -> str:
     return after if after.startswith("!") else asked
 
 
-def table(memory: str) -> dict[tuple[str, str], str]:
+def table(harbour: Harbour) -> dict[tuple[str, str], str]:
     """The verdict on each fact for each who should know it."""
-    harbour = Harbour(memory)
-    harbour.live()
     return {
         (name, who): _worst(fact, who, harbour)
         for name, fact in FACTS.items()
@@ -204,7 +215,7 @@ def table(memory: str) -> dict[tuple[str, str], str]:
 
 def main() -> None:
     """Prints the tables of some memories, and what is false."""
-    found = {memory: table(memory) for memory in sys.argv[1:] or MEMORIES}
+    found = {name: table(Harbour(name).live()) for name in sys.argv[1:] or MEMORIES}
     for name, fact in FACTS.items():
         cells = []
         for memory, verdicts in found.items():
