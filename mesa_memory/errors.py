@@ -29,6 +29,7 @@
     │   ├── EmptyDesign       it has nothing to run
     │   ├── NotPicklable      a part of it cannot be sent to a worker
     │   ├── StudyChanged      what its runs are made with is not what it was
+    │   ├── MeasureError      a table cannot keep what an outcome or measure gave
     │   └── WorkerLost        a worker process ended before it could begin
     ├── CacheError            a file of cached responses cannot be used
     ├── PromptFileError       a file of prompts is missing, or does not fit
@@ -304,6 +305,10 @@ class StudyChanged(StudyError):
     """
 
     differences: tuple[str, ...] = ()
+
+
+class MeasureError(StudyError, TypeError):
+    """An outcome or a measure gave a value that no table can keep."""
 
 
 class WorkerLost(StudyError):

@@ -199,6 +199,8 @@ def _readable(value: Any) -> Any:
             return number_of(value[mark])
         except (TypeError, ValueError):  # a damaged file is shown as it is
             return value[mark]
+    if mark == DICT:  # whose own key looks like a marker
+        return {key: _readable(item) for key, item in value[mark].items()}
     if mark is not None:
         inner = _readable(value[mark])
         return tuple(inner) if mark == TUPLE and isinstance(inner, list) else inner

@@ -98,7 +98,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if kind in _ATOMS:
         return value
     if depth >= MAX_DEPTH:
-        return _text(value)
+        return text_of(value)
     depth += 1
     if kind is list:
         return [plain(item, depth) for item in value]
@@ -127,7 +127,7 @@ def _other(value: Any, depth: int) -> Any:
         return plain(named, depth)
     if isinstance(value, list | tuple | deque):
         return [plain(item, depth + 1) for item in value]
-    return _text(value)
+    return text_of(value)
 
 
 def _member(value: enum.Enum, depth: int) -> Any:
@@ -233,7 +233,7 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("\ufffd", text)
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     """The object's own text; a default one loses its memory address."""
     try:
         text = str(value)

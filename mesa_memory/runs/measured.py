@@ -14,10 +14,11 @@ OUTCOMES = "outcomes/"
 
 
 def measures(run: RecordedRun) -> list[str]:
-    """The names of the measures, sorted."""
+    """The names of the measures and outcomes, sorted."""
     table = schema.measures
-    rows = run.rows(select(table.c.measured).where(run.mine(table)))
-    return sorted({name for (measured,) in rows for name in measured})
+    columns = (table.c.measured, table.c.outcomes)
+    rows = run.rows(select(*columns).where(run.mine(table)))
+    return sorted({name for row in rows for values in row for name in values or ()})
 
 
 def attributes(run: RecordedRun) -> list[str]:

@@ -297,8 +297,12 @@ leases = Table(
 )
 
 #: what was measured of a run's model at a step, and of its agents; the agent ``""`` is
-#: the model
-measures = _at_step("measures", Column("measured", Document(dict), nullable=False))
+#: the model. ``outcomes`` are a study's, of the model at the end of the run
+measures = _at_step(
+    "measures",
+    Column("measured", Document(dict), nullable=False),
+    Column("outcomes", Document(dict)),
+)
 
 #: what agents said to a questionnaire; ``error`` if the answer could not be used
 responses = _at_step(

@@ -134,7 +134,7 @@ def test_a_study_reports_it_with_and_without_biographies(tmp_path):
     run(study)
     answers = study.results().answers
     shares = answers[answers.question == AGREEMENT]
-    by_arm = shares.groupby("pinned").value.apply(list).to_dict()
+    by_arm = shares.groupby("pinned").answer.apply(list).to_dict()
     assert by_arm == {True: [0.7, 0.7], False: [0.0, 0.0]}
     assert set(answers.question) == {*FIELDS, AGREEMENT}
 

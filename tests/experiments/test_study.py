@@ -1,5 +1,6 @@
 """A study runs what is missing, keeps all of it, and gives it back as tables."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from mesa.experimental.scenarios import Scenario
@@ -231,7 +232,7 @@ def test_a_misspelt_outcome_is_told_before_a_run_is_made_with_those_there_are(fi
             ask()
     assert not file.exists()
     run(study)
-    assert study.compare(outcome="calls").outcome == "calls"
+    assert study.compare(outcome="run_calls").outcome == "run_calls"
 
 
 def test_an_outcome_that_the_model_lacks_is_told_before_its_first_step(file):
@@ -244,3 +245,63 @@ def test_an_outcome_that_the_model_lacks_is_told_before_its_first_step(file):
         with pytest.raises(StudyError, match=said):
             run(study)
         assert study.status().counts["waiting"] == 2
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        np.arange(2),
+        np.random.SeedSequence(1).generate_state(2, np.uint64),
+        [np.int64(3), 2**127 + 1],
+        pd.Series([4.0, 5.0]),
+        pd.DataFrame({"seed": [6, 7]})["seed"],
+    ],
+)
+@pytest.mark.parametrize("model", [Street, Plain, RumorModel])
+def test_seeds_may_be_the_numbers_of_numpy_and_of_any_size(file, seeds, model):
+    study = Study(model, seeds=seeds, steps=1, store=file, record=False)
+    status = run(study)
+    assert status.finished, status
+    found = study.results().runs["seed"]
+    assert [int(seed) for seed in found] == [int(seed) for seed in seeds]
+    assert Study(model, seeds=map(int, seeds), steps=1).cases.keys() == (
+        study.cases.keys()
+    )
+
+
+@pytest.mark.parametrize(
+    "seed", [np.random.SeedSequence(1), np.random.default_rng(1), object(), [{1}]]
+)
+def test_a_seed_that_runs_would_share_is_refused(seed):
+    with pytest.raises(TypeError, match="a seed must be a whole number, got"):
+        Study(Street, seeds=[seed], steps=1)
+
+
+def test_numbers_of_numpy_reach_the_model_as_pythons_own(file):
+    study = street(file, {"n": np.arange(1, 3), "rng": [np.uint64(7)]}, seeds=[None])
+    assert run(study).finished
+    table = pd.DataFrame({"n": np.arange(1, 3), "stop": [np.nan, 1]})
+    given = [
+        dict(case.parameters) for case in street(file, table, seeds=[1]).cases.values()
+    ]
+    assert given == [{"n": 1}, {"n": 2, "stop": 1}]
+    assert all(type(value) is int for row in given for value in row.values())
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"n": [1, 3], "stop": [np.nan, 2]}),
+        pd.DataFrame({"n": [1, 3], "stop": pd.array([None, 2], dtype="Int64")}),
+        [{"n": 1}, {"n": 3, "stop": 2}],
+    ],
+)
+def test_a_gap_in_a_table_of_arms_is_the_models_default_and_whole_numbers_stay(
+    file, table
+):
+    study = street(file, table, seeds=[5])
+    assert run(study).finished
+    runs = study.results().runs
+    assert list(runs["stop"]) == [None, 2] and "2.0" not in runs.to_csv()
+    assert list(runs["steps"]) == [3, 2]
+    assert "2.0" not in study.results().agents.to_csv()

@@ -54,17 +54,17 @@ def test_answers_are_a_table_of_the_study(tmp_path, recorded):
     )
     answers = run(made).answers
     assert list(answers.columns) == [
-        "case", "memory", "seed", "replicate", "step", "agent", "question", "value",
+        "case", "memory", "seed", "replicate", "step", "agent", "question", "answer",
         "error",
     ]  # fmt: skip
     assert len(answers) == 4 * 2 * (2 * 2 + 1)
     assert set(answers.query("question == 'end'")["step"]) == {5}
     assert set(answers.query("question == 'seen'")["step"]) == {2, 4}
-    numbers = answers.query("question == 'seen'")["value"]
+    numbers = answers.query("question == 'seen'")["answer"]
     assert all(isinstance(number, int) for number in numbers)
     told = answers.query("question == 'what'")
-    assert set(told["value"].dropna()) == {"number"}
-    assert (told["value"].isna() == told["error"].notna()).all()
+    assert set(told["answer"].dropna()) == {"number"}
+    assert (told["answer"].isna() == told["error"].notna()).all()
 
 
 def test_a_study_with_questionnaires_has_the_same_records_as_one_without(tmp_path):

@@ -49,12 +49,17 @@ def square(file, factors, **given):
     )
 
 
+def counted(study):
+    """The table of runs, with the names that counts have elsewhere."""
+    return study.results().runs.rename(columns=lambda name: name.removeprefix("run_"))
+
+
 def test_the_table_of_runs_says_what_each_memory_made_recalled_and_showed(file):
     memories = ["short_term", "stlt", "fact", "episodic"]
     factors = {"memory": memories, "llm": "offline"}
     study = square(file, factors, seeds=[1], steps=10)
     run(study)
-    runs = study.results().runs.set_index("memory")
+    runs = counted(study).set_index("memory")
     assert list(runs.columns[-len(CHECKS) - 2 : -2]) == list(CHECKS)
     # Each of the two says and hears a message a day.
     assert set(runs["events_remembered"]) == {40}
@@ -73,7 +78,7 @@ def test_the_table_of_runs_says_what_each_memory_made_recalled_and_showed(file):
 def test_the_numbers_are_those_of_the_record(file):
     study = square(file, {"memory": ["fact", "episodic"], "llm": "offline"}, seeds=[1])
     run(study)
-    for row in study.results().runs.to_dict("records"):
+    for row in counted(study).to_dict("records"):
         with open_run(file, row["run"]) as recorded:
             states = [recorded.state(a, step=s) for a in (1, 2) for s in recorded.steps]
             ids = {i for state in states for i in state["id"]}
@@ -94,7 +99,7 @@ def test_the_status_has_one_row_for_each_arm_in_which_runs_are_added_up(file):
     assert short["parameters"] == {"memory": "short_term", "llm": "offline"}
     assert short["arm"] == "memory='short_term'"
     assert (short["runs"], short["events_remembered"]) == (2, 48)
-    runs = study.results().runs.query("memory == 'fact'")
+    runs = counted(study).query("memory == 'fact'")
     assert {name: fact[name] for name in CHECKS} == {
         name: runs[name].sum() for name in CHECKS
     }
@@ -107,7 +112,7 @@ def test_who_answered_is_told_apart_and_so_is_what_could_not_be_used(file):
         file, {"memory": ["stlt", "fact"], "llm": {"script": llm}}, seeds=[1], steps=8
     )
     run(study)
-    stlt, fact = study.results().runs.to_dict("records")
+    stlt, fact = counted(study).to_dict("records")
     assert stlt["thoughts_by_model"] == stlt["thoughts_asked"] > 0
     assert stlt["thoughts_by_rules"] == fact["thoughts_by_rules"] == 0
     assert stlt["thoughts_doubtful"] > 0 and stlt["thoughts_given_up"] == 0
@@ -123,7 +128,7 @@ def test_a_request_without_an_answer_is_given_up(file):
     llm = ScriptedLLM(rules={"extract": LLMUnavailable("no answer", purpose="extract")})
     study = square(file, {"memory": "fact", "llm": {"silent": llm}}, seeds=[1], steps=3)
     run(study)
-    (row,) = study.results().runs.to_dict("records")
+    (row,) = counted(study).to_dict("records")
     assert row["thoughts_asked"] == row["thoughts_given_up"] > 0
     assert row["thoughts_by_model"] == row["thoughts_by_rules"] == 0
 
@@ -131,10 +136,10 @@ def test_a_request_without_an_answer_is_given_up(file):
 def test_without_a_record_there_are_the_numbers_of_the_ledger(file):
     study = square(file, {"memory": "fact", "llm": "offline"}, seeds=[1], record=False)
     run(study)
-    (row,) = study.results().runs.to_dict("records")
+    (row,) = counted(study).to_dict("records")
     assert row["thoughts_asked"] == row["thoughts_by_rules"] == row["calls"] > 0
     unknown = [name for name in CHECKS if name not in CHECKS[5:8]]
-    assert study.results().runs[unknown].isna().all(axis=None)
+    assert counted(study)[unknown].isna().all(axis=None)
 
 
 def test_an_arm_whose_memory_made_nothing_says_so_in_results_and_on_the_console(

@@ -222,7 +222,7 @@ class Town(mesa.Model):
 
 study = Study(
     Town, {"size": [1, 2]}, seeds=[1], steps=1, store="s.sqlite",
-    outcomes={"size": lambda model: 1},
+    outcomes={"end": lambda model: 1},
 )
 
 if __name__ == "__main__":

@@ -111,8 +111,8 @@ def test_forked_runs_know_where_they_come_from_and_the_methods_tell(file, server
     assert "change (None, alarm from 4, flood from 4)" in study.methods()
     assert f"Altogether {len(server.log)} calls" in study.methods()
     calls = study.results().calls
-    assert (~calls["replayed"]).sum() == len(server.log)
-    assert set(calls[calls["replayed"]]["step"]) == {1, 2, 3, 4}
+    assert (~calls["call_replayed"]).sum() == len(server.log)
+    assert set(calls[calls["call_replayed"]]["step"]) == {1, 2, 3, 4}
 
 
 @pytest.mark.slow
@@ -305,7 +305,7 @@ def test_a_forecast_counts_once_what_arms_share(file):
     told = study.estimate(llm="openai/gpt-5-mini")
     assert run(study).finished
     calls = [arm.calls.value for arm in told.arms]
-    used = study.results().runs.groupby("case")["calls"].first().tolist()
+    used = study.results().runs.groupby("case")["run_calls"].first().tolist()
     counted = [sum(used[:2]), sum(used[2:4]), sum(used[4:])]
     assert calls == pytest.approx(counted, rel=0.35)
     assert calls[1] < 0.7 * calls[0] and calls[2] < 0.7 * calls[0]

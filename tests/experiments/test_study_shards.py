@@ -2,9 +2,12 @@
 
 import multiprocessing
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,13 +16,14 @@ from click.testing import CliRunner
 
 from mesa_memory import open_run
 from mesa_memory.cli import main
-from mesa_memory.errors import StudyChanged
+from mesa_memory.errors import StoreError, StudyChanged
 from mesa_memory.experiments import Study
+from mesa_memory.experiments.studies.design import Design
 from mesa_memory.experiments.studies.shards import shard_files
 from mesa_memory.stores import open_store, schema
 from tests.support.browser import Window, browser, served
 from tests.support.sqlite_faults import DOTFILE, broken, environment
-from tests.support.studied import PaidStreet, Street, remembered
+from tests.support.studied import Forgetful, PaidStreet, Street, maker, remembered
 from tests.support.study_results import csv, run
 from tests.support.waiting import until
 
@@ -85,6 +89,139 @@ def test_a_shard_of_other_code_is_not_gathered(tmp_path):
         StudyChanged, match=r"1-of-3\.sqlite was not made with what is here"
     ):
         street(tmp_path, record=False).gather()
+
+
+def above(limit):
+    def count(model):
+        return remembered(model) > limit
+
+    return count
+
+
+def at_least(limit, model):
+    return remembered(model) >= limit
+
+
+#: two outcomes of the same file, under one name
+OTHERS = {
+    "functions": (remembered, maker),
+    "attributes": ("steps", "running"),
+    "what a function has bound": (above(2), above(3)),
+    "arguments of a partial": (partial(at_least, 2), partial(at_least, 3)),
+    "defaults": (lambda model, limit=2: limit, lambda model, limit=3: limit),
+    "lambdas": (
+        lambda model: 2,  # of this line
+        lambda model: 3,
+    ),
+    "a function and its attribute": ("steps", remembered),
+}
+
+
+@pytest.mark.parametrize("place", ["outcomes", "measures"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_shard_with_another_function_under_the_same_name_is_not_gathered(
+    tmp_path, name, place
+):
+    mine, other = (
+        Study(
+            Street, {"n": [1, 2]}, seeds=[1], steps=1, store=tmp_path / "study.sqlite",
+            **{place: {"x": each}},
+        )
+        for each in OTHERS[name]
+    )  # fmt: skip
+    assert run(other.shard(1, 2)).counts["finished"] == 1
+    told = (
+        rf"1-of-2\.sqlite was not made .* configuration: {place[:-1]} 'x' was .*, is "
+    )
+    with pytest.raises(StudyChanged, match=told):
+        mine.gather()
+    assert mine.status().counts["waiting"] == 2 and other.gather() == 1
+    with pytest.raises(StudyChanged, match=f"{place[:-1]} 'x' was"):
+        run(mine)
+
+
+@pytest.mark.parametrize("levels", [
+    [Forgetful, "stlt"], [partial(Forgetful), Forgetful], [3, 4],
+])  # fmt: skip
+def test_a_shard_whose_level_is_another_thing_of_that_name_is_not_gathered(
+    tmp_path, levels
+):
+    factor = "n" if levels == [3, 4] else "memory"
+    mine, other = (
+        Study(
+            Bare, {factor: {"one": level, "two": levels[0]}}, seeds=[1], steps=1,
+            store=tmp_path / "study.sqlite",
+        )
+        for level in levels
+    )  # fmt: skip
+    run(other.shard(1, 2))
+    with pytest.raises(StudyChanged, match=f"levels: {factor}=one was .*, is"):
+        mine.gather()
+    other.design = Design.of({factor: {"one": levels[1], "new": levels[0]}}, [1])
+    other.take(other.design, None)
+    assert other.gather() == 1, "a new level changes none of the others"
+
+
+class Bare(Street):
+    """Does not know that memories can be chosen."""
+
+    def __init__(self, n=2, rng=None):
+        super().__init__(n, rng=rng)
+
+
+def test_a_shard_of_other_steps_runs_again_before_it_is_gathered(tmp_path):
+    short, long = street(tmp_path), street(tmp_path)
+    long.steps = 5
+    for study in (short, long):
+        assert run(study.shard(1, 2)).counts["finished"] == 4
+    with pytest.raises(StudyChanged, match="steps was 5, is 3"):
+        short.gather()
+    run(long.shard(2, 2))
+    assert long.gather() == 8 and long.status().finished
+    assert set(long.results().runs["steps"]) == {5}
+    longer = street(tmp_path)
+    longer.steps = 6
+    with pytest.raises(StudyChanged, match="steps was 5, is 6"):
+        longer.gather()
+    for number in (1, 2):
+        run(longer.shard(number, 2))
+    assert longer.gather() == 8, "finished runs that have become longer"
+    assert set(longer.results().runs["steps"]) == {6}
+
+
+#: a job is killed before it has written its tables
+KILLED = """
+import os, sys
+from mesa_memory.stores import schema
+from mesa_memory.stores.open import open_store
+made = schema.metadata.create_all
+def create(on, **given):
+    made(on, **given)
+    on.exec_driver_sql("PRAGMA cache_size=2")
+    on.exec_driver_sql("CREATE TABLE large (a)")
+    for _ in range(500):
+        on.exec_driver_sql("INSERT INTO large VALUES (randomblob(1000))")
+    os._exit(9)
+schema.metadata.create_all = create
+open_store(sys.argv[1], journal="rollback")
+"""
+
+
+@pytest.mark.parametrize("how", ["empty", "half written"])
+def test_a_shard_whose_job_was_killed_at_its_beginning_stops_no_other(tmp_path, how):
+    study = street(tmp_path)
+    run(study.shard(2, 2))
+    file = tmp_path / "study.1-of-2.sqlite"
+    if how == "empty":
+        file.touch()
+    else:
+        subprocess.run([sys.executable, "-c", KILLED, file], check=False)
+        assert file.stat().st_size > 100_000
+    assert study.gather() == 4
+    assert run(study.shard(1, 2)).counts["finished"] == 4 == study.gather()
+    file.write_bytes(b"no store" * 100)
+    with pytest.raises(StoreError, match="1-of-2"):
+        study.gather()
 
 
 def test_shards_that_do_not_exist_are_told(tmp_path):

@@ -1,10 +1,12 @@
 """What stops a study costs nothing twice, and nothing that was finished."""
 
+import asyncio
 import importlib
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,8 +15,109 @@ import pytest
 from mesa_memory import Budget, open_run
 from mesa_memory.errors import BudgetExceeded, StoreUnavailable, StudyChanged
 from mesa_memory.experiments import Processes, Study
-from tests.support.studied import Greedy, PaidStreet, Vandal
+from tests.support.studied import Greedy, PaidStreet, Street, Vandal
 from tests.support.study_results import csv, run
+
+
+class Unprintable(Exception):
+    """Its text fails."""
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+class Unloadable(Exception):
+    """Cannot be sent to another process."""
+
+    def __init__(self, one, two):
+        super().__init__(one)
+        self.lock = threading.Lock()
+        self.add_note(two)
+
+
+def canceled(model):
+    async def wait():
+        asyncio.current_task().cancel()
+        await asyncio.sleep(0)
+
+    asyncio.run(wait())
+
+
+def named(model):
+    error = ValueError("a note")
+    error.__notes__ = [Unprintable()]
+    raise error
+
+
+#: what a model does in its second step, and what the table says of it
+ENDS = {
+    "exit": (lambda model: sys.exit(3), "SystemExit: 3 ("),
+    "exit without a word": (lambda model: sys.exit(), "SystemExit ("),
+    "cancel": (canceled, "CancelledError ("),
+    "generator": (
+        lambda model: (_ for _ in ()).throw(GeneratorExit),
+        "GeneratorExit (",
+    ),
+    "no text": (lambda model: (_ for _ in ()).throw(Unprintable), "Unprintable: <Unpr"),
+    "notes without text": (named, "ValueError: a note ("),
+    "unloadable": (lambda model: (_ for _ in ()).throw(Unloadable("a", "b")), "; b"),
+}
+
+
+class Ending(Street):
+    """Ends in an unusual way, in its constructor or in a step.
+
+    Args:
+        how: name in ``ENDS``, or fine.
+        when: step; 0 is its constructor.
+    """
+
+    def __init__(self, how="fine", when=2, rng=None):
+        super().__init__(rng=rng)
+        self.end, self.when = ENDS.get(how, (lambda model: None,))[0], when
+        self._end()
+
+    def step(self):
+        super().step()
+        self._end()
+
+    def _end(self):
+        if self.steps == self.when:
+            self.end(self)
+
+
+def ended(model):
+    """Ends in an unusual way while the outcome is measured, at the first seed."""
+    if model.seeded == 0:
+        raise SystemExit(5)
+    return 1
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("when", [0, 2])
+def test_a_run_that_exits_or_is_cancelled_fails_alone(file, when, recorded):
+    factors = {"how": [*ENDS, "fine"], "when": when}
+    study = Study(Ending, factors, steps=3, store=file, record=recorded)
+    for _ in range(2):
+        assert run(study).counts["failed"] == len(ENDS)
+        runs = study.results().runs.set_index("how")
+        assert runs.loc["fine", "state"] == "finished"
+        for how, (_, said) in ENDS.items():
+            assert said in runs.loc[how, "error"]
+            assert ".py, line" in runs.loc[how, "error"]
+
+
+def test_neither_an_exit_in_a_worker_nor_in_an_outcome_ends_the_study(file):
+    factors = {"how": ["exit", "unloadable", "no text", "fine"]}
+    study = Study(Ending, factors, steps=3, store=file)
+    assert run(study, 2).counts == study.status().counts
+    assert study.status().counts["failed"] == 3 and study.status().finished is False
+    assert "SystemExit: 3" in study.status().failed[0]["error"]
+    given = {"steps": 1, "store": file, "name": "other"}
+    study = Study(Street, seeds=range(3), outcomes={"end": ended}, **given)
+    assert run(study).counts["finished"] == 2
+    (failed,) = study.status().failed
+    assert failed["error"].startswith("SystemExit: 5")
 
 
 def paid(file, server, **given):
@@ -78,7 +181,7 @@ def test_changed_code_stops_a_study_unless_it_is_accepted(file, tmp_path, monkey
         run(study)
     assert stopped.value.differences == (
         "code: mine/my_helper.py was changed (SIZE)",
-        'configuration: measures was [], is ["n"]',
+        "configuration: measure 'n' is new",
     )
     status = run(study, accept_drift=True)
     assert status.counts["finished"] == 2

@@ -8,6 +8,7 @@ on every day, so that what differs in the end is due to the memories alone.
 from typing import Any
 
 import networkx as nx
+import numpy as np
 from mesa import DataCollector, Model
 from mesa.discrete_space import Network
 
@@ -63,7 +64,8 @@ class RumorModel(Model):
         record: Any = None,
         replay: Any = None,
     ) -> None:
-        super().__init__(rng=rng)
+        # Mesa takes no whole number of numpy.
+        super().__init__(rng=int(rng) if isinstance(rng, np.integer) else rng)
         checked_int("n_agents", n_agents, 3)
         checked_int("degree", degree, 2)
         if correction_step is not None:

@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from mesa_memory.core.arguments import encode
+from mesa_memory.core.content import text_of
 from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.errors import MeasureError
+from mesa_memory.experiments.measures.values import collected, distinct_names, measured
 from mesa_memory.hosts.mesa.collector import CollectorReader
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.llm.cost.usage import Budget
@@ -56,16 +58,21 @@ class Watch:
         found: dict[tuple[float, str], dict[str, Any]] = {}
         for step, agent, values in self._reader.new(model) if self._reader else ():
             key = (float(step), MODEL if agent is None else str(agent))
-            found.setdefault(key, {}).update(values)
-        now = self.measures
-        if clock(model) >= self.steps or not model.running:
-            now = {**self.measures, **self.outcomes}
-        if now:
-            key = (float(clock(model)), MODEL)
-            found.setdefault(key, {}).update(_measured(model, now))
+            taken = self.measures if agent is None else ()
+            named = distinct_names(values, taken)
+            told = {name: collected(value) for name, value in named.items()}
+            found.setdefault(key, {}).update(told)
+        now, ended = (float(clock(model)), MODEL), None
+        if self.measures:
+            told = _measured(model, "measures", self.measures)
+            found.setdefault(now, {}).update(told)
+        if self.outcomes and (clock(model) >= self.steps or not model.running):
+            ended = _measured(model, "outcomes", self.outcomes)
+            found.setdefault(now, {})
         return [
-            {"step": step, "agent": agent, "measured": _plain(values)}
-            for (step, agent), values in found.items()
+            {"step": key[0], "agent": key[1], "measured": values}
+            | {"outcomes": ended if key == now else None}
+            for key, values in found.items()
         ]
 
 
@@ -90,18 +97,19 @@ def check_attributes(what: str, measures: Mapping[str, Measure], model: Any) -> 
 
 
 def check_functions(outcomes: Mapping[str, Measure], model: Any) -> None:
-    """Raises for an outcome whose function misspells an attribute of a new model.
+    """Raises for an outcome that misspells an attribute, or gives what no table can keep.
 
     It is called without a budget, so it asks no language model. Most other errors may be
     right before the first step, and are left to the end of a run.
 
     Raises:
         AttributeError: names the attribute that is meant.
+        MeasureError: if a table cannot keep the value.
     """
     Services.of(model).ledger.budget = Budget(calls=0)
     for name, outcome in outcomes.items():
         try:
-            _measured(model, {name: outcome})
+            _measured(model, "outcomes", {name: outcome})
         except AttributeError as error:
             near = get_close_matches(error.name or "", dir(error.obj), 1)
             if near:
@@ -110,37 +118,39 @@ def check_functions(outcomes: Mapping[str, Measure], model: Any) -> None:
                     f"{type(error.obj).__name__} lacks such an attribute: did you mean "
                     f"{near[0]!r}?"
                 ) from error
-        except Exception as error:
-            logger.debug("outcome %s has no value at the beginning: %s", name, error)
+        except (MeasureError, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # also sys.exit
+            told = text_of(error)
+            logger.debug("outcome %s has no value at the beginning: %s", name, told)
 
 
-def _measured(model: Any, measures: Mapping[str, Measure]) -> dict[str, Any]:
-    """The values by name; a measure draws no random number of the model."""
-    before = model.random.getstate(), model.rng.bit_generator.state
-    try:
-        return {name: _value(model, name, each) for name, each in measures.items()}
-    finally:
-        model.random.setstate(before[0])
-        model.rng.bit_generator.state = before[1]
+def _measured(model: Any, what: str, measures: Mapping[str, Measure]) -> dict[str, Any]:
+    """The values by name, as JSON."""
+    return {
+        name: measured(what, name, _value(model, name, each))
+        for name, each in measures.items()
+    }
 
 
 def _value(model: Any, name: str, measure: Measure) -> Any:
+    """One value; the random numbers of the model stay as they are."""
+    before = model.random.getstate(), model.rng.bit_generator.state
     try:
         return getattr(model, measure) if isinstance(measure, str) else measure(model)
     except Exception as error:
         error.add_note(f"while {name!r} was measured at step {clock(model):g}")
         raise
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(name): encode(value) for name, value in values.items()}
+    finally:
+        model.random.setstate(before[0])
+        model.rng.bit_generator.state = before[1]
 
 
 def check_measures(name: str, given: Any) -> dict[str, Measure]:
     """Measures by name.
 
     Raises:
-        TypeError: for anything but functions and names of attributes.
+        TypeError: for anything but functions and names of attributes, by text.
     """
     if given is None:
         return {}
@@ -149,6 +159,8 @@ def check_measures(name: str, given: Any) -> dict[str, Measure]:
             f"{name} must be a dict of functions of the model by name, got {given!r:.80}"
         )
     for key, measure in given.items():
+        if not isinstance(key, str):
+            raise TypeError(f"a name in {name} must be a text, got {key!r:.80}")
         if not (isinstance(measure, str) or callable(measure)):
             raise TypeError(
                 f"{name}[{key!r}] must be a function of the model, or the name of an "

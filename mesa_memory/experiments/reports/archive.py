@@ -22,8 +22,8 @@ SEAL = "seal.json"
 #: in it, the hash of all else that it says
 _OWN = "seal"
 #: tables of results, and those of their columns that hold what was said
-TABLES = {"runs": ("error",), "steps": (), "agents": (), "calls": ("error",),
-          "answers": ("value", "error")}  # fmt: skip
+TABLES = {"runs": ("error",), "steps": (), "agents": (), "calls": ("call_error",),
+          "answers": ("answer", "error")}  # fmt: skip
 #: columns of the store that hold no word of an agent or a model: numbers, and names
 #: that programs choose; all others are emptied
 _NAMES = {
@@ -38,7 +38,7 @@ _NAMES = {
     "tier client form answered response_id date doubtful",
     "interventions": "agent kind",
     "leases": "token host since",
-    "measures": "agent measured",
+    "measures": "agent measured outcomes",
     "responses": "agent question",
     "studies": "name model design fingerprint drift",
     "cases": "key name parameters seed state usage fingerprint",
@@ -155,13 +155,15 @@ def _silence(file: Path) -> None:
             )
             if values:
                 store.execute(f'UPDATE "{table.name}" SET {values}')  # noqa: S608
-        measured = store.execute("SELECT rowid, measured FROM measures").fetchall()
-        store.executemany(
-            "UPDATE measures SET measured = ? WHERE rowid = ?",
-            [
-                (json.dumps(numbers_only(json.loads(told))), row)
-                for row, told in measured
-            ],
-        )
+        for name in ("measured", "outcomes"):
+            found = store.execute(f"SELECT rowid, {name} FROM measures").fetchall()  # noqa: S608
+            store.executemany(
+                f"UPDATE measures SET {name} = ? WHERE rowid = ?",  # noqa: S608
+                [
+                    (json.dumps(numbers_only(json.loads(told))), row)
+                    for row, told in found
+                    if told
+                ],
+            )
         store.commit()
         store.execute("VACUUM")

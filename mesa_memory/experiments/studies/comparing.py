@@ -3,13 +3,10 @@
 from typing import Any
 
 from mesa_memory.core.arguments import readable
-from mesa_memory.experiments.studies.checks import CHECKS
 from mesa_memory.experiments.studies.design import label_of
-from mesa_memory.experiments.studies.results import USED
+from mesa_memory.experiments.studies.results import COUNTED
 from mesa_memory.inference.comparison import Comparison, compare
 
-#: columns of ``Results.runs`` with numbers that each run has
-COUNTED = ("steps", *USED, *CHECKS)
 EXPLORATORY = "Exploratory: {}."
 
 
@@ -78,11 +75,12 @@ def outcome_of(study: Any, given: str | None) -> str:
         ValueError: for any other name; lists those there are.
     """
     outcome = _only("outcome", given, sorted(study.outcomes))
-    if outcome not in study.outcomes and outcome not in COUNTED:
+    counted = ("steps", *COUNTED)
+    if outcome not in study.outcomes and outcome not in counted:
         own = ", ".join(sorted(study.outcomes)) or "none"
         raise ValueError(
             f"there is no outcome {outcome!r}; those of the study are: {own}. What is "
-            f"counted can be compared, too: {', '.join(COUNTED)}"
+            f"counted can be compared, too: {', '.join(counted)}"
         )
     return outcome
 

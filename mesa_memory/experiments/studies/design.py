@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +11,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from mesa_memory.core.arguments import OBJECT, encode, inside, mark_of, readable
+import numpy as np
+
+from mesa_memory.core.arguments import (
+    GENERATOR,
+    OBJECT,
+    encode,
+    inside,
+    mark_of,
+    readable,
+)
 from mesa_memory.core.content import storable
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.core.validate import checked_int
@@ -94,7 +104,7 @@ class Design:
         seeds = _seeds(seeds)
         replicates = checked_int("replicates", replicates)
         if hasattr(given, "to_dict") and hasattr(given, "columns"):
-            given = given.to_dict("records")
+            given = _rows(given)
         if isinstance(given, Mapping):
             factors = [levels_of(name, values) for name, values in given.items()]
             arms = [
@@ -151,10 +161,14 @@ class Design:
         return [level for i, level in enumerate(found) if level not in found[:i]]
 
     @property
+    def factors(self) -> list[str]:
+        """The names of all factors, in order."""
+        return [*dict.fromkeys(name for _, labels in self.arms for name in labels)]
+
+    @property
     def varied(self) -> list[str]:
         """The factors that have several levels."""
-        names = dict.fromkeys(name for _, labels in self.arms for name in labels)
-        return [name for name in names if len(self.levels(name)) > 1]
+        return [name for name in self.factors if len(self.levels(name)) > 1]
 
     def first(self, seeds: int) -> "Design":
         """The same with its first seeds alone."""
@@ -176,12 +190,60 @@ def _seeds(seeds: Any) -> tuple[Any, ...]:
         raise TypeError(
             f"seeds must be a list of seeds, such as range(10) or [1, 2, 3], got {seeds!r}"
         )
-    found = tuple(seeds)
+    found = tuple(map(_seed, seeds))
     if not found:
         raise EmptyDesign(
             "seeds is empty, so no run can be made: give at least one, such as seeds=[1]."
         )
     return found
+
+
+def _seed(given: Any) -> Any:
+    """A seed as every generator of random numbers takes it.
+
+    Raises:
+        TypeError: for an object, such as a generator, which runs would share.
+    """
+    seed = native(given)
+    label = encode(seed)
+    if any(mark_of(part) in (OBJECT, GENERATOR) for _, part in inside(label)):
+        raise TypeError(
+            f"a seed must be a whole number, got {given!r:.80}. Of a SeedSequence take "
+            "the numbers: seeds=SeedSequence(1).generate_state(10)"
+        )
+    whole = isinstance(seed, float) and seed.is_integer()
+    return int(seed) if whole else seed
+
+
+def native(value: Any) -> Any:
+    """A number of numpy as Python's own, which is also what a resumed run is given."""
+    plain = isinstance(value, np.generic) and not isinstance(value, np.void)
+    return value.item() if plain else value
+
+
+def _rows(table: Any) -> list[dict[str, Any]]:
+    """The rows of a DataFrame; what a row leaves empty is the model's default.
+
+    An empty cell makes floats of a column of whole numbers; they are whole again here.
+    """
+    rows: list[dict[str, Any]] = [{} for _ in range(len(table))]
+    for name in table.columns:
+        cells = [native(cell) for cell in table[name]]
+        there = [cell for cell in cells if not _empty(cell)]
+        whole = len(there) < len(cells) and all(
+            isinstance(cell, float) and cell.is_integer() for cell in there
+        )
+        for row, cell in zip(rows, cells):
+            if not _empty(cell):
+                row[name] = int(cell) if whole else cell
+    return rows
+
+
+def _empty(cell: Any) -> bool:
+    """True for NaN, and what pandas has in its place."""
+    return type(cell).__name__ in ("NAType", "NaTType") or (
+        isinstance(cell, float) and math.isnan(cell)
+    )
 
 
 def _row(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -194,7 +256,8 @@ def _row(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         raise TypeError(
             f"a row of a design is a dict or one of Mesa's scenarios, got {given!r:.80}"
         )
-    return dict(given), {str(n): label_of(str(n), v) for n, v in given.items()}
+    values = {name: native(value) for name, value in given.items()}
+    return values, {str(n): label_of(str(n), v) for n, v in values.items()}
 
 
 def _seed_of(values: Mapping[str, Any], seed: Any) -> Any:
@@ -222,9 +285,10 @@ def levels_of(name: Any, values: Any) -> list[tuple[Any, Any]]:
     if not isinstance(name, str):
         raise TypeError(f"a factor's name must be a text, got {name!r}")
     if isinstance(values, Mapping):
-        levels = [(str(label), value) for label, value in values.items()]
+        levels = [(str(label), native(value)) for label, value in values.items()]
     else:
-        levels = [(label_of(name, value), value) for value in _listed(values)]
+        listed = map(native, _listed(values))
+        levels = [(label_of(name, value), value) for value in listed]
     if not levels:
         raise EmptyDesign(
             f"the factor {name!r} has an empty list of values: give "

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from mesa_memory.core.arguments import encode, full_name
+from mesa_memory.core.content import text_of
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.errors import StudyChanged, StudyError
+from mesa_memory.errors import MeasureError, StudyChanged, StudyError
 from mesa_memory.experiments.measures.watch import check_attributes, check_functions
 from mesa_memory.experiments.studies.arm import MEMORY
 from mesa_memory.experiments.studies.design import Case, add_names
@@ -18,6 +19,7 @@ from mesa_memory.experiments.studies.fingerprint import (
     fingerprint,
 )
 from mesa_memory.experiments.studies.forks import forks_of
+from mesa_memory.experiments.studies.identity import identity
 from mesa_memory.experiments.studies.worker import Job
 from mesa_memory.hosts.mesa_llm.agents import forget_tools
 from mesa_memory.llm.cost.usage import Budget
@@ -78,6 +80,7 @@ def try_models(study: Any, studies: Studies, row: StudyRow, wanted: Any) -> None
     Raises:
         StudyError: if the model does not take a class or a function for its memory, or
             lacks what is measured.
+        MeasureError: if an outcome gives what no table can keep.
     """
     begun = {case.key for case in studies.cases(row.id) if case.run is not None}
     tried = set()
@@ -89,10 +92,12 @@ def try_models(study: Any, studies: Studies, row: StudyRow, wanted: Any) -> None
         tried.add(type(memory))
         try:
             model = arm.make()
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # also sys.exit
             if callable(memory):
                 raise StudyError(_takes_names(study, memory, error)) from error
-            logger.debug("run %s will tell what is wrong: %s", case.key, error)
+            logger.debug("run %s will tell what is wrong: %s", case.key, text_of(error))
             continue
         try:
             for what in ("measures", "outcomes"):
@@ -100,15 +105,17 @@ def try_models(study: Any, studies: Studies, row: StudyRow, wanted: Any) -> None
             check_functions(study.outcomes, model)
         except AttributeError as error:
             raise StudyError(f"{error}. No run was made.") from error
+        except MeasureError as error:
+            raise MeasureError(f"{error}. No run was made.") from error
         finally:
             forget_tools(model)
 
 
-def _takes_names(study: Any, memory: Any, error: Exception) -> str:
+def _takes_names(study: Any, memory: Any, error: BaseException) -> str:
     model = getattr(study.model, "__name__", "the model")
     return (
         f"{model} cannot be made with memory={memory!r:.80} ({type(error).__name__}: "
-        f"{error!s:.80}). In a study a memory may also be a class or a function of the "
+        f"{text_of(error):.80}). In a study a memory may also be a class or a function of the "
         f"agent: audits and placebos give functions. {TWO_LINES}. No run was made."
     )
 
@@ -129,17 +136,26 @@ def add_cases(
 
 def fingerprint_of(study: Any) -> Fingerprint:
     """Hashes of code, prompts, configuration and versions; see ``fingerprint``."""
+    named = {"measure": study.measures, "outcome": study.outcomes}
     configuration = {
-        "measures": sorted(study.measures),
-        "outcomes": sorted(study.outcomes),
-        "record": study.record,
+        f"{kind} {name!r}": identity(each)
+        for kind, given in named.items()
+        for name, each in sorted(given.items())
     }
+    configuration["record"] = study.record
     if study.plan is not None:
         configuration["plan"] = study.plan.description
     if study.questionnaires:
         asked = [each.description for each in study.questionnaires]
         configuration["questionnaires"] = asked
-    return fingerprint([value for _, value in study.parts], configuration)
+    levels = {
+        f"{name}={labels[name]}": identity(value)
+        for values, labels in study.design.arms
+        for name, value in values.items()
+        if isinstance(labels.get(name), str) and labels[name] != value
+    }
+    parts = [value for _, value in study.parts]
+    return fingerprint(parts, configuration, levels)
 
 
 def described(study: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from mesa_memory.runs.recording.config import versions
 #: hexadecimal digits of each hash
 HASH_DIGITS = 16
 #: parts of a fingerprint, in the order of a list of differences
-PARTS = ("code", "prompts", "configuration", "versions")
+PARTS = ("code", "prompts", "configuration", "levels", "versions")
 _PACKAGE = FOLDER.absolute().parent
 _FOLDERS_OF_PACKAGES = frozenset({"site-packages", "dist-packages"})
 _STANDARD_LIBRARY = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
@@ -30,7 +30,7 @@ type Fingerprint = dict[str, dict[str, Any]]
 
 
 def fingerprint(
-    objects: Iterable[Any], configuration: Mapping[str, Any]
+    objects: Iterable[Any], configuration: Mapping[str, Any], levels: Mapping[str, Any]
 ) -> Fingerprint:
     """The hashes of all that results depend on, besides parameters and seeds.
 
@@ -42,18 +42,17 @@ def fingerprint(
     Args:
         objects: the model, measures, and factories of factors.
         configuration: other choices, as plain data.
+        levels: of factors, by label, as plain data. Some may be new.
 
     Returns:
         For each part, a hash or a value by name; of a file, a hash for each definition.
     """
     texts, installed = _code(objects, _reachable)
-    chosen = hide(encode(dict(configuration)))
     return {
         "code": _hashes(texts),
         "prompts": _prompts(),
-        "configuration": {
-            name: json.dumps(value, sort_keys=True) for name, value in chosen.items()
-        },
+        "configuration": _texts(configuration),
+        "levels": _texts(levels),
         "versions": installed | versions(),
     }
 
@@ -68,7 +67,8 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     found = []
     for part in PARTS:
         old, new = before.get(part, {}), now.get(part, {})
-        for name in sorted(old.keys() | new.keys()):
+        both = old.keys() & new.keys()
+        for name in sorted(both if part == "levels" else old.keys() | new.keys()):
             if old.get(name) != new.get(name):
                 found.append(f"{part}: {_changed(part, name, old, new)}")
     return found
@@ -110,6 +110,11 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[
         :HASH_DIGITS
     ]
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+    found = hide(encode(dict(values)))
+    return {name: json.dumps(value, sort_keys=True) for name, value in found.items()}
 
 
 def _hashes(texts: Mapping[str, str]) -> dict[str, dict[str, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 from mesa_memory.core.content import dollars
 from mesa_memory.errors import (
     BudgetExceeded,
+    MeasureError,
     NotPicklable,
     StoreUnavailable,
     StudyChanged,
@@ -81,8 +82,8 @@ def make(
         current: the fingerprint of the study's code as it is now.
 
     Raises:
-        BudgetExceeded, NotPicklable, StoreUnavailable, StudyChanged, WorkerLost: see
-            ``Study.run``.
+        BudgetExceeded, MeasureError, NotPicklable, StoreUnavailable, StudyChanged,
+        WorkerLost: see ``Study.run``.
     """
     left = {job.number: job for job in jobs}
     try:
@@ -164,6 +165,11 @@ def _take(studies: Studies, job: Job, outcome: JobOutcome) -> None:
             f"the budget of the study {job.study_name!r} is used up, and {left} of its "
             f"runs are not finished: {outcome.error}. Records are kept; "
             "study.run(budget=Budget(…)) with a larger one continues from there."
+        )
+    if outcome.measure:
+        raise MeasureError(
+            f"{outcome.error}. Mend it and call study.run() again: no other run of the "
+            f"study {job.study_name!r} was begun after this one."
         )
     if outcome.state == CHANGED:
         raise _code_changed(job, outcome.differences)

@@ -1,11 +1,12 @@
 """The results of a study as tables: one row for each run, step, agent or call."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mesa_memory.core.arguments import readable
+from mesa_memory.core.arguments import OBJECT, mark_of, readable
+from mesa_memory.experiments.measures.values import distinct_names
 from mesa_memory.experiments.measures.watch import MODEL
 from mesa_memory.experiments.studies.checks import CHECKS, arm_warnings
 from mesa_memory.stores.studies import Studies, StudyRow
@@ -13,10 +14,61 @@ from mesa_memory.stores.studies import Studies, StudyRow
 if TYPE_CHECKING:
     import pandas as pd
 
-#: what a row says of its case, besides the parameters
-CASE, SEED, REPLICATE = "case", "seed", "replicate"
+#: columns of each table, besides the factors: which run a row is of
+CASE, SEED, REPLICATE = KEYS = ("case", "seed", "replicate")
 #: what a run has used
 USED = ("calls", "tokens_in", "tokens_out", "cost")
+#: columns of ``Results.runs`` with what was counted; the prefix keeps them apart from names
+#: of outcomes
+COUNTED = tuple(f"run_{name}" for name in (*USED, *CHECKS))
+#: columns of ``Results.calls``, by their names in the store
+_CALLS = {
+    name: f"call_{name}"
+    for name in ("purpose", "model", "tokens_in", "tokens_out", "tokens_cached", "cost",
+                 "replayed", "cached", "tier", "finish", "error")
+}  # fmt: skip
+#: the package's columns of each table, besides ``KEYS``
+COLUMNS = {
+    "runs": ("state", "steps", *COUNTED, "error", "run"),
+    "steps": ("step",),
+    "agents": ("step", "agent"),
+    "calls": ("step", "agent", *_CALLS.values()),
+    "answers": ("step", "agent", "question", "answer", "error"),
+}
+
+
+def check_names(
+    factors: Iterable[str], outcomes: Iterable[str], measures: Iterable[str]
+) -> None:
+    """Raises for a name that another column of the same table has.
+
+    Raises:
+        ValueError: names it.
+    """
+    factors = list(factors)
+    given = {
+        "factor": (factors, [name for own in COLUMNS.values() for name in own]),
+        "outcome": (outcomes, [*COLUMNS["runs"], *factors]),
+        "measure": (measures, [*COLUMNS["steps"], *factors]),
+    }
+    for kind, (names, taken) in given.items():
+        for name in names:
+            if name in KEYS or name in taken:
+                other = "a factor" if name in factors and kind != "factor" else (
+                    "a column that every study has"
+                )  # fmt: skip
+                raise ValueError(
+                    f"the {kind} {name!r} has the name of {other}, and one would hide "
+                    f"the other in the tables. {_CURES[kind].format(name)}"
+                )
+
+
+_CURES = {
+    "factor": "Study a function with another argument that makes the model, or, of "
+    "seeds, give seeds=[…]",
+    "outcome": "Give it another name, such as outcomes={{'{}_at_end': …}}",
+    "measure": "Give it another name, such as measures={{'{}_now': …}}",
+}
 
 
 class Results:
@@ -25,6 +77,9 @@ class Results:
     Each is a pandas DataFrame that begins with ``case`` (its number), one column for
     each parameter, ``seed`` and ``replicate``. They hold what is in the store at the
     time, in the order of the cases, and do not depend on the executor.
+
+    Outcomes, measures and variables of the DataCollector are columns of their own names. A
+    variable whose name another column has begins with ``collected_``.
 
     Args:
         studies: the store's; it is read now.
@@ -46,7 +101,8 @@ class Results:
         for name in ("runs", "steps", "agents"):
             vars(found).pop(name, None)
         found._measured = [
-            {**row, "measured": numbers_only(row["measured"])} for row in self._measured
+            {**row, **{n: numbers_only(row[n] or {}) for n in ("measured", "outcomes")}}
+            for row in self._measured
         ]
         return found
 
@@ -58,34 +114,41 @@ class Results:
     def runs(self) -> "pd.DataFrame":
         """A row for each case.
 
-        Besides the columns of all tables: ``state``, ``steps`` done, the outcomes, ``calls``,
-        ``tokens_in``, ``tokens_out``, ``cost`` in US dollars, the manipulation checks
-        (``CHECKS``), ``error``, and ``run``, the name under which ``open_run`` finds the
-        run. A check that was not counted is None: all but the thoughts asked and
-        answered, if the run is not recorded.
+        Besides the columns of all tables: ``state``, ``steps`` done, the outcomes,
+        ``run_calls``, ``run_tokens_in``, ``run_tokens_out``, ``run_cost`` in US dollars,
+        the manipulation checks, such as ``run_records_made``, then ``error``, and ``run``,
+        the name under which ``open_run`` finds the run. A check that was not counted is
+        None: all but the thoughts asked and answered, if the run is not recorded.
         """
-        outcomes = self._names("outcomes")
-        last = {
-            row["case"]: row["measured"]
-            for row in self._measured
-            if row["agent"] == MODEL and (outcomes & row["measured"].keys())
+        ended = {
+            row["case"]: row["outcomes"] for row in self._measured if row["outcomes"]
         }
         rows = []
         for case in self._rows:
-            found = last.get(case.number, {})
-            more = {name: readable(found.get(name)) for name in sorted(outcomes)}
-            spent = {name: case.usage.get(name) for name in USED}
+            found = ended.get(case.number, {})
+            more = {n: readable(found.get(n)) for n in self._design.get("outcomes", ())}
+            used = case.usage | case.usage.get("checks", {})
             done = {"state": case.state, "steps": _whole(case.done)}
-            checks = case.usage.get("checks", {})
-            spent |= {name: checks.get(name) for name in CHECKS}
+            spent = {name: used.get(name.removeprefix("run_")) for name in COUNTED}
             end = {"error": case.error, "run": case.name if case.run else None}
             rows.append(self._cases[case.number] | done | more | spent | end)
-        return _frame(rows)
+        return self._frame(rows)
 
     @property
     def warnings(self) -> list[str]:
-        """A text for each arm whose memories have made nothing of at least 12 events."""
-        return arm_warnings(self._rows)
+        """Texts about what the tables lack.
+
+        Arms whose memories have made nothing of at least 12 events, and variables of the
+        DataCollector whose values no table can keep.
+        """
+        lost = {
+            f"the variable {name!r} of the DataCollector has values of the type "
+            f"{value[OBJECT]}, which no table can keep: let it give a number or a text."
+            for row in self._measured
+            for name, value in row["measured"].items()
+            if mark_of(value) == OBJECT
+        }
+        return arm_warnings(self._rows) + sorted(lost)
 
     @cached_property
     def steps(self) -> "pd.DataFrame":
@@ -94,19 +157,17 @@ class Results:
         Step 0 is the beginning. What the model's own DataCollector has collected is
         there, too.
         """
-        outcomes = self._names("outcomes")
-        rows = []
-        for row in self._measured:
-            found = {n: v for n, v in row["measured"].items() if n not in outcomes}
-            if row["agent"] == MODEL and found:
-                rows.append(self._at(row) | _values(found))
-        return _frame(rows)
+        return self._frame(
+            self._at(row) | self._values(row["measured"])
+            for row in self._measured
+            if row["agent"] == MODEL and row["measured"]
+        )
 
     @cached_property
     def agents(self) -> "pd.DataFrame":
         """A row for each agent at each step, as the model's DataCollector has it."""
-        return _frame(
-            self._at(row) | {"agent": _agent(row["agent"])} | _values(row["measured"])
+        return self._frame(
+            self._of(row) | self._values(row["measured"], "agent")
             for row in self._measured
             if row["agent"] != MODEL
         )
@@ -114,27 +175,45 @@ class Results:
     @cached_property
     def calls(self) -> "pd.DataFrame":
         """A row for each request to a language model; no seconds, which differ."""
-        names = ("purpose", "model", "tokens_in", "tokens_out", "tokens_cached",
-                 "cost", "replayed", "cached", "tier", "finish", "error")  # fmt: skip
-        return _frame(
-            self._at(row)
-            | {"agent": _agent(row["agent"])}
-            | {name: row[name] for name in names}
+        return self._frame(
+            self._of(row) | {column: row[name] for name, column in _CALLS.items()}
             for row in self._called
         )
 
     @cached_property
     def answers(self) -> "pd.DataFrame":
         """A row for each question put to each agent, with its answer or error."""
-        return _frame(
-            self._at(row)
-            | {"agent": _agent(row["agent"]), "question": row["question"]}
-            | {"value": row["value"], "error": row["error"]}
+        return self._frame(
+            self._of(row)
+            | {
+                "question": row["question"],
+                "answer": row["value"],
+                "error": row["error"],
+            }
             for row in self._responded
         )
 
-    def _names(self, what: str) -> set[str]:
-        return set(self._design.get(what, ()))
+    def _values(self, found: Mapping[str, Any], *own: str) -> dict[str, Any]:
+        """Measured values for a reader, under names that no other column has."""
+        named = distinct_names(found, {*self._factors, *KEYS, "step", *own})
+        return {name: readable(value) for name, value in named.items()}
+
+    @property
+    def _factors(self) -> dict[str, None]:
+        """The names of the factors, in order."""
+        return dict.fromkeys(name for case in self._rows for name in case.parameters)
+
+    def _frame(self, rows: Iterable[Mapping[str, Any]]) -> "pd.DataFrame":
+        """A table; a factor that some runs lack keeps its whole numbers."""
+        import pandas as pd
+
+        rows = list(rows)
+        frame = pd.DataFrame(rows)
+        for name in self._factors:
+            if name in frame and frame[name].isna().any():
+                given = [row.get(name) for row in rows]
+                frame[name] = pd.Series(given, dtype=object, index=frame.index)
+        return frame
 
     @cached_property
     def _cases(self) -> dict[int, dict[str, Any]]:
@@ -148,6 +227,9 @@ class Results:
     def _at(self, row: Mapping[str, Any]) -> dict[str, Any]:
         return self._cases[row["case"]] | {"step": _whole(row["step"])}
 
+    def _of(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        return self._at(row) | {"agent": _agent(row["agent"])}
+
 
 def numbers_only(measured: Mapping[str, Any]) -> dict[str, Any]:
     """What was measured, by name, with None for all but numbers and lists of them."""
@@ -158,16 +240,6 @@ def _number(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_number(each) for each in value]
     return value if isinstance(value, int | float) else None
-
-
-def _frame(rows: Any) -> "pd.DataFrame":
-    import pandas as pd
-
-    return pd.DataFrame(list(rows))
-
-
-def _values(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: readable(value) for name, value in found.items()}
 
 
 def _whole(step: float | None) -> float | None:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from mesa_memory.core.validate import checked_int
-from mesa_memory.errors import StudyChanged
+from mesa_memory.errors import StoreError, StudyChanged
 from mesa_memory.experiments.studies.entry import add_cases, enter
 from mesa_memory.experiments.studies.fingerprint import differences
 from mesa_memory.stores.base import ROLLBACK
 from mesa_memory.stores.copying import copy_case
 from mesa_memory.stores.open import is_postgres, open_store
-from mesa_memory.stores.studies import FAILED, FINISHED, Studies
+from mesa_memory.stores.studies import FAILED, FINISHED, CaseRow, Studies
 
 
 def shard_of(study: Any, number: int, of: int) -> Any:
@@ -55,8 +55,14 @@ def gather(study: Any) -> int:
         row, print_ = enter(study, studies, False)
         add_cases(study, studies, row, study.design.cases)
         for file in shard_files(study.location):
-            mine = {case.key: case for case in studies.cases(row.id)}
-            with closing(open_store(file, read_only=True)) as other:
+            mine = {case.key: case for case in studies.cases(row.id) if case.due}
+            try:
+                other = open_store(file, read_only=True)
+            except StoreError:
+                if file.stat().st_size:
+                    raise
+                continue  # its job was killed before it wrote anything
+            with closing(other):
                 theirs = Studies(other)
                 found = theirs.find(study.name)
                 if found is None:
@@ -64,17 +70,23 @@ def gather(study: Any) -> int:
                 _check(file, differences(found.fingerprint, print_))
                 for case in theirs.cases(found.id):
                     ended = case.state in (FINISHED, FAILED) and case.run is not None
-                    if ended and case.key in mine and mine[case.key].state != FINISHED:
+                    if ended and case.key in mine:
+                        _check(file, _other_steps(case, study.steps))
                         copy_case(other, case, store, mine[case.key])
                         gathered += 1
     return gathered
 
 
+def _other_steps(case: CaseRow, steps: int) -> list[str]:
+    """In words, that a run was to have another number of steps; empty if it was not."""
+    return [f"steps was {case.steps:g}, is {steps}"] if case.steps != steps else []
+
+
 def _check(file: Path, found: list[str]) -> None:
-    """Raises if a shard was made with other code, prompts or versions."""
+    """Raises if a shard was made with other code, outcomes, versions or steps."""
     if found:
         raise StudyChanged(
             f"{file} was not made with what is here now: {'; '.join(found)}. Undo the "
-            "changes, or run this shard again in a new folder.",
+            "changes, or run this shard again, for other code in a new folder.",
             differences=tuple(found),
         )

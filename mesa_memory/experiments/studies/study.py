@@ -27,7 +27,7 @@ from mesa_memory.experiments.studies.forks import check_changes
 from mesa_memory.experiments.studies.making import Progress, make
 from mesa_memory.experiments.studies.packing import check_picklable, named_parts
 from mesa_memory.experiments.studies.planned import check_plan, stages
-from mesa_memory.experiments.studies.results import Results
+from mesa_memory.experiments.studies.results import Results, check_names
 from mesa_memory.experiments.studies.shards import gather, shard_of
 from mesa_memory.experiments.studies.status import Status
 from mesa_memory.inference.comparison import Comparison
@@ -72,7 +72,8 @@ class Study:
     Raises:
         EmptyDesign: if there is nothing to run.
         UnknownMemory: if a name leads to no memory.
-        TypeError, ValueError: for another wrong argument.
+        TypeError, ValueError: for another wrong argument, also for a factor, outcome or
+            measure with the name of another column of ``results()``.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class Study:
         self.cases = {case.key: case for case in design.cases}
         self.arms = {key: Arm.of(self.model, c) for key, c in self.cases.items()}
         arms = list(self.arms.values())
+        check_names(design.factors, self.outcomes, self.measures)
         check_plan(self)
         check_changes(arms, self.steps, self.record)
         self.parts = named_parts(
@@ -156,6 +158,8 @@ class Study:
                 while the study ran.
             StudyError: if the model does not take an arm's memory, or lacks what is
                 measured; no run is made then.
+            MeasureError: if a table cannot keep what an outcome or a measure gave; no
+                further run is begun.
             NotPicklable: if a part cannot be sent to the workers, before they start; or
                 if one cannot load it.
             WorkerLost: if workers do not start, several times in a row.
@@ -214,7 +218,7 @@ class Study:
         """Takes the finished and failed runs of all shards over; returns their number.
 
         Raises:
-            StudyChanged: if a shard was made with other code or versions.
+            StudyChanged: if a shard was made with other code, outcomes, versions or steps.
         """
         return gather(self)
 

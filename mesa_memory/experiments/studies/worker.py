@@ -6,13 +6,20 @@ What it writes depends on the case alone, not on who makes it, where and when.
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mesa_memory.core.arguments import encode, full_name
+from mesa_memory.core.content import text_of
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.errors import BudgetExceeded, MesaMemoryError, RunInUse, StoreError
+from mesa_memory.errors import (
+    BudgetExceeded,
+    MeasureError,
+    MesaMemoryError,
+    RunInUse,
+    StoreError,
+)
 from mesa_memory.experiments.measures.questionnaires import Questionnaire, responses
 from mesa_memory.experiments.measures.watch import Measure, Watch
 from mesa_memory.experiments.studies.arm import Arm
@@ -106,6 +113,7 @@ class JobOutcome:
             other code than the study.
         usage: calls, tokens and dollars of its run.
         budget: True if the budget does not allow another call.
+        measure: True if no table can keep what an outcome or a measure gave.
         differences: of a worker with other code, in words.
     """
 
@@ -114,6 +122,7 @@ class JobOutcome:
     error: str | None = None
     usage: Mapping[str, Any] = field(default_factory=dict)
     budget: bool = False
+    measure: bool = False
     differences: tuple[str, ...] = ()
 
 
@@ -183,10 +192,14 @@ class _CaseRun:
         except KeyboardInterrupt:
             self._settle(STOPPED, model, "it was interrupted")
             raise
-        except Exception as error:
-            stopped = _over_budget(error)
+        except (
+            BaseException
+        ) as error:  # sys.exit, a cancelled task: this run alone ends
+            stopped = _due_to(error, BudgetExceeded)
             state = STOPPED if stopped else FAILED
-            return self._settle(state, model, _told(error), stopped)
+            ended = self._settle(state, model, _told(error))
+            measure = _due_to(error, MeasureError)
+            return replace(ended, budget=stopped, measure=measure)
         finally:
             if model is not None:
                 forget_tools(model)
@@ -262,9 +275,7 @@ class _CaseRun:
         last = clock(model) >= self.job.steps or not model.running
         return responses(self.job.questionnaires, model, last)
 
-    def _settle(
-        self, state: str, model: Any, error: str | None = None, budget: bool = False
-    ) -> JobOutcome:
+    def _settle(self, state: str, model: Any, error: str | None = None) -> JobOutcome:
         """Ends the run, and writes how the case ended."""
         if model is not None and state != FINISHED:
             _join(model)
@@ -279,7 +290,7 @@ class _CaseRun:
             values["ended"] = not model.running
         values["fingerprint"] = self.job.fingerprint
         self.studies.settle(self.job.study, self.job.number, **values)
-        return JobOutcome(self.job.number, state, error, usage, budget)
+        return JobOutcome(self.job.number, state, error, usage)
 
     def _end(self, state: str, model: Any, done: float | None) -> dict[str, Any]:
         """Ends the run; returns its usage."""
@@ -361,9 +372,9 @@ def _usage(used: Usage) -> dict[str, Any]:
     }
 
 
-def _over_budget(error: BaseException | None) -> bool:
-    """True if the budget is the reason of an error."""
-    while error is not None and not isinstance(error, BudgetExceeded):
+def _due_to(error: BaseException | None, kind: type[Exception]) -> bool:
+    """True if an error of this kind is the reason of another."""
+    while error is not None and not isinstance(error, kind):
         error = error.__cause__ or error.__context__
     return error is not None
 
@@ -375,12 +386,12 @@ def _told(error: BaseException) -> str:
             "MemoryError: the worker is out of memory. Give each machine fewer "
             "workers, or record with fewer kept checkpoints."
         )
-    said = f"{type(error).__name__}: {error}".rstrip(": ")
-    notes = getattr(error, "__notes__", ())
+    said = f"{type(error).__name__}: {text_of(error)}".rstrip(": ")
+    notes = map(text_of, getattr(error, "__notes__", ()))
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if "mesa_memory" not in Path(f.filename).parts] or frames
     where = ""
-    if own:
+    if own and not isinstance(error, MeasureError):
         where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})"
     return "; ".join([said + where, *notes])
 

@@ -193,7 +193,10 @@ def _number(value: Any) -> float | int | None:
         return None
     if isinstance(value, int):
         return value
-    own = float(value)
+    try:
+        own = float(value)
+    except (TypeError, OverflowError):  # a duration of numpy, or too large
+        return None
     if not math.isfinite(own):
         return None
     return int(own) if hasattr(value, "dtype") and value.dtype.kind in "iu" else own
