@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int
 from mesa_memory.experiments.erasures import Erasure, Shown, alike, candidates
@@ -61,7 +62,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Attribution:
+class Attribution(NotebookShown):
     """The memories on which an outcome hangs.
 
     Attributes:

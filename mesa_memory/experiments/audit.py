@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from mesa_memory.core.arguments import readable
+from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.errors import UnknownMemory
 from mesa_memory.experiments.studies.comparing import outcome_of
 from mesa_memory.experiments.studies.entry import TWO_LINES
@@ -28,7 +29,7 @@ SETTINGS: dict[str, tuple[str, Callable[[int], int]]] = {
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(NotebookShown):
     """An arm in other wordings, and its effect to stand beside.
 
     Attributes:

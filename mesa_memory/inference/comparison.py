@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.inference.contrast import Contrast
 from mesa_memory.inference.difference import FEW_SEEDS, ROUNDING, PairedDifference, holm
 from mesa_memory.inference.numbers import number, p_of, signed
@@ -27,7 +28,7 @@ PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 2.6, 3.4
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(NotebookShown):
     """The arms of a factor against one of them; ``print`` shows all of it.
 
     Attributes:

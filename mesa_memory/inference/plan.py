@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.validate import checked_int
 from mesa_memory.inference.comparison import Comparison, compare
 from mesa_memory.inference.power import level_of_looks, seeds_of_stein
@@ -16,7 +17,7 @@ PILOT = 15
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(NotebookShown):
     """The analysis of a study, and its rule to stop.
 
     With ``looks``, the arms are compared after these numbers of seeds, and the study

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 
 import mesa_memory.stores.schema as schema
+from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.records import EVENT
 from mesa_memory.runs.recorded import RecordedRun
 
@@ -70,7 +71,7 @@ _END_COLUMNS = {"valid_to", "closed_because", "superseded_by"}
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(NotebookShown):
     """The first difference between two runs.
 
     Attributes:
@@ -99,7 +100,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Parting:
+class Parting(NotebookShown):
     """The point at which two runs part.
 
     Attributes:

@@ -1,9 +1,13 @@
 """A recorded run in a notebook shows itself."""
 
+import pandas as pd
 import pytest
 from markupsafe import escape
 
-from mesa_memory import open_run
+from mesa_memory import Budget, open_run
+from mesa_memory.experiments import Plan
+from mesa_memory.inference.comparison import compare
+from mesa_memory.llm.cost.usage import Usage
 from mesa_memory.viz.data.agent import past, text_of
 from mesa_memory.viz.notebook import memory_at, recalls_at
 from tests.support.hostile import ATTACK
@@ -44,3 +48,39 @@ def test_hostile_texts_are_text_in_a_notebook(hostile):
     for shown in found:
         assert "<img" not in shown and "</script" not in shown
         assert "&lt;img src=x" in shown
+
+
+#: what users print, and what must stand in it
+SHOWN = {
+    "usage": (Usage(calls=3, cost=0.02), ["<th", "prompt tokens", ">3<", ">0.02<"]),
+    "plan": (
+        Plan("memory", base="none", outcome="<b>trust</b>", looks=(6,)),
+        ["<pre", "&lt;b&gt;trust"],
+    ),
+    "budget": (Budget(calls=7), ["<th", ">calls<", ">7<"]),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_users_print_shows_itself_as_a_text_or_a_table(name):
+    value, parts = SHOWN[name]
+    shown = value._repr_html_()
+    assert all(part in shown for part in parts), shown
+    assert "<b>" not in shown and repr(value) not in shown
+
+
+def test_a_comparison_shows_its_table_and_sentences():
+    rows = [
+        {
+            "memory": arm,
+            "seed": seed,
+            "x": seed + effect,
+            "state": "finished",
+            "replicate": 0,
+        }
+        for arm, effect in (("none", 0), ("<i>stlt</i>", 5 + 0.1))
+        for seed in range(6)
+    ]
+    found = compare(pd.DataFrame(rows), "memory", outcome="x", base="none")
+    assert found._repr_html_().count("<") == 2  # the two ends of its own element
+    assert all(escape(line) in found._repr_html_() for line in found.sentences)

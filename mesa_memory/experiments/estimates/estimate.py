@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.runs.table import Table
 
 #: quantities of a forecast, by their names in a ledger
@@ -32,7 +33,7 @@ class Range(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(NotebookShown):
     """The forecast of runs of one model.
 
     Attributes:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mesa_memory.core.arguments import encode, readable
 from mesa_memory.core.content import dollars
+from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.errors import StoreUnavailable, StudyError
 from mesa_memory.experiments.estimates.estimate import Estimate
 from mesa_memory.experiments.estimates.forecast import estimate
@@ -26,7 +27,7 @@ _NOT_IN_PILOTS = ("cache", "replay")
 
 
 @dataclass(frozen=True)
-class StudyEstimate:
+class StudyEstimate(NotebookShown):
     """The forecast of a study's missing runs.
 
     Attributes:

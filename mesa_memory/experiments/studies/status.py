@@ -7,6 +7,7 @@ from typing import Any
 
 from mesa_memory.core.arguments import readable
 from mesa_memory.core.content import dollars
+from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.experiments.studies.checks import arm_checks, arm_warnings
 from mesa_memory.stores.studies import (
     FAILED,
@@ -22,7 +23,7 @@ MAX_LISTED_FAILURES = 5
 
 
 @dataclass(frozen=True, repr=False)
-class Status:
+class Status(NotebookShown):
     """The progress of a study.
 
     Attributes:

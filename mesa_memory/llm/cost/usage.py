@@ -6,6 +6,7 @@ An unknown cost is None, never zero: a sum with an unknown part is unknown.
 from dataclasses import dataclass, fields
 from typing import Any
 
+from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.render import count_tokens
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
@@ -17,7 +18,7 @@ MAX_REPLY_TOKENS = 4096
 
 
 @dataclass(frozen=True)
-class Usage:
+class Usage(NotebookShown):
     """Sums over calls.
 
     Attributes:
@@ -66,7 +67,7 @@ NOTHING = Usage()
 
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(NotebookShown):
     """Limits for one model run; None is unlimited.
 
     The length of a reply is known beforehand only if ``max_tokens`` is set. Without it

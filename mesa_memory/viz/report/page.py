@@ -8,6 +8,7 @@ from typing import Any
 
 from mesa_memory import __version__
 from mesa_memory.core.content import one_line
+from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.text.redaction import scrub, scrub_data
 from mesa_memory.experiments.reports.facts import facts_of_run
 from mesa_memory.experiments.reports.methods import methods
@@ -23,7 +24,7 @@ MAX_DECISIONS = 500
 
 
 @dataclass(frozen=True)
-class Written:
+class Written(NotebookShown):
     """A report that was written.
 
     Attributes:
