@@ -3,12 +3,14 @@
     python -m benchmarks.prompts [--steps 12] [--show consolidate,extract] [--json]
 
 Five people with names talk, act and look around for twelve steps; the offline rules
-answer. In the harbour four people live eight steps, with the replies of a model (see
-``tests/support/harbour.py``). Counted are the tokens (of OpenAI's ``cl100k_base``) of all requests of the
-memories, and of what the agents are shown of their memory in each step. ``--show`` prints
-the last request of each of these tasks.
+answer. In the harbour four people live eight steps, with the replies of a model, see
+``tests/support/harbour.py``. Counted are the tokens (of OpenAI's ``cl100k_base``) of all
+requests of the memories, of the schemas of their replies, and of what the agents are
+shown of their memory in each step. ``--show`` prints the last request of each of these
+tasks.
 """
 
+import json
 import os
 from functools import cache
 from typing import Any
@@ -23,6 +25,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from benchmarks.tables import options, show
 from mesa_memory import EpisodicMemory, ImpressionMemory, STLTMemory, configure
 from mesa_memory.layers import Reflection
+from mesa_memory.llm.schemas import schema_of
 from mesa_memory.memories.registry import OUR_MEMORIES
 from tests.support.harbour import MEMORIES as HARBOUR
 from tests.support.harbour import Harbour
@@ -130,17 +133,20 @@ def _row(name: str, requests: list[Any], shown: int) -> dict[str, Any]:
     sent = sum(
         tokens(str(message["content"])) for r in requests for message in r.messages()
     )
+    forms = [json.dumps(schema_of(r.schema)) for r in requests if r.schema]
+    schemas = sum(map(tokens, forms))
     return {
         "memory": name,
         "requests": len(requests),
         "tokens_asked": sent,
+        "tokens_schema": schemas,
         "tokens_shown": shown,
-        "total": sent + shown,
+        "total": sent + schemas + shown,
     }
 
 
 def _with_sum(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    keys = ("requests", "tokens_asked", "tokens_shown", "total")
+    keys = ("requests", "tokens_asked", "tokens_schema", "tokens_shown", "total")
     return [
         *rows,
         {"memory": "all", **{key: sum(r[key] for r in rows) for key in keys}},

@@ -204,10 +204,11 @@ class Mind(ScriptedLLM):
         for row in known:
             if {w for _, w in listed(row["asked"])[1:]} == set(lines[1:]):
                 return row["reply"]
-        before, *news = lines
-        told = re.findall(r"^- (.*)$", asked, re.MULTILINE)[1:]
-        kept = [] if before.startswith("(") or before in news else [before]
-        return {"summary": " ".join([*kept, *told])}
+        told = re.findall(r"^- (.*)$", asked, re.MULTILINE)
+        if "so far:" not in asked:  # a conversation
+            return {"summary": " ".join(told)}
+        kept = [] if told[0].startswith("(") or lines[0] in lines[1:] else told[:1]
+        return {"summary": " ".join([*kept, *told[1:]])}
 
 
 def _is_refuted(insight: str, asked: str) -> bool:
