@@ -137,7 +137,8 @@ class Grader:
 
         hard = {place for place, event in enumerate(events) if event.id in tried}
         target = self.context.runtime.target(purpose=GRADE.purpose)
-        asking = _Asking(lines, inputs, hard, self, Graded(events), target)
+        server = hashlib.sha256("{} {}".format(*target).encode()).hexdigest()[:16]
+        asking = _Asking(lines, inputs, hard, self, Graded(events), server)
         # A recall comes at any moment of a step: whose request the others would wait for
         # would depend on it.
         commit = self.context.commit
@@ -172,7 +173,7 @@ class Grader:
 
         Without a model that grades, the importance is left open, as for a new event.
         """
-        if self.importance != "llm" or given is not None:
+        if given is not None or not self.own_top:
             return given, {}
         cues = vocabulary(self.context.wording.language)
         return offline_grade("reflection", text, (), self.top, cues), {"graded": "rule"}
@@ -183,40 +184,33 @@ class Grader:
         return {} if self.context.told_of["role"] else {"me": ""}
 
 
+@dataclass
 class _Asking:
     """Asks one model about the events of one agent.
 
-    Args:
+    Attributes:
         lines: one event each.
         inputs: gives the inputs of a request for the lines at these places.
         hard: places of events that got no grade before.
         grader: knows how the model has replied.
         outcome: is filled.
-        target: the model, and the address of its provider.
-
-    Attributes:
+        server: names the model and its provider, whose address may hold a secret.
         first: place of the first event with a line.
-        server: names the target, which may hold a secret.
     """
 
-    def __init__(
-        self,
-        lines: Sequence[str],
-        inputs: Inputs,
-        hard: set[int],
-        grader: Grader,
-        outcome: Graded,
-        target: tuple[str | None, str | None],
-    ) -> None:
-        self.lines, self.inputs, self.hard = lines, inputs, hard
-        self.grader, self.outcome = grader, outcome
-        named = "{} {}".format(*target).encode()
-        self.server = hashlib.sha256(named).hexdigest()[:16]
+    lines: Sequence[str]
+    inputs: Inputs
+    hard: set[int]
+    grader: Grader
+    outcome: Graded
+    server: str
+    _failures: int = 0
+
+    def __post_init__(self) -> None:
         self.first: dict[str, int] = {}
-        for place, line in enumerate(lines):
+        for place, line in enumerate(self.lines):
             self.first.setdefault(line, place)
-        self._failures = 0
-        self._allowed = MAX_FAILURES_UNABLE if grader.unable else MAX_FAILURES
+        self._allowed = MAX_FAILURES_UNABLE if self.grader.unable else MAX_FAILURES
 
     def grade(self, places: Sequence[int]) -> Flow[None]:
         """Grades the events at these places as far as possible, batch by batch."""
