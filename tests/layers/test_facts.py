@@ -38,6 +38,10 @@ class World:
         self.facts = joined(Facts(**given))
         self.requests = []
 
+    def ruled(self, request):
+        """The judge's answer if no reply is given."""
+        return ruled(request, self.ruling)
+
     def hears(self, step, *said):
         """One step's messages, each (sender, text); their records."""
         context = self.facts.context
@@ -69,10 +73,11 @@ class World:
                 ruling = request.purpose == "judge" and (
                     not left or "facts" in str(left[0])
                 )
-                reply = ruled(request, self.ruling) if ruling else left.pop(0)
+                reply = self.ruled(request) if ruling else left.pop(0)
                 if isinstance(reply, Exception):
                     request = flow.throw(reply)
                 else:
+                    reply = reply(request) if callable(reply) else reply
                     text = reply if isinstance(reply, str) else json.dumps(reply)
                     request = flow.send(Reply(text))
         except StopIteration:

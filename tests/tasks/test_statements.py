@@ -27,3 +27,32 @@ def test_attributes_are_compared_by_their_names():
         assert (canonical(one) == canonical(other)) == same
         assert related(one, other) == may_mean
         assert covers(one, other) == joined
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("The well was poisoned, but is clean now.", [("the well", "state", "clean")]),
+        ("Carl was at the mill and is at the inn now.", [("Carl", "place", "the inn")]),
+        ("The boat was broken, and now is whole.", [("the boat", "state", "whole")]),
+        ("Used walk: went to the mill", []),
+        ("Did swim (to: the pier): came to the pier", []),
+        ("Planned: Carl is at the mill", []),
+    ],
+)
+def test_neither_what_is_over_nor_a_deed_s_label_is_stated(text, stated):
+    found = [(s.subject, s.attribute, s.value) for s in statements(text, "Eve")]
+    assert found == stated
+
+
+@pytest.mark.parametrize(
+    ("text", "stable"),
+    [
+        ("Ann sold the boat to Bob today.", True),
+        ("Carl moved to the inn this morning.", True),
+        ("Carl went to the inn tonight.", False),
+        ("Bob is sad today.", False),
+    ],
+)
+def test_a_deed_of_today_lasts_and_a_state_may_not(text, stable):
+    assert [s.stable for s in statements(text, "Eve")] == [stable]

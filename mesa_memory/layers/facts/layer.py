@@ -221,11 +221,16 @@ class Facts(Layer):
 
     def _take_up(self, reading: Reading, statements: Sequence[Stated]) -> None:
         """Puts the statements into the table, by the steps of their events."""
-        # A fact does not rest on what the same reply ends, in whatever order.
+        # A fact does not rest on what the same reply ends, in whatever order, nor on
+        # another value of its own topic.
         over = {r.id for each in statements for r in self._ends(each, reading.known)}
+        topics = {r.id: self.table.of(r).topic[:2] for r in reading.known}
         for each in sorted(statements, key=lambda each: each.statement.since):
             self.reader.stated += 1
-            rests_on = [r for r in each.cited if r.id not in over]
+            own = each.statement.topic[:2]
+            rests_on = [
+                r for r in each.cited if r.id not in over and topics[r.id] != own
+            ]
             if self.reader.passes(each):
                 ended = self.reader.ended_by(each)
                 sources = [*rests_on, *each.events]
@@ -279,10 +284,13 @@ class Facts(Layer):
         """
         known, said = self.table.of_topic(statement.topic), self.table.of
         same = [r for r in known if said(r).says == statement.says]
-        if repeats in known and not self._adds(statement, said(repeats)):
+        repeats = None if same or repeats not in known else repeats
+        if repeats and self._is_one(statement, said(repeats)):
             same.append(repeats)
         others = [record for record in known if record not in same]
-        ended = [r for r in others if statement.ends(said(r), self._me)]
+        ended = [
+            r for r in others if r is not repeats and statement.ends(said(r), self._me)
+        ]
         ended += [r for r in cited if r.current and r not in ended]
         later = [] if same else self._later(statement, others)
         statement = self._compared(statement, [said(r) for r in ended])
@@ -303,11 +311,15 @@ class Facts(Layer):
             self.close(new, EVICTED)
         return new
 
-    def _adds(self, statement: FactStatement, seen: FactStatement) -> bool:
-        """True if hearsay says more than what the agent saw, so that both stand."""
-        if not seen.seen or statement.seen or self._me in statement.speakers:
-            return False
-        return self._extent(statement.value) > self._extent(seen.value)
+    def _is_one(self, statement: FactStatement, known: FactStatement) -> bool:
+        """True if two statements that say the same make one fact.
+
+        Of one that says more than the agent has seen, they do not: both stand.
+        """
+        less, more = sorted(
+            (known, statement), key=lambda each: self._extent(each.value)
+        )
+        return more.seen or self._me in more.speakers or not less.seen
 
     def _extent(self, value: str) -> tuple[int, int]:
         return extent(value, vocabulary(self.context.wording.language))

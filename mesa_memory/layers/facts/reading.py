@@ -245,14 +245,17 @@ class FactReader:
         if not known:
             return self.table.like(statement, MAX_RIVALS, self._names())
         said = set(statement.speakers)
+        if not statement.holds and any(record in stated.cited for record in known):
+            return []  # it says which it denies
         rivals = []
         for record in known:
             other = self.table.of(record)
-            if bare(other.value) == bare(statement.value):
-                return []  # it was said before, or is denied now
+            denied = bare(other.value) == bare(statement.value) and not statement.holds
+            if denied or other.says == statement.says:
+                return []  # there is nothing to ask
             if other.holds and not statement.changed and record not in stated.cited:
-                again = statement.holds and said <= set(other.speakers)
-                if again and self._includes(statement, other):
+                again = statement.seen or said <= set(other.speakers)
+                if again and statement.holds and self._includes(statement, other):
                     stated.repeats = record
                     return []
                 if statement.since >= other.since and not statement.seen:

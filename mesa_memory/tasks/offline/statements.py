@@ -45,7 +45,17 @@ _LEAD = re.compile(
     r"(?: that)?[,:]? )+",
     re.IGNORECASE,
 )
-_BREAK = re.compile(r"(?<=[.!?;])\s+|\s*;\s*|\\n|, (?:and|but) |\s•\s")
+_BREAK = re.compile(r"(?<=[.!?;])\s+|\s*;\s*|\\n|\s•\s")
+#: parts of a sentence; one without a subject has that of the part before it
+_CLAUSE = re.compile(
+    r",? (?:and|but) (?=(?:now |then |is |are |was |has |lives? |owns? ))|, (?:and|but) "
+)
+_VERB = re.compile(
+    r"(?:(?P<now>now|then|still) )?(?P<verb>is|are|was|were|has|have|had|lives?|works?|"
+    r"owns?|belongs?|feels?|became|moved|went|came|sold|bought|lost|found|gave) ",
+    re.IGNORECASE,
+)
+_PAST = ("was", "were", "had")
 _BECAUSE = re.compile(
     r"^(?:since|because|as|as long as) (?P<premise>[^,]+), (?P<rest>.+)$", re.I
 )
@@ -75,6 +85,8 @@ _VERBS = (
 )
 _ENDED: dict[str, Any] = {"holds": False, "changed": True}
 _MOVED: dict[str, Any] = {"changed": True}
+#: what passes
+_STATES = ("place", "mood", "state")
 _MANY: dict[str, Any] = {"several": True}
 
 #: (form, attribute, what it says besides); the first that fits counts
@@ -240,11 +252,11 @@ def statements(text: str, speaker: str) -> Iterator[Statement]:
     Args:
         speaker: who is meant by ``I`` in it.
     """
-    for sentence in _BREAK.split(text.replace("\u2019", "'"))[:MAX_SENTENCES]:
-        said = sentence.strip()
-        if not said or said.endswith("?") or len(said) > SENTENCE_CHARS:
+    sentences = _BREAK.split(text.replace("\u2019", "'"))[:MAX_SENTENCES]
+    for clause in [each for sentence in sentences for each in _clauses(sentence)]:
+        if not clause or len(clause) > SENTENCE_CHARS:
             continue
-        said = said.rstrip(".!; ")
+        said = clause.rstrip(".!; ")
         passing = bool(_PASSING.search(said))
         said = " ".join(_PASSING.sub(" ", said).split()).strip(" ,")
         because = _BECAUSE.match(said)
@@ -253,7 +265,34 @@ def statements(text: str, speaker: str) -> Iterator[Statement]:
             premise = _stated(because["premise"], speaker)
             said = because["rest"]
         if found := _stated(said, speaker):
-            yield replace(found, stable=not passing, premise=premise)
+            # A deed of today lasts; a place, a mood and a state may not.
+            lasts = found.changed and found.attribute not in _STATES
+            yield replace(found, stable=lasts or not passing, premise=premise)
+
+
+def _clauses(sentence: str) -> list[str]:
+    """The parts of a sentence, each with a subject; a question has none.
+
+    What was so, before a part that says what is so now, is left out.
+    """
+    if sentence.rstrip().endswith("?"):
+        return []
+    found: list[str] = []
+    subject = before = ""
+    for clause in map(str.strip, _CLAUSE.split(sentence)):
+        verb = _VERB.match(clause)
+        if verb and subject:
+            if before in _PAST:
+                found.pop()
+            now = " now" * ((verb["now"] or "").lower() == "now")
+            said = clause[verb.start("verb") :].rstrip(".!; ")
+            found.append(f"{subject} {said}{now}")
+        else:
+            if verb := _VERB.search(clause):
+                subject = _LEAD.sub("", clause[: verb.start()]).strip(" ,")
+            found.append(clause)
+        before = verb["verb"].lower() if verb else ""
+    return found
 
 
 def _stated(said: str, speaker: str) -> Statement | None:
@@ -298,8 +337,8 @@ def _named(text: str, speaker: str) -> str | None:
     low, parts = said.casefold(), said.split()
     if any(part in ("not", "never", "nor") or part.endswith("n't") for part in parts):
         return None
-    if parts and parts[-1] in _NO_NAME:
-        return None
+    if ":" in said or (parts and parts[-1] in _NO_NAME):
+        return None  # before a colon stands what was done, and no name
     if low in ("i", "me", "my", "myself"):
         return speaker
     if low.startswith("my "):
