@@ -1,5 +1,7 @@
 """What plain sentences state, by rules."""
 
+import pytest
+
 from mesa_memory.tasks.offline.attributes import canonical, covers, related
 from mesa_memory.tasks.offline.statements import statements
 from tests.support.single import table
