@@ -248,25 +248,26 @@ class Wordings:
     """The wordings of a run, by language.
 
     Attributes:
-        language: of agents without a ``language`` of their own; ``"auto"`` takes that of
-            each agent's prompts.
+        language: of all agents; ``"auto"`` takes that of each agent's prompts.
+        languages: gives the language of an agent, or None for ``language``.
         folder: a user's prompt files; None without any.
     """
 
     language: str = FIRST_LANGUAGE
     folder: str | Path | None = None
     known: dict[str, Wording] = field(default_factory=dict)
+    languages: Callable[[Any], str | None] | None = None
 
     def __post_init__(self) -> None:
         self.of(self.language)
 
-    def of(self, language: object = None) -> Wording:
-        """The wording of a language, made once; anything but a text is the run's.
+    def of(self, language: str | None = None) -> Wording:
+        """The wording of a language, made once; None is the run's.
 
         Raises:
             PromptFileError: see ``Wording``.
         """
-        name = language if isinstance(language, str) and language else self.language
+        name = self.language if language is None else language
         if name == AUTO:  # of no agent
             name = FIRST_LANGUAGE
         if name not in self.known:
@@ -274,16 +275,21 @@ class Wordings:
         return self.known[name]
 
     def of_agent(self, agent: Any) -> Wording:
-        """In which words an agent is told: by its ``language``, or else the run's.
+        """The words that an agent is told in: of its own language, or else the run's.
 
         Raises:
-            PromptFileError: see ``Wording``.
+            PromptFileError: for an unknown language, see ``Wording``.
+            TypeError: if ``languages`` gives anything but a text or None.
             MissingExtra: if the language is to be detected and py3langid is not
                 installed.
         """
-        named = getattr(agent, "language", None)
+        named = None if self.languages is None else self.languages(agent)
+        named = self.language if named is None else named
         if not isinstance(named, str):
-            named = self.language
+            raise TypeError(
+                "languages must give the name of a language, such as 'es', or None; of "
+                f"agent {agent.unique_id} it gave {named!r:.80}"
+            )
         return self.of(_detected(agent) if named == AUTO else named)
 
 

@@ -160,8 +160,9 @@ def test_the_language_of_the_prompts_is_found(language):
 def test_without_much_to_go_by_it_is_english_and_an_own_language_comes_first():
     agent = SimpleNamespace(system_prompt=None, step_prompt="Go.")
     assert Wordings("auto").of_agent(agent).language == "en"
-    agent.language = "pt"
-    assert Wordings("auto").of_agent(agent).language == "pt"
-    assert Wordings("zh").of_agent(agent).language == "pt"
-    agent.language, agent.system_prompt = "auto", TOLD["es"]
-    assert Wordings("zh").of_agent(agent).language == "es"
+    own = {"languages": lambda agent: agent.tongue}
+    agent.tongue = "pt"
+    assert Wordings("auto", **own).of_agent(agent).language == "pt"
+    assert Wordings("zh", **own).of_agent(agent).language == "pt"
+    agent.tongue, agent.system_prompt = "auto", TOLD["es"]
+    assert Wordings("zh", **own).of_agent(agent).language == "es"

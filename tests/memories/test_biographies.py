@@ -328,3 +328,56 @@ def test_a_memory_of_another_package_has_none(table):
     with pytest.raises(TypeError, match="agent 2 must have a memory of mesa_memory"):
         biography(model.agents, table)
     assert model.agents[0].memory.current_records() == []
+
+
+def saved(separator=",", end="\r\n", encoding="utf-8", head=""):
+    """Two people as a spreadsheet saves them."""
+    rows = [
+        "name,home,job",
+        "Zoë,mill,baker",
+        'Jürgen,"lake, north; east",'.rstrip(",") + ",",
+    ]
+    text = end.join(row.replace(",", separator) for row in rows) + end
+    return (head + text).encode(encoding)
+
+
+READ = {
+    "UTF-8": saved(),
+    "UTF-8 with its mark": saved(encoding="utf-8-sig"),
+    "semicolons": saved(";"),
+    "semicolons with their line": saved(";", head="sep=;\r\n"),
+    "tabs in UTF-16": saved("\t", encoding="utf-16"),
+    "tabs in the other UTF-16": b"\xfe\xff" + saved("\t", encoding="utf-16-be"),
+    "an old end of lines": saved(";", end="\r"),
+    "blank rows": saved() + b",,\r\n , ,\r\n\r\n",
+    "blank rows before": b"\r\n" + saved(";"),
+    "a header with both": saved().replace(b"home", b"home; or barn"),
+}
+UNCLEAR = {
+    "cp1252": (saved(";", encoding="cp1252"), "people.csv is not UTF-8. Save it as 'CSV"),
+    "a Macintosh's": (saved(encoding="mac-roman"), "encoding='cp1252'"),
+    "UTF-16 without its mark": (saved(encoding="utf-16-le"), "columns|UTF-8"),
+    "UTF-16 cut off": (saved(encoding="utf-16")[:-1], "is not UTF-8"),
+    "two separators": (b"name,home;job\nZoe,mill;baker\nJan,hill;miller\n", "is not clear"),
+    "nothing": (b"", "must have names"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_table_is_read_as_spreadsheets_save_it(tmp_path, name):
+    model, file = people("Zoë", "Jürgen"), tmp_path / "people.csv"
+    file.write_bytes(READ[name])
+    pinned = biography(model.agents, file)
+    first, second = ([r.content["value"] for r in each] for each in pinned.values())
+    assert first == ["mill", "baker"]
+    assert len(second) == 1 and second[0].startswith("lake")
+
+
+@pytest.mark.parametrize("name", UNCLEAR)
+def test_a_file_that_can_be_read_in_two_ways_is_refused_with_the_cure(tmp_path, name):
+    data, said = UNCLEAR[name]
+    model, file = people("Zoë", "Jürgen"), tmp_path / "people.csv"
+    file.write_bytes(data)
+    with pytest.raises(ValueError, match=said):
+        biography(model.agents, file)
+    assert not any(agent.memory.layer_context.pinned for agent in model.agents)

@@ -23,6 +23,7 @@ from mesa_memory import (
     configure,
 )
 from mesa_memory.core.prompt_files import FOLDER, languages
+from mesa_memory.errors import PromptFileError
 from mesa_memory.layers import Reflection
 from mesa_memory.llm.schemas import schema_of
 from tests.support.models import hear
@@ -104,14 +105,17 @@ class Village(mesa.Model):
     def __init__(self, language, memory, llm, own=False):
         super().__init__(rng=1)
         self.language, self.shown = language, []
-        configure(self, llm=llm, **({} if own else {"language": language}))
+        told = (
+            {"languages": lambda agent: agent.tongue} if own else {"language": language}
+        )
+        configure(self, llm=llm, **told)
         role, act, *_ = SPOKEN[language]
         told = {"system_prompt": role, "step_prompt": act}
         people = settle(self, memory, 3, Villager, "openai/none", **told)
         for agent, name in zip(people, ("Ada", "Bram", "Cleo")):
             agent.name = name
             if own:
-                agent.language = language
+                agent.tongue = language
 
     def step(self):
         self.agents.do("step")
@@ -158,9 +162,26 @@ def test_what_is_wrong_with_a_reply_is_told_in_the_language_too(language):
 def test_an_agent_s_own_language_is_that_of_its_memory():
     village = lived(Village("es", MEMORIES["stlt"], "offline", own=True), 2)
     assert "Memoria a corto plazo" in village.shown[-1]
-    village.agents[0].language = "ja"
+    village.agents[0].tongue, village.agents[0].language = "ja", "Basque"
     assert "短期記憶" in village.agents[0].memory.get_prompt_ready()
-    assert "Memoria" in village.agents[1].memory.get_prompt_ready()
+    village.agents[1].tongue = None
+    assert "Short term memory" in village.agents[1].memory.get_prompt_ready()
+    assert "Memoria" in village.agents[2].memory.get_prompt_ready()
+    village.agents[2].tongue = "Klingon"
+    with pytest.raises(PromptFileError, match="in the language 'Klingon' do not exist"):
+        village.agents[2].memory.get_prompt_ready()
+    with pytest.raises(TypeError, match="languages must be a function of an agent"):
+        configure(village, languages="es")
+
+
+@pytest.mark.parametrize("value", ["Basque", "en-GB", "ja", "", 0, {"basque": 0.7}])
+@pytest.mark.parametrize("kind", MEMORIES)
+def test_an_agent_s_attribute_called_language_is_its_own_affair(kind, value):
+    villages = [Village("es", MEMORIES[kind], "offline") for _ in range(2)]
+    for agent in villages[0].agents:
+        agent.language = value
+    shown = [lived(each, 2).shown for each in villages]
+    assert shown[0] == shown[1] and "Memoria" in "".join(shown[0])
 
 
 TOLD = {

@@ -1,10 +1,14 @@
 """Biographies: facts about agents, from a table, which their memories always show."""
 
+import codecs
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 from mesa_memory.core.content import one_line, storable
@@ -16,6 +20,8 @@ from mesa_memory.memories.host.interventions import changed_by_hand, memory_of
 BIOGRAPHY = "biography"
 #: names of the column that tells whose row it is; without one, the first column does
 KEY_COLUMNS = ("agent", "id", "name")
+#: what may separate the columns of a file
+SEPARATORS = (",", ";", "\t")
 
 
 def biography(agents: Iterable[Any], table: Any) -> dict[Any, list[MemoryRecord]]:
@@ -29,8 +35,8 @@ def biography(agents: Iterable[Any], table: Any) -> dict[Any, list[MemoryRecord]
 
     Args:
         agents: each has a row in the table.
-        table: pandas ``DataFrame``, or path of a CSV file (UTF-8, comma). One row for
-            each agent. The column ``agent``, ``id`` or ``name`` (the first of these that
+        table: pandas ``DataFrame``, or path of a CSV file, as spreadsheets save it:
+            UTF-8 or UTF-16, with commas, semicolons or tabs. One row for each agent. The column ``agent``, ``id`` or ``name`` (the first of these that
             there is), or else the first column, has its unique id or its name; each
             other column is a fact. Empty cells are left out.
 
@@ -75,8 +81,7 @@ class BiographyTable:
     def read(cls, table: Any) -> Self:
         """The rows of a ``DataFrame`` or of a CSV file; see ``biography``."""
         if isinstance(table, str | PathLike):
-            with open(table, encoding="utf-8-sig", newline="") as file:
-                columns, *cells = [row for row in csv.reader(file) if row] or [[]]
+            columns, *cells = _cells(Path(table)) or [[]]
         elif hasattr(table, "itertuples"):
             filled = table.astype(object).where(table.notna(), "")
             columns, cells = list(filled.columns), filled.to_numpy().tolist()
@@ -117,6 +122,45 @@ class BiographyTable:
         return [row for _, row in found if row is not None]
 
 
+def _cells(path: Path) -> list[list[str]]:
+    """The rows of a file of comma-separated values that are not blank.
+
+    It may also have semicolons or tabs, or be UTF-16, as spreadsheets save it.
+
+    Raises:
+        ValueError: if its encoding or its separator cannot be known.
+    """
+    data = path.read_bytes()
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        text = data.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path.name} is not UTF-8. Save it as 'CSV UTF-8' in your spreadsheet, or "
+            f"give pandas.read_csv({path.name!r}, encoding='cp1252')"
+        ) from error
+    if stated := re.match(r"sep=(.)\r?\n?", text):  # of Excel, for itself
+        return _split(text[stated.end() :], stated[1])
+    header = text.lstrip("\r\n").splitlines()[:1]
+    found = [mark for mark in SEPARATORS if mark in "".join(header)] or [","]
+    if len(found) > 1:
+        found = [
+            mark for mark in found if len({len(row) for row in _split(text, mark)}) == 1
+        ]
+    if len(found) != 1:
+        raise ValueError(
+            f"the header of {path.name} has commas, semicolons or tabs, and which of "
+            "them separates its columns is not clear. Give pandas.read_csv("
+            f"{path.name!r}, sep=…)"
+        )
+    return _split(text, found[0])
+
+
+def _split(text: str, separator: str) -> list[list[str]]:
+    rows = csv.reader(StringIO(text, newline=""), delimiter=separator)
+    return [row for row in rows if any(map(str.strip, row))]
+
+
 def _rows(columns: Sequence[str], cells: Iterable[Sequence[Any]]) -> dict[str, Any]:
     """Value by field, by the person's key."""
     twice = [name for name, number in Counter(columns).items() if number > 1]
@@ -131,7 +175,7 @@ def _rows(columns: Sequence[str], cells: Iterable[Sequence[Any]]) -> dict[str, A
         if len(row) != len(columns):
             raise ValueError(
                 f"row {number} of the table of biographies has {len(row)} cells, and the "
-                f"header has {len(columns)}; quote values that contain a comma"
+                f"header has {len(columns)}; quote values that contain the separator"
             )
         texts = dict(zip(columns, map(_text, row), strict=True))
         name = texts.pop(key)

@@ -55,6 +55,7 @@ def configure(
     replicate: int = UNCHANGED,
     outcomes: Sequence[str] = UNCHANGED,
     language: str = UNCHANGED,
+    languages: Callable[[Any], str | None] | None = UNCHANGED,
     prompts: str | os.PathLike[str] | None = UNCHANGED,
     **settings: Any,
 ) -> Services:
@@ -110,8 +111,9 @@ def configure(
         language: of all texts that models and agents are told: ``"en"`` (at first),
             ``"de"``, ``"es"``, ``"fr"``, ``"ja"``, ``"pt"``, ``"zh"``, or ``"auto"``,
             which detects that of each agent's prompts (``pip install
-            mesa-memory[languages]``). An agent with an attribute ``language`` is told in
-            its own.
+            mesa-memory[languages]``).
+        languages: a function of an agent that gives its language, or None for
+            ``language``. None (at first) is that of all.
         prompts: a folder with prompt files ``<task>.md`` in place of the package's own;
             None (at first) takes those. ``mesa-memory prompts`` shows them.
         **settings: fields of ``LLMSettings``, such as ``timeout`` and ``concurrency``.
@@ -286,8 +288,14 @@ def _is_model(llm: Any) -> bool:
 
 
 def _told(services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The wordings, if ``language`` or ``prompts`` is given."""
-    fields = {"language": "language", "prompts": "folder"}
+    """The wordings, if ``language``, ``languages`` or ``prompts`` is given."""
+    languages = given.get("languages")
+    if languages is not None and not callable(languages):
+        raise TypeError(
+            "languages must be a function of an agent, such as lambda agent: "
+            f"agent.mother_tongue, got {languages!r:.80}"
+        )
+    fields = {"language": "language", "languages": "languages", "prompts": "folder"}
     new = {field: given[name] for name, field in fields.items() if name in given}
     return {"wordings": replace(services.wordings, known={}, **new)} if new else {}
 
