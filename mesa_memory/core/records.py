@@ -318,7 +318,9 @@ class RecordLog:
             self.stale.pop(key, None)
             if same and by is not None:
                 self._evidence.move(key, by)
-            resting = self._evidence.end(key, by) if wrong else []
+            # An edited record has the place of the old one: all the rest came later.
+            after = None if reason == EDITED else by
+            resting = self._evidence.end(key, after) if wrong else []
             self._evidence.forget(key)
         record.valid_to = step
         record.closed_because = reason
