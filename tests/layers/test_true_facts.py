@@ -207,6 +207,26 @@ def test_a_fact_of_the_reply_that_ends_its_premise_is_not_stale(order, cites):
     assert shown(world) == ["Jona: story: made up (said by Agent 2, step 2)"]
 
 
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(
+    ("first", "then"), [("a plan", "a job"), ("an oath", "a deed"), ("rain", "mud")]
+)
+def test_a_fact_stated_again_in_the_reply_that_ends_its_premise_is_sound(
+    first, then, order
+):
+    world = of_world()
+    world.told(1, 2, f"Dana has {first}.", subject="Dana", attribute="x", value=first)
+    world.told(
+        2, 2, f"So: {then}.", subject="Dana", attribute="y", value=then, sources=[1, 2]
+    )
+    world.hears(3, (2, f"No more {first}, but {then}."))
+    again = stated(then, "y", "Dana")
+    over = stated(first, "x", "Dana", [1, 2], holds=False, changed=True)
+    world.thinks({"facts": [again, over][::order]})
+    (line,) = shown(world)
+    assert then in line and "may not hold" not in line
+
+
 @pytest.mark.parametrize(
     ("taken_back", "stale"),
     [({"holds": False}, 2), ({"holds": False, "changed": True}, 0)],

@@ -220,12 +220,16 @@ class Facts(Layer):
     # -- taking up ----------------------------------------------------------------------
 
     def _take_up(self, reading: Reading, statements: Sequence[Stated]) -> None:
-        """Puts the statements into the table, by the steps of their events."""
+        """Puts the statements into the table, by the steps of their events.
+
+        First those that end known facts: what is stated again beside them is sound.
+        """
         # A fact does not rest on what the same reply ends, in whatever order, nor on
         # another value of its own topic.
         over = {r.id for each in statements for r in self._ends(each, reading.known)}
         topics = {r.id: self.table.of(r).topic[:2] for r in reading.known}
-        for each in sorted(statements, key=lambda each: each.statement.since):
+        by_step = sorted(statements, key=lambda each: each.statement.since)
+        for each in sorted(by_step, key=lambda each: not self.reader.ended_by(each)):
             self.reader.stated += 1
             own = each.statement.topic[:2]
             rests_on = [

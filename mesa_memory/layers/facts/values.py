@@ -1,4 +1,4 @@
-"""Which of two values says more."""
+"""Compares how much two values say."""
 
 from mesa_memory.core.text.vocabulary import Vocabulary, words
 
