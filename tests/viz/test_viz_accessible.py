@@ -114,6 +114,28 @@ def test_a_view_fits_its_screen_with_a_way_to_every_other(page, files, view, wid
         assert box["x"] + box["width"] <= width
 
 
+#: where the score 0 and 1 stand in the chart of a recall, and its bars with a name
+SCORES = """async () => {
+  const echarts = await new Promise((done) => requirejs([`${solara.cdn}/echarts@5.4.0/dist/echarts.js`], done));
+  const box = document.querySelector("[aria-label^='Scores of']"), chart = echarts.getInstanceByDom(box);
+  const at = (value) => chart.convertToPixel({ xAxisIndex: 0 }, value);
+  const names = chart.getOption().yAxis[0].data;
+  const bars = names.map((_, n) => chart.convertToPixel({ yAxisIndex: 0 }, n)).filter((y) => y > 0 && y < box.clientHeight);
+  return { zero: at(0), one: at(1), wide: box.clientWidth, names: names.length, bars: bars.length };
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 600, 1440])
+def test_the_bars_of_a_recall_run_to_the_right_on_every_screen(page, files, width):
+    recall = next(view for view in VIEWS if view.key == "recall")
+    show(page, recall, files, width, agent=1)
+    page.settled()
+    found = page.page.evaluate(SCORES)
+    assert 0 < found["zero"] < found["one"] <= found["wide"]
+    assert found["zero"] < 0.6 * found["wide"]
+    assert found["bars"] == found["names"] > 5
+
+
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.key)
 def test_a_view_is_reached_and_used_by_keyboard_alone(page, files, view):
     first = VIEWS[0] if view is not VIEWS[0] else VIEWS[1]

@@ -9,8 +9,10 @@ from mesa_memory import Services, ShortTermMemory, configure
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import compare
-from mesa_memory.viz.data.story.colouring import colour_keys
+from mesa_memory.viz.data import compare, decisions
+from mesa_memory.viz.data.activity import activity
+from mesa_memory.viz.data.requests import cost
+from mesa_memory.viz.data.story.colouring import colour_keys, of_outcome
 from mesa_memory.viz.data.story.scene import scene
 from mesa_memory.viz.explorer import open_feeds
 from mesa_memory.viz.live.page_runs import PageRuns
@@ -76,6 +78,33 @@ def moved(model):
     return float(model.steps)
 
 
+def agrees_with_itself(run):
+    """The numbers that stand on two pages or in the report are the same on each."""
+    shown, last = compare.numbers(run), run.steps[-1]
+    seen, counted, spent = scene(run), activity(run), cost.spent(run)
+    story = of_outcome(seen, "belief")
+    for label, values in story.curves():
+        together = shown[f"outcome:agents with belief {label}"]
+        assert together.tolist() == values.tolist()
+        assert together.tolist() == shown[f"model:believes_{label}"].tolist()
+        assert f"{label} {values[-1]}" in story.summary(len(seen.steps) - 1)
+    until = spent.until(last)
+    for name in ("calls", "tokens"):
+        population = sum(counted.totals(step)[name] for step in run.steps)
+        table = sum(run.cost((), as_records=True)[0][each] for each in SUMMED[name])
+        assert until[name] == shown[name].iloc[-1] == population == table > 0
+    decided = decisions.decided(run)
+    asked = sum(
+        len(decisions.decisions(run, a, s))
+        for a in run.unique_ids.values()
+        for s in run.steps
+    )
+    assert len(decided) == asked == len(run.decisions(as_records=True)) > 0
+
+
+SUMMED = {"calls": ["calls"], "tokens": ["tokens_in", "tokens_out"]}
+
+
 def test_arms_and_seeds_are_told_apart_by_the_first_words_of_their_names(
     tmp_path, opened
 ):
@@ -92,6 +121,8 @@ def test_arms_and_seeds_are_told_apart_by_the_first_words_of_their_names(
     assert {name.split(" · ")[0] for name in labels(feeds).values()} == told
     numbers = compare.numbers(feeds[0].run)
     assert numbers["measure:steps so far"].to_dict() == {0: 0.0, 1: 1.0, 2: 2.0}
+    for feed in feeds:
+        agrees_with_itself(feed.run)
     names = list(numbers)
     kinds = [name.partition(":")[0] for name in names]
     assert list(dict.fromkeys(kinds)) == [

@@ -9,6 +9,8 @@ from tests.support.dashboards import dashboard
 from tests.support.playing import play
 
 pytestmark = pytest.mark.slow
+#: what differs of the runs, in their names and in the legend
+TOLD = ["memory short_term, seed 1", "memory short_term, seed 2", "memory stlt, seed 1"]
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +32,11 @@ def test_a_run_is_chosen_from_the_list_and_named_by_the_address(window):
     window.open("?view=population")
     runs = window.page.get_by_label("Run", exact=True)
     names = runs.locator("option").all_inner_texts()
-    assert [name.split(" ")[0] for name in names] == [
+    assert [name.split(" · ")[1] for name in names] == [
         f"towns.sqlite#{n}" for n in (1, 2, 3)
     ]
+    told = [name.split(" · ")[0] for name in names]
+    assert told == TOLD
     assert "the other one" in names[2]
     runs.select_option(index=2)
     window.until(lambda: "STLTMemory" in window.text(".mm-bar"))
@@ -44,10 +48,8 @@ def test_all_runs_are_one_chart(window):
     section = window.page.locator(".mm-section", has_text="All runs in one chart")
     shown = section.get_by_label("Curves show")
     window.until(lambda: shown.count() == 1)
-    assert shown.input_value() == "model:knows_rumour"
+    assert shown.input_value() == "outcome:agents with belief rumour"
     read = "() => document.querySelector('.mm-chart').__vue__.option.series.map((one) => one.name)"
-    names = ["ShortTermMemory", "ShortTermMemory", "the other one"]
-    lines = [f"towns.sqlite#{n}, {name}" for n, name in enumerate(names, 1)]
-    window.until(lambda: window.page.evaluate(read) == lines)
+    window.until(lambda: window.page.evaluate(read) == TOLD)
     shown.select_option("tokens")
     window.until(lambda: "At step 3, tokens until the step:" in section.inner_text())
