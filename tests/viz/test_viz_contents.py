@@ -58,8 +58,10 @@ def test_views_without_data_are_missing_with_the_reason_but_not_of_a_long_run(
 def test_messages_with_the_same_others_are_one_thread(inn):
     found = conversations.threads(past(inn, 1), 1, STEPS)
     assert [(thread.others, len(thread.rows)) for thread in found] == [
-        ((6,), STEPS + 1),
-        ((5,), 4),
+        ((6, 2, 3, 4, 5, 7), STEPS),
+        ((5, 2), 3),
+        ((5,), 1),
+        ((6, 2), 1),
     ]
     until = conversations.threads(past(inn, 1), 1, 2)
     assert [len(thread.rows) for thread in until] == [2, 2]
@@ -74,10 +76,11 @@ def test_each_line_says_what_became_of_it_in_each_memory(inn):
     assert [(line.speaker, line.text) for line in told] == [
         (speaker, words)
         for speaker, hearers, words in SAID.values()
-        if {1, 5} <= {speaker, *hearers}
+        if {1, 2, 5} == {speaker, *hearers}
     ]
     for line in told:
-        own, other = line.traces
+        own, other, third = line.traces
+        assert third.agent == 2 and third.record
         assert (own.agent, own.state) == (1, conversations.SUMMARISED)
         (summary,) = own.by
         row = known.by_id[summary]
@@ -85,7 +88,7 @@ def test_each_line_says_what_became_of_it_in_each_memory(inn):
         assert own.since == row["valid_from"]
         assert (other.agent, other.state) == (5, conversations.SUMMARISED)
     then = lines(inn, 1, conversations.threads(known, 1, 1)[1], 1)
-    assert [t.state for t in then[0].traces] == [conversations.WORDS] * 2
+    assert [t.state for t in then[0].traces] == [conversations.WORDS] * 3
 
 
 def test_a_summary_that_came_to_mind_counts_for_its_lines(inn):
