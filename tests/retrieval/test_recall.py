@@ -316,6 +316,8 @@ def test_of_equal_lines_that_of_who_speaks_is_recalled_first(speaker):
     memory.process_step()
     says(memory, "Good morning.", speaker)
     assert memory.recall()[0].record.sender == speaker
+    assert f"by or about Agent {speaker}, who spoke" in memory.explain().caption
+    assert "who spoke" not in memory.explain("A quiet day?").caption
 
 
 @pytest.mark.parametrize("kind", [*OUR_MEMORIES, "user's"])

@@ -30,6 +30,8 @@ FOCUS_MESSAGES = 20
 FOCUS_PEOPLE = 5
 #: what a recall says if its query has no vector
 BY_WORDS = "by words alone: the query was not embedded"
+#: what a recall says if who spoke counts
+SPOKEN = "with records by or about {}, who spoke, a little higher"
 #: what a recall says if nothing fits its query, see ``retrieval.match``
 WEAK_MATCH = "with a weak match: none of the records fits the query by itself"
 
@@ -108,8 +110,8 @@ class Recollection:
             **filters: see ``RecordIndex.recall``.
         """
         text, scoring = self._meant(query, scoring)
-        if query is None and self.question is None:
-            filters["speakers"] = self._speakers()
+        names, heard = self.context.names, self._speakers(query, scoring)
+        called = [name for i in heard for name in (names.name(i), by_id(i)) if name]
         if self.context.unnoticed:
             scoring = replace(scoring, refresh="off")
         if query is None and not filters.get("kinds"):
@@ -123,9 +125,11 @@ class Recollection:
             source=asked.source if asked else "",
             scoring=scoring,
             now=self.context.now,
+            speakers=called,
             **filters,
         )
         notes = [BY_WORDS] if body is not None and asked is None else []
+        notes += [SPOKEN.format(", ".join(map(names, heard)))] if heard else []
         return RecallResult.of(text or None, scoring, found, *notes)
 
     def to_embed(self, query: str | None, scoring: Scoring | None) -> str | None:
@@ -222,11 +226,14 @@ class Recollection:
         """The messages that make up the focus."""
         return [e for e in self._under_way() if self._is_heard(e)][-FOCUS_MESSAGES:]
 
-    def _speakers(self) -> list[str]:
-        """The names of those who speak in the focus, without the agent itself."""
-        names, me = self.context.names, self.context.agent.unique_id
-        senders = {e.sender: None for e in self.spoken() if e.sender not in (None, me)}
-        return [name for i in senders for name in (names.name(i), by_id(i)) if name]
+    def _speakers(self, query: str | None, scoring: Scoring) -> list[Any]:
+        """Those who speak in the focus and count, without the agent itself."""
+        if query is not None or self.question is not None or not scoring.speaker_boost:
+            return []
+        unknown = (None, self.context.agent.unique_id)
+        return list(
+            dict.fromkeys(e.sender for e in self.spoken() if e.sender not in unknown)
+        )
 
     def _is_heard(self, event: MemoryRecord) -> bool:
         """True for a message that is not the agent's own."""
