@@ -1,4 +1,4 @@
-"""Who heard a message: known to everybody who got it, said in each line, kept in each talk."""
+"""The audience of a message: everybody who got it knows it, in each line and each talk."""
 
 import asyncio
 import copy

@@ -77,6 +77,10 @@ FOUND = {
         went_on(resume, "edits", 0, 8), went_on(resume, "erases", 2, 29),
         went_on(resume, "comes", 0, 4), went_on(resume, "exchanges", 3, 5),
     ),
+    "messages of a memory that was replaced are in the history when the run goes on": (
+        "short_term", STEP, changed("comes"), STEP,
+        ("forks_with_another_memory", {"number": 7, "then": Change()}), went_on(resume),
+    ),
     "an edited record of a copy stands before its step": (
         "episodic", STEP, kept(), went_back(resume, "edits", 1, 23),
     ),

@@ -98,6 +98,8 @@ def go_on(
         copies = _copied(memory, past, layers, found)
         for layer, own in zip(layers, found, strict=True):
             _put(layer, own, copies, memory.layer_context.now - past.step)
+        said = [copy for copy in copies.values() if copy.kind == "message"]
+        memory.layer_context.history.extend(said)  # as a resumed run finds them
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         for layer in layers:
             restore_layer(layer, empty[layer.name], InMemoryRecords({}))
