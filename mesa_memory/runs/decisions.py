@@ -15,9 +15,11 @@ from mesa_memory.runs.table import Table, table
 from mesa_memory.runs.telling import teller
 
 COLUMNS = (
-    "seq", "step", "agent", "purpose", "model", "system", "question", "memory", "recalled",
-    "answer", "tools", "tool_calls", "followed", "error", "replayed",
+    "seq", "step", "agent", "purpose", "model", "system", "question", "question_only", "memory",
+    "recalled", "answer", "tools", "tool_calls", "followed", "error", "replayed",
 )  # fmt: skip
+#: stands for the memory text in a question
+MEMORY_SIGN = "[its memory]"
 #: longest text of an event, in characters
 EVENT_CHARS = 1000
 #: the beginning of a line by which it is found in a request: prompts cut long ones later
@@ -114,6 +116,7 @@ def _decision(
     return {name: row.get(name) for name in COLUMNS} | {
         "system": system,
         "question": question,
+        "question_only": _without(memory, question).strip() or system.strip(),
         "memory": "\n\n".join(memory),
         "recalled": [line | {"used": is_used} for line, is_used in zip(lines, used)],
         "answer": row["reply"],
@@ -121,6 +124,13 @@ def _decision(
         "tool_calls": [one | {"result": _result(one, results)} for one in calls],
         "followed": [{"id": id, "text": event.text} for id, event in followed],
     }
+
+
+def _without(memory: Iterable[str], text: str) -> str:
+    """A text with a sign in the place of each text of the memory."""
+    for part in filter(str.strip, memory):
+        text = text.replace(part, MEMORY_SIGN)
+    return text
 
 
 def _texts(messages: Iterable[Mapping], system: bool) -> list[str]:

@@ -7,6 +7,7 @@ from sqlalchemy import select
 
 import mesa_memory.stores.schema as schema
 from mesa_memory.runs.recorded import RecordedRun
+from mesa_memory.runs.table import Table, table
 
 #: prefix of the kind of a row of ``scenes`` with an attribute of the agents, whose name
 #: follows
@@ -15,9 +16,9 @@ OUTCOMES = "outcomes/"
 
 def measures(run: RecordedRun) -> list[str]:
     """The names of the measures and outcomes, sorted."""
-    table = schema.measures
-    columns = (table.c.measured, table.c.outcomes)
-    rows = run.rows(select(*columns).where(run.mine(table)))
+    log = schema.measures
+    columns = (log.c.measured, log.c.outcomes)
+    rows = run.rows(select(*columns).where(run.mine(log)))
     return sorted({name for row in rows for values in row for name in values or ()})
 
 
@@ -51,6 +52,22 @@ def outcomes_by_step(
             place += 1
         found[step] = now
     return found
+
+
+def outcomes(run: RecordedRun) -> Table:
+    """See ``Run.outcomes``."""
+    names, known = attributes(run), {str(o): o for o in run.unique_ids.values()}
+    shown = [f"own_{name}" if name in ("step", "agent") else name for name in names]
+    rows = []
+    for step, found in outcomes_by_step(run, run.steps).items():
+        ids = {id for values in found.values() for id in values}
+        # An agent without a memory has no other row in the run.
+        own = [known.get(id, int(id) if id.isdecimal() else id) for id in ids]
+        for agent in sorted(own, key=lambda id: (isinstance(id, str), id)):
+            values = [found.get(name, {}).get(str(agent)) for name in names]
+            if any(value is not None for value in values):
+                rows.append({"step": step, "agent": agent} | dict(zip(shown, values)))
+    return table(("step", "agent", *shown), rows)
 
 
 def responses(run: RecordedRun) -> list[dict[str, Any]]:

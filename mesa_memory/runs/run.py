@@ -9,6 +9,7 @@ from sqlalchemy import select
 import mesa_memory.runs.calls as calls
 import mesa_memory.runs.decisions as decisions
 import mesa_memory.runs.export as exporting
+import mesa_memory.runs.measured as measured
 import mesa_memory.runs.provenance as provenance
 import mesa_memory.runs.recalls as recalls
 import mesa_memory.runs.state as state
@@ -247,7 +248,8 @@ class Run(RecordedRun):
     ) -> Any:
         """The requests of agents themselves: one row for each, in order of asking.
 
-        ``system`` and ``question`` were sent. ``memory`` is the text of the agent's
+        ``system`` and ``question`` were sent; ``question_only`` has ``[its memory]`` in
+        the place of the memory's text. ``memory`` is the text of the agent's
         memory in them, and ``recalled`` the lines of it that a recall found: ``id``,
         ``text``, ``score``, and ``used`` if the answer or the arguments of its tools
         have the words of the line. ``answer`` and ``tool_calls`` came back; each call
@@ -256,6 +258,15 @@ class Run(RecordedRun):
         agent until its next request (``id``, ``text``): results of tools, words, plans.
         """
         return decisions.decisions(self, agent, step).given(as_records)
+
+    def outcomes(self, *, as_records: bool = False) -> Any:
+        """The agents' attributes named in ``configure(outcomes=…)``, after each step.
+
+        One row for each step and agent, in this order, with a column for each attribute;
+        None where an agent did not have it. One called ``step`` or ``agent`` begins
+        with ``own_``.
+        """
+        return measured.outcomes(self).given(as_records)
 
     def cost(
         self, by: str | Sequence[str] = ("purpose",), *, as_records: bool = False

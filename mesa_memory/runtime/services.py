@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from mesa_memory.core.by_identity import ByIdentity
 from mesa_memory.core.records import Observer, RecordBus
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import ChatRequest, Embedded, LLMRequest
@@ -70,9 +71,7 @@ class Services:
         vectors: embeddings stored by the run that is resumed or replayed.
     """
 
-    _of: ClassVar[weakref.WeakKeyDictionary[Any, "Services"]] = (
-        weakref.WeakKeyDictionary()
-    )
+    _of: ClassVar[ByIdentity["Services"]] = ByIdentity()
     _watchers: ClassVar[weakref.WeakSet[Callable[[Any], None]]] = weakref.WeakSet()
 
     def __init__(self, seed: object = None) -> None:
@@ -126,7 +125,7 @@ class Services:
         """
         with _making:
             cls._watchers.add(meet)
-            models = list(cls._of)
+            models = cls._of.keys()
         for model in models:
             meet(model)
 
@@ -141,7 +140,7 @@ class Services:
     @classmethod
     def exist(cls, model: Any) -> bool:
         """True if ``model`` has services already."""
-        return model in cls._of
+        return cls._of.get(model) is not None
 
     @property
     def observers(self) -> list[Observer]:
@@ -397,7 +396,7 @@ class _Call:
 
 
 def _flush_all() -> None:
-    for services in list(Services._of.values()):
+    for services in Services._of.values():
         try:
             services.flush()
         except Exception:  # nobody is left to catch it; the others still want theirs

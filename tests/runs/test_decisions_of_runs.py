@@ -1,10 +1,12 @@
 """Decisions of a recorded run: each with what was in it, also if the agent read often."""
 
+import mesa
 import pytest
 
-from mesa_memory import ShortTermMemory, open_run
+from mesa_memory import ShortTermMemory, close, configure, open_run
 from tests.support.playing import play
 from tests.support.refusing import REFUSAL, REFUSER, REFUSES, TOLD, Council
+from tests.support.single import settle
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +48,10 @@ def test_each_request_has_the_text_of_the_read_that_is_in_it(refusals):
     assert "The harvest is late." in vote["memory"].split("Short term")[1]
     for row in (welcome, vote):
         assert row["memory"] in row["question"]
+        assert "The harvest is late." not in row["question_only"]
+        assert row["question_only"].count("[its memory]") == 1
+        only = row["question_only"].replace("[its memory]", row["memory"])
+        assert only == row["question"].strip()
         assert len(set(row["memory"].splitlines())) > 5
 
 
@@ -71,3 +77,44 @@ def test_a_tool_call_has_its_result_and_what_followed_is_told_as_to_the_agent(re
     told = [each["text"] for each in act["followed"]]
     assert told[-1] == f"Used speak_to: {call['result']}"
     assert act["memory"] == "" and act["recalled"] == []
+
+
+class Hut(mesa.Model):
+    """Agents with and without a memory, whose attributes change, appear and go."""
+
+    def __init__(self, record=None, rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline", record=record, outcomes=("mood", "agent", "x"))
+        settle(self, ShortTermMemory, 1)
+        for _ in range(10):
+            mesa.Agent(self)
+
+    def step(self):
+        now = self.steps
+        self.agents[0].mood = "calm" if now < 3 else None
+        self.agents[1].x, self.agents[-1].agent = now / 2, now > 1
+        if now == 4:
+            self.agents[-1].remove()
+
+
+def test_the_outcomes_of_agents_have_a_row_for_each_step_and_agent(tmp_path):
+    hut = Hut(record=tmp_path / "hut.sqlite", rng=1)
+    for _ in range(4):
+        hut.step()
+    close(hut)
+    with open_run(tmp_path / "hut.sqlite") as run:
+        frame, rows = run.outcomes(), run.outcomes(as_records=True)
+        assert run.decisions().empty
+    assert list(frame.columns) == ["step", "agent", "own_agent", "mood", "x"]
+    assert [tuple(row.values()) for row in rows] == [
+        (1, 1, None, "calm", None), (1, 2, None, None, 0.5), (1, 11, False, None, None),
+        (2, 1, None, "calm", None), (2, 2, None, None, 1), (2, 11, True, None, None),
+        (3, 2, None, None, 1.5), (3, 11, True, None, None),
+        (4, 2, None, None, 2),
+    ]  # fmt: skip
+
+
+def test_a_run_without_outcomes_has_an_empty_table_of_them(file):
+    with open_run(file) as run:
+        assert list(run.outcomes().columns)[:2] == ["step", "agent"]
+        assert run.outcomes(as_records=True) == []

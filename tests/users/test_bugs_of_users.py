@@ -1,5 +1,8 @@
 """Code of a user's own that is wrong says so at once, as itself; an outage passes."""
 
+import dataclasses
+import gc
+import weakref
 from functools import partial
 
 import mesa
@@ -14,10 +17,14 @@ from mesa_memory import (
     EpisodicMemory,
     LongTermMemory,
     ScriptedLLM,
+    Services,
     ShortTermMemory,
+    STLTMemory,
     arrange_prompts,
+    close,
     configure,
     register_policy,
+    resume,
 )
 from mesa_memory.core.requests import ask
 from mesa_memory.llm import LLMRequest
@@ -232,3 +239,64 @@ def test_a_policy_that_gives_no_answer_ends_the_step(llm, error, match):
     room.agent.llm.llm_model = llm
     with pytest.raises(error, match=match):
         room.step()
+
+
+class Equal:
+    """Equal to all others of its class, and of one hash."""
+
+    def __eq__(self, other):
+        return type(other) is type(self)
+
+    def __hash__(self):
+        return 7
+
+
+class Hashless:
+    """Has no hash, as a dataclass has none."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return type(other) is type(self)
+
+
+class AsData:
+    """Made a dataclass, which gives it ``__eq__`` and takes its hash."""
+
+
+@pytest.mark.parametrize("kind", [Equal, Hashless, AsData])
+def test_models_that_are_equal_share_nothing(tmp_path, kind):
+    class Town(kind, mesa.Model):
+        def __init__(self, record=None, rng=None):
+            mesa.Model.__init__(self, rng=rng)
+            configure(self, llm="offline", record=record)
+            for agent in settle(self, STLTMemory, 2):
+                agent.name = f"{record and 'Ada'} {agent.unique_id}"
+
+        def step(self):
+            for agent in self.agents:
+                agent.send_message("The mill is open.", list(self.agents))
+                agent.memory.process_step()
+
+    made = dataclasses.dataclass(init=False)(Town) if kind is AsData else Town
+    file = tmp_path / "run.sqlite"
+    one, two = made(file, rng=1), made(rng=1)
+    assert Services.of(one) is not Services.of(two)
+    for _ in range(2):
+        one.step()
+    assert Services.of(two).ledger.total.calls == 0 and not recorder_of(two)
+    assert "Ada" in one.agents[0].memory.get_prompt_ready()
+    two.step()
+    assert "Ada" not in two.agents[0].memory.get_prompt_ready()
+    close(one)
+    again = resume(made, file)
+    assert again.steps == 2 and "Ada" in again.agents[0].memory.get_prompt_ready()
+    close(again)
+    gone = weakref.ref(one)
+    del one
+    gc.collect()
+    assert gone() is None
+
+
+def recorder_of(model):
+    return Services.of(model).recorder

@@ -49,7 +49,7 @@ def test_all_decisions_stand_in_one_table_of_the_view_and_the_report(run, tmp_pa
         (row["step"], row["agent"]) for row in rows
     ]
     for one, row in zip(found, rows):
-        end = one.question.removeprefix("… ").removesuffix(" [its memory, see below]")
+        end = one.question.removeprefix("… ").removesuffix(" [its memory]")
         assert end and end in " ".join(
             data.question(row).replace(data.MEMORY_SIGN, " ").split()
         )

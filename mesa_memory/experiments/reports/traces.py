@@ -97,7 +97,7 @@ def trace(store: Store, frame: Any, found: Comparison) -> DecisionTrace | None:
     if pair is None:
         return DecisionTrace(seed, None, None, "", sides)
     first = pair.rows[0]
-    question = first["question"].replace(first["memory"] or "\0", "[its memory]")
+    question = first["question_only"]
     with_outcomes = zip(sides, pair.values)
     return DecisionTrace(
         seed,

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from mesa_memory.core.by_identity import ByIdentity
 from mesa_memory.core.content import (
     by_id,
     id_of,
@@ -29,7 +30,7 @@ class Names:
     else ``Agent 4``.
     """
 
-    _of: ClassVar[weakref.WeakKeyDictionary[Any, "Names"]] = weakref.WeakKeyDictionary()
+    _of: ClassVar[ByIdentity["Names"]] = ByIdentity()
 
     def __init__(self, model: Any) -> None:
         self._model = weakref.ref(model)

@@ -7,13 +7,11 @@ from typing import Any
 from mesa_memory.core.content import brief
 from mesa_memory.retrieval import overlap
 from mesa_memory.runs import Run
-from mesa_memory.runs.decisions import FOUND_CHARS, bare
+from mesa_memory.runs.decisions import FOUND_CHARS, MEMORY_SIGN, bare
 from mesa_memory.viz.data.agent import Row
 
 #: marks of a line of memory; the later one in the alphabet counts
 RECALLED, USED = "recalled", "used"
-#: stands for the memory text in a question
-MEMORY_SIGN = "[its memory, see below]"
 #: longest decision in one line, in characters
 BRIEF_CHARS = 240
 #: the end of a question in a table, in characters
@@ -72,11 +70,7 @@ def decisions(run: Run, agent: object, step: float) -> list[Row]:
 
 def question(decision: Row) -> str:
     """The question, with a sign in the place of the memory text in it."""
-    text, memory = decision["question"], decision["memory"]
-    parts = [memory] if memory in text else memory.split("\n\n")
-    for part in filter(str.strip, parts):
-        text = text.replace(part, MEMORY_SIGN)
-    return text.strip() or decision["system"].strip()
+    return str(decision["question_only"])
 
 
 def memory_lines(decision: Row) -> list[MemoryLine]:

@@ -1,10 +1,10 @@
 """One step of a model at a time, for all windows, and only while one is open."""
 
 import threading
-import weakref
 from collections.abc import Callable
 from typing import Any
 
+from mesa_memory.core.by_identity import ByIdentity
 from mesa_memory.hosts import Around, solara
 
 #: seconds between two checks of the connection
@@ -12,7 +12,7 @@ CHECK_INTERVAL_S = 0.1
 
 _thread = threading.local()
 _making = threading.Lock()
-_models: weakref.WeakSet[Any] = weakref.WeakSet()
+_models: ByIdentity[bool] = ByIdentity()
 
 
 class InTurn(Around):
@@ -54,7 +54,7 @@ def take_turns(model: Any) -> None:
     with _making:
         if not isinstance(model.step, InTurn):
             model.step = InTurn(model.step)
-            _models.add(model)
+            _models.setdefault(model, True)
 
 
 def locks(model: Any) -> list[InTurn]:
@@ -74,7 +74,7 @@ def stop_all() -> None:
     refuses further steps.
     """
     with _making:
-        models = list(_models)
+        models = _models.keys()
     for model in models:
         model.running = False
         take_turns(model)  # another step may have replaced it
