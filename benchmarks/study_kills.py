@@ -1,11 +1,12 @@
 """A study whose workers are killed at random moments, until it has ended.
 
-    python -m benchmarks.study_kills [--kills 20] [--runs 12] [--seed 1] [--json]
+    python -m benchmarks.study_kills [--kills 20] [--runs 12] [--seed 1] [--shards 0] [--json]
 
 Its runs ask a provider on this machine, which keeps what it was asked. Checked at the
 end: every run is there once, with the numbers of a study without kills; no request whose
 answer was in the store is sent again; requests in flight at a kill are sent again at most
-once for each kill.
+once for each kill. With shards, whole jobs are killed, each with a file of its own, and
+the study gathers them after each kill.
 """
 
 import multiprocessing
@@ -20,6 +21,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -33,6 +35,8 @@ from tests.support.studied import PaidStreet
 TABLES = ("runs", "steps", "agents", "calls")
 #: seconds between two kills, at random
 BETWEEN = 0.2, 3.0
+#: seconds that a job needs to load the program
+STARTED = 4.0
 #: seconds that the provider takes
 LATENCY = 0.5
 
@@ -131,22 +135,70 @@ def measure(kills: int, runs: int, seed: int) -> dict[str, Any]:
             if len(moments.times) < kills:  # it ended too soon: more of it
                 killed = study(place, server, runs * (rounds + 1))
         asked = [(each.time, each.prompt) for each in server.log]
-        whole = study(Path(folder) / "whole.sqlite", server, len(killed.design.seeds))
-        whole.run("serial", progress=False)
-        again = asked_again(asked, moments, prompts(place))
-        twice = len(asked) - len({prompt for _, prompt in asked})
-        return {
-            "kills": len(moments.times),
-            "runs": len(killed.design.seeds),
-            "finished": killed.status().counts["finished"],
-            "same tables": [
-                n for n, t in tables(killed).items() if tables(whole)[n] == t
-            ],
-            "answers": len({prompt for _, prompt in asked}),
-            "in flight at a kill": sum(moments.unanswered),
-            "stored and sent again": again,
-            "in flight and sent again": twice - again,
-        }
+        return counted(killed, moments, asked, server)
+
+
+def counted(killed: Study, moments: Kills, asked: Any, server: Any) -> dict[str, Any]:
+    """What came out, beside a study without kills."""
+    place = Path(killed.location)
+    whole = study(place.with_name("whole.sqlite"), server, len(killed.design.seeds))
+    whole.run("serial", progress=False)
+    again = asked_again(asked, moments, prompts(place))
+    twice = len(asked) - len({prompt for _, prompt in asked})
+    return {
+        "kills": len(moments.times),
+        "runs": len(killed.design.seeds),
+        "finished": killed.status().counts["finished"],
+        "same tables": [n for n, t in tables(killed).items() if tables(whole)[n] == t],
+        "answers": len({prompt for _, prompt in asked}),
+        "in flight at a kill": sum(moments.unanswered),
+        "stored and sent again": again,
+        "in flight and sent again": twice - again,
+    }
+
+
+def shard_job(place: Path, base: str, runs: int, number: int, of: int) -> None:
+    """A job of a cluster."""
+    shard = study(place, SimpleNamespace(base=base), runs).shard(number, of)
+    shard.run("serial", progress=False)
+
+
+def measure_shards(kills: int, runs: int, seed: int, of: int) -> dict[str, Any]:
+    """Plays a study in shards whose jobs are killed, with ``gather`` after each kill."""
+    moments, spawn = (
+        Kills(kills, random.Random(seed)),
+        multiprocessing.get_context("spawn"),
+    )
+    with TemporaryDirectory() as folder, OpenAIServer(latency=LATENCY) as server:
+        place = Path(folder) / "killed.sqlite"
+        jobs: dict[int, Any] = {}
+        while len(moments.times) < kills:
+            for number in range(1, of + 1):
+                if number not in jobs or not jobs[number].is_alive():
+                    given = (place, server.base, runs, number, of)
+                    jobs[number] = spawn.Process(target=shard_job, args=given)
+                    jobs[number].start()
+            time.sleep(STARTED + moments.chance.uniform(*BETWEEN))
+            alive = [job for job in jobs.values() if job.is_alive()]
+            if not alive:  # they have ended too soon: more of them
+                runs += of
+                continue
+            victim = moments.chance.choice(alive)
+            moments.unanswered.append(server.in_flight)
+            victim.kill()
+            victim.join()
+            files = place.parent.glob("killed.*-of-*.sqlite")
+            moments.stored.append({h for file in files for h in hashes(file)})
+            moments.times.append(time.monotonic())
+            study(place, server, runs).gather()
+        for job in jobs.values():
+            job.join()
+        for number in range(1, of + 1):
+            shard_job(place, server.base, runs, number, of)
+        killed = study(place, server, runs)
+        killed.gather()
+        asked = [(each.time, each.prompt) for each in server.log]
+        return counted(killed, moments, asked, server)
 
 
 def killed_enough(killed: Study, moments: Kills) -> bool:
@@ -169,8 +221,9 @@ def asked_again(
 
 def main() -> int:
     """Prints the counts; 1 if something was lost, doubled or paid twice."""
-    given = options(__doc__, kills=20, runs=12, seed=1)
-    found = measure(given.kills, given.runs, given.seed)
+    given = options(__doc__, kills=20, runs=12, seed=1, shards=0)
+    chosen = given.kills, given.runs, given.seed
+    found = measure_shards(*chosen, given.shards) if given.shards else measure(*chosen)
     show("A study whose workers are killed", [found], as_json=given.json)
     whole = found["finished"] == found["runs"] and len(found["same tables"]) == 4
     repeated = found["in flight and sent again"] <= found["in flight at a kill"]

@@ -23,7 +23,9 @@ from mesa_memory.cli import main
 from mesa_memory.errors import ParameterError
 from mesa_memory.experiments import Study, placebo
 from mesa_memory.experiments.attribution import attribute
+from mesa_memory.interventions import edit
 from mesa_memory.memories.registry import find
+from tests.support.postgres import postgres  # noqa: F401 - a fixture
 
 QUIET = register_policy("quiet", lambda turn: "Nothing.")
 
@@ -151,6 +153,24 @@ def test_a_lambda_of_a_study_is_asked_for_and_may_be_given(tmp_path):
     assert {type(agent.memory) for agent in again.agents} == {Mine}
     assert again.steps == 2 and len(again.agents) == 3
     stepped(again)
+
+
+def test_a_studys_run_in_postgresql_goes_on_and_an_edited_record_keeps_its_place(
+    postgres,  # noqa: F811
+):
+    study = studied(Bare, postgres.database(), FORMS["settings"], steps=3)
+    branch = fork(Bare, study.location, memory=partial(make_memory, n=4), run=1)
+    branch.step()
+    agent = branch.agents[0]
+    records = agent.memory.current_records()
+    edit(agent, records[0].id, {"view": "another number"})
+    branch.step()
+    then = remembered(branch)
+    assert "another number" in then[0]
+    close(branch)
+    again = resume(Bare, study.location)
+    assert remembered(again) == then
+    close(again)
 
 
 def test_services_of_a_study_are_given_again(tmp_path):
