@@ -155,6 +155,8 @@ def _silence(file: Path) -> None:
             )
             if values:
                 store.execute(f'UPDATE "{table.name}" SET {values}')  # noqa: S608
+        # The note names who spoke, and a sender may be any text.
+        store.execute("UPDATE recalls SET scoring = json_remove(scoring, '$.note')")
         for name in ("measured", "outcomes"):
             found = store.execute(f"SELECT rowid, {name} FROM measures").fetchall()  # noqa: S608
             store.executemany(
