@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,6 +23,10 @@ from mesa_memory.errors import MissingExtra
 AUTO = "auto"
 #: letters from which a guess of the language is worth something
 SHORTEST_TEXT = 20
+#: the prompt file of what all requests share, and its part that says what a step is
+COMMON, STEP = "common", "step"
+#: longest name of a step, in characters
+STEP_NAME_CHARS = 60
 #: before the name of a field of a reply, in the headings of a prompt file
 _FIELD = "field "
 #: names of the addressees of a message, and in other lists; of more, the number is told
@@ -36,6 +40,7 @@ class Wording:
         language: a folder of ``mesa_memory/prompts``, such as ``"es"``.
         folder: has files of the same names, for this language alone in a folder
             ``<language>``. A part that a file lacks is told as the package does.
+        step_name: what a step is, such as ``"one day"``; empty says nothing of it.
 
     Attributes:
         used: names of the files from which something was told, for the record.
@@ -46,7 +51,10 @@ class Wording:
     """
 
     def __init__(
-        self, language: str = FIRST_LANGUAGE, folder: str | Path | None = None
+        self,
+        language: str = FIRST_LANGUAGE,
+        folder: str | Path | None = None,
+        step_name: str = "",
     ) -> None:
         self.language = language
         self.files = dict(built_in(language))
@@ -55,6 +63,15 @@ class Wording:
             file.check_against(built_in(FIRST_LANGUAGE)[name])
             file.parts = self.files[name].parts | file.parts
             self.files[name] = file
+        if step_name:
+            common = PromptFile(COMMON, self.files[COMMON].text)
+            common.parts[STEP] = common.fill_in(STEP, {"step_name": step_name})
+            self.files[COMMON] = PromptFile(COMMON, common.text)
+
+    @cached_property
+    def step(self) -> str:
+        """The sentence that says what a step is; empty without one."""
+        return step_sentence(self.files[COMMON])
 
     def __call__(self, file: str, part: str, **values: Any) -> str:
         """The text of a part, with these values in it.
@@ -89,13 +106,13 @@ class Wording:
         field descriptions are written for readers of the code. A class of a task without
         a prompt file stays as it is, and so does None.
         """
+        if schema is None or purpose not in self.files:
+            return schema
         fields = {
             name.removeprefix(_FIELD): self(purpose, name)
             for name in self.parts(purpose)
             if name.startswith(_FIELD)
         }
-        if schema is None or purpose not in self.files:
-            return schema
         return _described_class(schema, tuple(fields.items()))
 
     def __reduce__(self) -> tuple:
@@ -106,6 +123,33 @@ class Wording:
             if file is not built_in(self.language)[name]
         }
         return restored, (self.language, own)
+
+
+def step_sentence(common: PromptFile) -> str:
+    """What the file of all requests says of a step; empty if a step has no name."""
+    nameless = STEP not in common.parts or common.used(STEP)
+    return "" if nameless else common.parts[STEP]
+
+
+def checked_step_name(name: Any) -> str:
+    """A name of a step for the middle of a sentence; None is none.
+
+    Raises:
+        TypeError: if it is not a text.
+        ValueError: if it is empty, long, or not a part of a sentence.
+    """
+    if name is None:
+        return ""
+    expected = (
+        "step_name must say what a step is, such as 'one day', on one line of at most "
+        f"{STEP_NAME_CHARS} characters, without a full stop or braces"
+    )
+    if not isinstance(name, str):
+        raise TypeError(f"{expected}; got {name!r:.80}")
+    plain = name.strip().isprintable() and not set("{}") & set(name)
+    if not plain or name.strip()[-1:] in ("", *".。!?") or len(name) > STEP_NAME_CHARS:
+        raise ValueError(f"{expected}; got {name!r:.80}")
+    return name.strip()
 
 
 def restored(language: str, own: Mapping[str, str]) -> Wording:
@@ -251,10 +295,12 @@ class Wordings:
         language: of all agents; ``"auto"`` takes that of each agent's prompts.
         languages: gives the language of an agent, or None for ``language``.
         folder: a user's prompt files; None without any.
+        step_name: what a step is, such as ``"one day"``; empty says nothing of it.
     """
 
     language: str = FIRST_LANGUAGE
     folder: str | Path | None = None
+    step_name: str = ""
     known: dict[str, Wording] = field(default_factory=dict)
     languages: Callable[[Any], str | None] | None = None
 
@@ -271,7 +317,7 @@ class Wordings:
         if name == AUTO:  # of no agent
             name = FIRST_LANGUAGE
         if name not in self.known:
-            self.known[name] = Wording(name, self.folder)
+            self.known[name] = Wording(name, self.folder, self.step_name)
         return self.known[name]
 
     def of_agent(self, agent: Any) -> Wording:

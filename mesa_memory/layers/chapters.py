@@ -75,7 +75,7 @@ class Chapters(Layer):
     state = ("began", "_count")
     restored = ("told", "complete", "events", "_size", "_known")
 
-    def __init__(self, rule: Rule, story: Story, recap_chars: int = 400) -> None:
+    def __init__(self, rule: Rule, story: Story, recap_chars: int = 700) -> None:
         self.rule, self.story = checked_rule(rule), story
         self.recap_chars = recap_chars
         self.told: list[MemoryRecord] = []

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core import render
+from mesa_memory.core.content import by_id
 from mesa_memory.core.events import evidence, subjects
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Fault, Flow, LLMRequest, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.text.naming import names_one_of
 from mesa_memory.errors import BadReply, ContentFiltered, PromptTooLong
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.entry import entry_events
@@ -145,7 +147,8 @@ class Impressions(Layer):
         if len(group) > 1:
             # It may be able to answer for one at a time.
             with suppress(BadReply, PromptTooLong, ContentFiltered):
-                found |= yield from IMPRESS.ask(self._request(group))
+                usable = yield from IMPRESS.ask(self._request(group))
+                found |= usable.impressions
         left = [place for place in range(len(group)) if place not in found]
         alone = [IMPRESS.ask(self._request([group[place]])) for place in left]
         found |= zip(left, (yield from gather(alone)), strict=True)
@@ -174,9 +177,9 @@ class Impressions(Layer):
         return {s: k.current for s, k in self.known.items() if k.current}
 
     def summary(self) -> list[Line]:
-        """Impressions of the agents present: seen nearby or just heard from."""
+        """Impressions of those seen nearby, just heard from, or named in what they said."""
         current, names = self.current(), self.context.names
-        shown = {s: current[s] for s in self._present() if s in current}
+        shown = {s: current[s] for s in self._at_hand(current) if s in current}
         return [
             Line(
                 self.context.told(
@@ -228,18 +231,29 @@ class Impressions(Layer):
         minds = ((s, self.context.names.has_mind(s)) for s in others)
         return [s for s, mind in minds if (not seen if mind is None else mind)]
 
-    def _present(self) -> list[Any]:
-        """Agents in the newest observation, then those heard from since last step."""
+    def _at_hand(self, known: Iterable[Any]) -> list[Any]:
+        """Agents in the newest observation, those heard from since last step, those named.
+
+        Args:
+            known: unique ids of those who may be named.
+        """
         now = self.now
         seen: list[Any] = []
         heard: list[Any] = []
+        said: list[str] = []
         for entry in [*self.window.entries(), *pending_entries(self.context)]:
             for kind, content in entry_events(entry):
                 if kind == "observation":
                     seen = self._met(kind, content)
                 elif kind == "message" and now - (entry.step or 0) <= 1:
                     heard += self._met(kind, content)
-        return list(dict.fromkeys([*seen, *heard]))
+                    said.append(render.value_text(content.get("message", "")))
+        return list(dict.fromkeys([*seen, *heard, *self._named(known, said)]))
+
+    def _named(self, known: Iterable[Any], said: Sequence[str]) -> list[Any]:
+        """Those of some agents whose names stand in texts."""
+        name, text = self.context.names.name, "\n".join(said)
+        return [s for s in known if text and names_one_of(text, (by_id(s), name(s)))]
 
     def _told(self, subject: Any, since: Sequence[MemoryRecord]) -> dict[str, Any]:
         """The part of a request about another agent; see ``IMPRESS``."""
@@ -281,13 +295,13 @@ class Impressions(Layer):
     def _seen(self, event: MemoryRecord, line: str) -> tuple[str, str, bool]:
         """An event for the offline rules: its line, its words and its speaker.
 
-        A deed says nothing.
+        The line of a message is that of the agent's own prompt. A deed says nothing.
         """
         content = event.content
         if event.kind != "message" or not isinstance(content, Mapping):
             return line, "", False
-        own = event.sender == self.agent.unique_id
-        return line, render.value_text(content.get("message", "")), own
+        own, text = event.sender == self.agent.unique_id, content.get("message", "")
+        return self.context.own_line(event), render.value_text(text), own
 
     def _renew(
         self, subject: Any, since: Sequence[MemoryRecord], new: Impression

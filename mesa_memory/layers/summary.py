@@ -80,6 +80,12 @@ class RunningSummary(Layer):
         """The summary; empty before the first."""
         return " ".join([record.content["text"] for record in self.records()])
 
+    @property
+    def until(self) -> float | None:
+        """The step that it reaches; None before the first, and if nobody knows."""
+        found = [record.content.get("until") for record in self.records()]
+        return max((step for step in found if step is not None), default=None)
+
     # -- as a layer ---------------------------------------------------------------------
 
     def remember(self) -> Flow[None]:
@@ -127,8 +133,12 @@ class RunningSummary(Layer):
             same: it goes on with the old one, which held; see ``Layer.revise``.
             doubt: why the text is doubtful; empty if it is not.
         """
-        content = {"text": text, **({"doubtful": doubt} if doubt else {})}
         old = self.current
+        # Put right by hand, it reaches as far as before.
+        known = old.content.get("until") if old else None
+        until = max((event.step for event in events), default=known)
+        content: dict[str, Any] = {"text": text, "until": until}
+        content |= {"doubtful": doubt} if doubt else {}
         if doubt == DROPPED and old and self.former is None:
             self.former = old
             self.current = self.open(self.kind, content, [old, *events])

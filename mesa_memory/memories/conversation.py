@@ -140,12 +140,11 @@ class ConversationMemory(RecallMixin, MemoryModule):
         earlier = self.section(lines, "conversations")
         if not earlier:
             return shown
-        if found.weak:
-            earlier = f"{self.layer_context.told('weak match')}\n{earlier}"
+        if found.weak and found.left_out:
+            earlier = f"{self.layer_context.told('unsure')}\n{earlier}"
         parts = self.under("relevant", earlier), self.under("latest", shown)
         return "\n\n".join(parts).rstrip()
 
     def prompt_text(self) -> str:
         """The summaries, and the conversations under way."""
-        known = self.format_long_term() or self.layer_context.told("none yet")
-        return self.with_recent("conversations", known)
+        return self.with_recent("conversations", self.format_long_term())

@@ -196,8 +196,8 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         lines, found = lines_of(self._stream)
         assert found is not None, "a stream recalls"
         context = self.layer_context
-        weak = context.told("weak match") if found.weak else ""
-        given: dict[str, Any] = {"left": "memories", "steps": True, "problem": weak}
+        given: dict[str, Any] = {"left": "memories", "steps": True, "weak": found.weak}
+        given["recall_left_out"] = found.left_out
         section = Section.of(self._stream, list(lines), **given)
         prompt = compose([section], self.section_chars, len)
         seen = prompt.shown()
@@ -206,6 +206,4 @@ class EpisodicMemory(RecallMixin, MemoryModule):
 
     def prompt_text(self) -> str:
         """The recalled events, and recent steps."""
-        nothing = self.layer_context.told("nothing remembered")
-        recalled = self.format_long_term() or nothing
-        return self.with_recent("stream", recalled)
+        return self.with_recent("stream", self.format_long_term())

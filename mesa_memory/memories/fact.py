@@ -112,5 +112,4 @@ class FactMemory(RecallMixin, MemoryModule):
 
     def prompt_text(self) -> str:
         """The facts, and recent steps."""
-        known = self.format_long_term() or self.layer_context.told("nothing yet")
-        return self.with_recent("facts", known)
+        return self.with_recent("facts", self.format_long_term())

@@ -78,12 +78,10 @@ class ImpressionMemory(MemoryModule):
         return list(known.revisions) if known else []
 
     def format_long_term(self) -> str:
-        """Impressions of the agents present: seen nearby or just heard from."""
+        """Impressions of those seen nearby, just heard from, or named in what they said."""
         lines = [f"- {line.text}" for line in self._impressions.summary()]
         return self.section(lines, "impressions")
 
     def prompt_text(self) -> str:
-        """Recent steps, and impressions of those present."""
-        known = self.format_long_term() or self.layer_context.told("none yet")
-        recent = self.under("short_term", self.format_short_term())
-        return f"{recent}\n\n{self.under('impressions', known)}"
+        """The impressions, and recent steps."""
+        return self.with_recent("impressions", self.format_long_term())

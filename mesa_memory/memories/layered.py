@@ -17,7 +17,7 @@ from mesa_memory.layers.stream.recalling import RecallResult
 from mesa_memory.memories import presets
 from mesa_memory.memories.host.dialogue import step_entries
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reads import MemoryOptions, biography_text
+from mesa_memory.memories.host.reads import MemoryOptions, opening_text
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
 from mesa_memory.memories.prompt.sections import (
     BudgetReport,
@@ -248,7 +248,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         sections = [self._section(layer, found) for layer in shown]
         sections.append(self._recent(sum(section.weight for section in sections)))
         runtime = self.layer_context.runtime
-        room = self.budget - self.count(biography_text(self.layer_context))
+        room = self.budget - self.count(opening_text(self.layer_context))
         prompt = compose(sections, room, self.count)
         seen = prompt.shown()
         for recalled in found.values():
@@ -276,9 +276,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
             return section
         if recalled is not None:
             found[layer.name] = recalled
-            if recalled.weak:
-                weak = self.layer_context.told("weak match")
-                section.problem = "\n".join(filter(None, (section.problem, weak)))
+            section.weak, section.recall_left_out = recalled.weak, recalled.left_out
         return replace(section, lines=list(lines))
 
     def _recent(self, others: float) -> Section:

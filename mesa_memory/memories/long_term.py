@@ -51,7 +51,8 @@ class LongTermMemory(MemoryModule):
 
     def prompt_text(self) -> str:
         """The summary, and recent steps."""
-        return self.with_recent("long_term", self.format_long_term())
+        known, until = self.format_long_term(), self._summary.until
+        return self.with_recent("long_term", known, until)
 
     def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
         """As in Mesa-LLM, events of the current step are in ``buffer``."""

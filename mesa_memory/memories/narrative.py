@@ -58,7 +58,7 @@ class NarrativeMemory(MemoryModule):
         keep_last: int = 4,
         *,
         story_chars: int = 800,
-        recap_chars: int = 400,
+        recap_chars: int = 700,
         **options: Unpack[MemoryOptions],
     ) -> None:
         self._window = Window(None)
@@ -84,15 +84,24 @@ class NarrativeMemory(MemoryModule):
         return list(self._chapters.told)
 
     def format_long_term(self) -> str:
-        """The chapters, older ones shorter, and the story so far."""
+        """The chapters, older ones shorter, and the story so far.
+
+        The one that reaches further comes last.
+        """
         recaps = [f"- {line.text}" for line in self._chapters.summary()]
-        parts = [self.under("chapters", "\n".join(recaps))] * bool(recaps)
-        if self._story.text:
-            parts.append(self.under("story", self._story.shown()))
-        return "\n\n".join(parts)
+        chapters = [self.under("chapters", "\n".join(recaps))] * bool(recaps)
+        if not self._story.text:
+            return "".join(chapters)
+        until = self._story.until
+        story = self.under("story", self._story.shown(), until)
+        ended = max(
+            (r.content.get("ended") or 0 for r in self._chapters.told), default=0
+        )
+        behind = until is not None and until < ended
+        return "\n\n".join([story, *chapters] if behind else [*chapters, story])
 
     def prompt_text(self) -> str:
-        """The chapters, the story so far, and recent steps."""
+        """Chapters and story, and then the recent steps."""
         known = self.format_long_term()
         before = f"{known}\n\n" if known else ""
         return before + self.under("short_term", self.format_short_term())

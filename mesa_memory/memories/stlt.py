@@ -74,10 +74,12 @@ class STLTMemory(MemoryModule):
         return self._summary.shown()
 
     def prompt_text(self) -> str:
-        """Both sections as prompt text."""
+        """Both sections as prompt text, in the order of Mesa-LLM: the older one last."""
         recent = self.under("short_term", self.format_short_term())
-        known = self.under("long_term", self.format_long_term())
-        return f"{recent}\n\n{known}"
+        known, until = self.format_long_term(), self._summary.until
+        return (
+            f"{recent}\n\n{self.under('long_term', known, until)}" if known else recent
+        )
 
     def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
         """As in Mesa-LLM, events of the current step are in ``short_term_memory``."""

@@ -58,10 +58,12 @@ class SearchResult(NamedTuple):
         match: how well the best fits the query by itself, see ``match``; below 0, none of
             them does. 0 without a query, and for a scoring that counts no words, as
             those of published formulas.
+        left_out: how many further records could have been found.
     """
 
     records: list[ScoredRecord]
     match: float = 0.0
+    left_out: int = 0
 
 
 def checked_k(k: Any) -> int | None:
@@ -160,7 +162,7 @@ class RecordIndex(RecordTable):
         if now is None:
             now = float(steps.max()) if len(steps) else 0.0
         if k == 0 or not len(steps):
-            return SearchResult([])
+            return SearchResult([], left_out=len(steps))
         cues = self._read(query or "", scoring)
         codes = self.speaking(cues.said) if scoring.speaker_boost else []
         named = self.named(slots, codes)
@@ -172,14 +174,16 @@ class RecordIndex(RecordTable):
         chosen = best if isinstance(slots, slice) else slots[best]
         self._access(chosen, now, scoring)
         found = self._found(chosen, total[best], {n: p[best] for n, p in parts.items()})
+        left_out = len(steps) - len(found)
         if not (query and scoring.relevance and scoring.lexical_share):
-            return SearchResult(found)
+            return SearchResult(found, left_out=left_out)
         judged = best[:JUDGED_RECORDS]
         if codes:
             judged = judged[named[judged] > 0]
         lines = query.splitlines() if cues.body == query else [cues.body]
         said = [words(self.speakers.without(line, codes)) for line in lines]
-        return SearchResult(found, self._match(slots, judged, said, parts["dense"]))
+        match = self._match(slots, judged, said, parts["dense"])
+        return SearchResult(found, match, left_out)
 
     def _match(
         self,

@@ -9,22 +9,24 @@ from sqlalchemy import func, select
 
 from mesa_memory.core.prompt_files import languages
 from mesa_memory.core.records import DERIVED, EVENT, REFUSED
-from mesa_memory.core.wording import Wording
+from mesa_memory.core.wording import COMMON, STEP, Wording
 from mesa_memory.stores.schema import calls, prompts, recalls, records
 from mesa_memory.stores.sql import Store
 
 #: rows that are read from the store at once
 ROWS_AT_ONCE = 500
 #: what an empty section says
-_EMPTY = ("nothing recent", "none yet", "nothing yet", "nothing remembered")
+_EMPTY = "nothing recent"
 
 
 @cache
 def _frame() -> re.Pattern[str]:
-    """Pattern of a prompt's frame: headings, remarks and empty sections."""
-    wordings = map(Wording, languages())
-    empty = [re.escape(w("memory", part)) for w in wordings for part in _EMPTY]
-    return re.compile(rf"|(?!- ).*[:：]|[(（].*[)）]|{'|'.join(empty)}")
+    """Pattern of a prompt's frame: the name of a step, headings, remarks, empty sections."""
+    wordings = [*map(Wording, languages())]
+    empty = [re.escape(w("memory", _EMPTY)) for w in wordings]
+    steps = [re.escape(w(COMMON, STEP, step_name="\0")) for w in wordings]
+    said = "|".join([*empty, *steps]).replace(re.escape("\0"), ".+")
+    return re.compile(rf"|(?!- ).*[:：]|[(（].*[)）]|{said}")
 
 
 def record_checks(store: Store, run: int) -> dict[str, int]:

@@ -151,6 +151,11 @@ class Run(RecordedRun):
         """
         return calls.memories(self).given(as_records)
 
+    @property
+    def step_name(self) -> str:
+        """What a step is, as the agents were told; empty if they were not."""
+        return state.step_name(self)
+
     def prompt_files(self, *, as_records: bool = False) -> Any:
         """The prompt files from which models and agents were told something.
 

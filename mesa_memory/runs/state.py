@@ -1,5 +1,6 @@
 """The memory of an agent at the end of a step, the agents, interventions and runs."""
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -7,7 +8,8 @@ from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
 
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.arguments import readable
-from mesa_memory.core.wording import ENGLISH, Wording, restored
+from mesa_memory.core.prompt_files import PromptFile
+from mesa_memory.core.wording import COMMON, ENGLISH, Wording, restored, step_sentence
 from mesa_memory.runs.recorded import RecordedRun, table_of
 from mesa_memory.runs.table import Table
 from mesa_memory.stores.sql import Store
@@ -76,6 +78,18 @@ def prompt_files(run: RecordedRun) -> Table:
     )
     order = table.c.language, table.c.name, table.c.step
     return run.table(wanted.where(run.mine(table)).order_by(*order))
+
+
+def step_name(run: RecordedRun) -> str:
+    """See ``Run.step_name``."""
+    return next(iter(step_names(prompt_files(run).rows)), "")
+
+
+def step_names(files: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The sentences that say what a step is, from rows of ``prompt_files``, each once."""
+    texts = {row["text"]: None for row in files if row["name"] == COMMON}
+    told = (step_sentence(PromptFile(COMMON, text)) for text in texts)
+    return list(dict.fromkeys(filter(None, told)))
 
 
 def wording_of(run: RecordedRun) -> Wording:

@@ -22,7 +22,7 @@ from mesa_memory.core.text import replies
 from mesa_memory.core.text.thinking import answers
 from mesa_memory.core.text.vocabulary import Vocabulary, vocabulary
 from mesa_memory.core.validate import checked_int
-from mesa_memory.core.wording import ENGLISH, Wording
+from mesa_memory.core.wording import COMMON, ENGLISH, Wording
 from mesa_memory.errors import BadReply, ContentFiltered, DuplicatePurpose
 
 #: longest text in a field of a reply, if a task says nothing else
@@ -155,8 +155,9 @@ class Task:
         else:
             who = system if isinstance(system, str) else system(inputs)
         own = step_prompt.strip() if isinstance(step_prompt, str) else ""
-        given = {"who": who, "task": own, **whose(inputs)}
-        return wording_of(inputs)("common", "system", **given)
+        wording = wording_of(inputs)
+        given = {"who": who, "task": own, "step": wording.step, **whose(inputs)}
+        return wording(COMMON, "system", **given)
 
     def prompt(self, inputs: Inputs) -> str:
         """The prompt.

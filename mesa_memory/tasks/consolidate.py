@@ -47,9 +47,14 @@ def values(inputs: Inputs) -> dict[str, Any]:
 
 
 def word_limit(inputs: Inputs) -> int:
-    """The words, as models of the language count them, that fit ``max_chars``."""
+    """The words, as models of the language count them, that fit ``max_chars``.
+
+    A round number: of at least 100 a multiple of 50, else of 10 where there are as many.
+    """
     word_chars = float(wording_of(inputs)("common", "word chars"))
-    return int(inputs["max_chars"] / word_chars)
+    most = max(1, int(inputs["max_chars"] / word_chars))
+    unit = 50 if most >= 100 else 10 if most >= 10 else 1
+    return most - most % unit
 
 
 def check(reply: Summary, inputs: Inputs) -> Summary:

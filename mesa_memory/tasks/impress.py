@@ -10,9 +10,9 @@ count as hostility, and the observer's own words do not count either.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import (
     BaseModel,
@@ -27,15 +27,19 @@ from mesa_memory.core.content import one_line, shorten, words
 from mesa_memory.core.text.replies import Unusable, check_text
 from mesa_memory.core.text.vocabulary import Vocabulary, vocabulary
 from mesa_memory.core.wording import ENGLISH, Wording
-from mesa_memory.tasks.base import Inputs, Schema, Task, wording_of
+from mesa_memory.tasks.base import Inputs, Schema, Task, vocabulary_of, wording_of
 from mesa_memory.tasks.by_number import list_schema, named, whole
 from mesa_memory.tasks.consolidate import word_limit
-from mesa_memory.tasks.offline.terms import stems
 
 #: so short a sentence, such as "Thanks a lot!", is said to somebody, too
 EXCLAMATION_WORDS = 4
 #: of a language without spaces
 CHARS_OF_A_WORD = 2
+#: an impression is told in words of another agent's lines from this number of terms, and
+#: above this share of its terms
+FOREIGN_TERMS, FOREIGN_SHARE = 3, 0.5
+#: why an impression of several is asked for again, as the record says it
+OF_ANOTHER, NOT_USABLE = "words of another agent's lines", "missing or not usable"
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
@@ -94,16 +98,45 @@ def values(inputs: Inputs) -> dict[str, Any]:
     """The values of the prompt, the same for one other agent and for several."""
     several = "others" in inputs
     others = inputs["others"] if several else [inputs]
+    shared = _together(others)
+    common = {line for lines in shared.values() for line in lines}
     return {
         "observer": inputs["observer"],
-        "others": [_told(other, inputs["max_chars"]) for other in others],
+        "together": [
+            {
+                "of_all": len(places) == len(others),
+                "subjects": [others[place]["subject"] for place in places],
+                "lines": lines,
+            }
+            for places, lines in shared.items()
+        ],
+        "others": [_told(other, inputs["max_chars"], common) for other in others],
         "several": several,
         "words": word_limit(inputs),
     }
 
 
-def _told(other: Mapping[str, Any], max_chars: int) -> dict[str, Any]:
-    """Another agent with the previous impression of it and the later events."""
+def _together(others: Sequence[Mapping[str, Any]]) -> dict[tuple[int, ...], list[str]]:
+    """The lines common to some of the others, by the places of these, oldest first."""
+    holders: dict[str, dict[int, None]] = {}
+    for place, other in enumerate(others):
+        for line in other["since"]:
+            holders.setdefault(line, {})[place] = None
+    found: dict[tuple[int, ...], list[str]] = {}
+    for line, places in holders.items():
+        if len(places) > 1:
+            found.setdefault(tuple(places), []).append(line)
+    return found
+
+
+def _told(
+    other: Mapping[str, Any], max_chars: int, common: Collection[str]
+) -> dict[str, Any]:
+    """Another agent with the previous impression of it, and the later events.
+
+    Args:
+        common: lines that stand elsewhere.
+    """
     before = other["previous"] or {"text": ""}
     # Only an impression that somebody has put there by hand is longer.
     text = shorten(one_line(before["text"]), 2 * max_chars)
@@ -113,44 +146,63 @@ def _told(other: Mapping[str, Any], max_chars: int) -> dict[str, Any]:
         "sentiment": before.get("sentiment", 0.0),
         "familiarity": before.get("familiarity", 0.0),
         "stale": "stale" in before,
-        "since": other["since"],
+        "since": [line for line in other["since"] if line not in common],
     }
 
 
-def check(reply: Any, inputs: Inputs) -> Any:
-    """The impression; of several, the usable ones by place from 0.
+class Usable(NamedTuple):
+    """The impressions of a reply about several others that can be used.
 
-    An impression that owes more to another agent's lines than to those of its own agent
-    is left out, so that agent is asked about alone.
+    Attributes:
+        impressions: by place from 0.
+        doubt: of whom there is no usable one, and why; empty if of nobody.
+    """
+
+    impressions: dict[int, Impression]
+    doubt: str
+
+
+def check(reply: Any, inputs: Inputs) -> Any:
+    """The impression; of several, ``Usable``.
+
+    An impression that is told in words of another agent's lines is left out, so that
+    agent is asked about alone.
 
     Raises:
         Unusable: if none of several is usable.
     """
     if "others" not in inputs:
         return reply
-    others = inputs["others"]
+    others, terms = inputs["others"], vocabulary_of(inputs).terms
     found = by_place(reply.impressions, len(others), inputs["max_chars"])
-    told = [stems("\n".join(other["since"])) for other in others]
-    return {
-        place: one
-        for place, one in found.items()
-        if not _is_of_another(one.text, place, told, inputs)
+    told = [frozenset(terms("\n".join(other["since"]))) for other in others]
+    of_others = {
+        n for n, one in found.items() if _is_of_another(one.text, n, told, inputs)
     }
+    again = [
+        f"of {other['subject']} ({OF_ANOTHER if place in of_others else NOT_USABLE})"
+        for place, other in enumerate(others)
+        if place in of_others or place not in found
+    ]
+    kept = {place: one for place, one in found.items() if place not in of_others}
+    return Usable(kept, f"asked for again: {', '.join(again)}" if again else "")
 
 
 def _is_of_another(
-    text: str, place: int, told: Sequence[set[str]], inputs: Inputs
+    text: str, place: int, told: Sequence[frozenset[str]], inputs: Inputs
 ) -> bool:
-    """True if the words of an impression come from the lines of another agent.
+    """True if most words of an impression come from the lines of another agent.
 
-    One agent's message can tell the model its judgement of another agent.
+    One agent's message can tell the model its judgement of another agent. Words that are
+    said of all dealings do not count.
     """
-    names = [inputs["observer"], *(other["subject"] for other in inputs["others"])]
-    said = stems(text) - stems(" ".join(names))
-    before = inputs["others"][place]["previous"] or {"text": ""}
-    own = said & (told[place] | stems(before["text"]))
+    others, known = inputs["others"], vocabulary_of(inputs)
+    names = " ".join([inputs["observer"], *(other["subject"] for other in others)])
+    before = others[place]["previous"] or {"text": ""}
+    said = {*known.terms(text)} - {*known.terms(names)} - known.dealings
+    own = told[place].union(known.terms(before["text"]))
     most = max(len(said & lines - own) for lines in told)
-    return most > 0 and most >= len(own)
+    return most >= FOREIGN_TERMS and most > FOREIGN_SHARE * len(said)
 
 
 def by_place(given: Sequence[Any], count: int, max_chars: int) -> dict[int, Impression]:

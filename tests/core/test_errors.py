@@ -24,6 +24,7 @@ EXAMPLES = [
     errors.ParameterError("give it again", names=("llm",)),
     errors.StudyError("it did not work"),
     errors.EmptyDesign("give some values"),
+    errors.MeasureError("return a number"),
     errors.PromptFileError("the parts are: system"),
     errors.NotPicklable("use a function of a module", name="memory"),
     errors.StudyChanged("accept it", differences=("code: model.py",)),

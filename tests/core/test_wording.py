@@ -1,6 +1,8 @@
 """Prompt files: filled in with values, exchanged by a user's, checked before a run."""
 
+import json
 import pickle
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +12,8 @@ from mesa_memory import LongTermMemory, configure
 from mesa_memory.core.prompt_files import FOLDER, WHOSE, languages
 from mesa_memory.core.wording import ENGLISH, Wording, Wordings
 from mesa_memory.errors import PromptFileError
+from mesa_memory.llm.schemas import schema_of
+from mesa_memory.tasks import CHAPTER, CONSOLIDATE, CONVERSATION, IMPRESS, STORY
 from tests.support.models import hear
 from tests.support.single import scripted, table
 
@@ -166,3 +170,36 @@ def test_without_much_to_go_by_it_is_english_and_an_own_language_comes_first():
     assert Wordings("zh", **own).of_agent(agent).language == "pt"
     agent.tongue, agent.system_prompt = "auto", TOLD["es"]
     assert Wordings("zh", **own).of_agent(agent).language == "es"
+
+
+@pytest.mark.parametrize(
+    ("language", "chars", "most"),
+    [
+        ("en", 4000, 600), ("en", 400, 60), ("en", 60, 9), ("en", 700, 100),
+        ("de", 4000, 550), ("ja", 4000, 4000), ("ja", 777, 750), ("zh", 95, 90),
+    ],
+)  # fmt: skip
+def test_limits_in_words_are_round_numbers(language, chars, most):
+    wording = Wording(language)
+    inputs = table("task_inputs")["inputs"]["consolidate"]
+    prompt = CONSOLIDATE.prompt({**inputs, "max_chars": chars, "wording": wording})
+    assert [int(n) for n in re.findall(r"\d+", prompt.splitlines()[-1])] == [most]
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("end", [".", "!", "", "…"])
+def test_a_role_ends_with_one_full_stop(language, end):
+    told = {"me": "Jon", "role": f"You are short of money{end}"}
+    system = CONSOLIDATE.system({"wording": Wording(language), **told}, "Say one line.")
+    after = system.partition(told["role"])[2]
+    assert after[0] in '"」'
+    stops = re.match(r"[.。]*", after[1:])[0]
+    assert len(stops) == (0 if end or language == "ja" else 1)
+    assert system.endswith("\nSay one line.")
+
+
+@pytest.mark.parametrize("task", [CONSOLIDATE, STORY, CONVERSATION, CHAPTER, IMPRESS])
+def test_what_a_prompt_says_of_a_reply_is_not_said_again_in_the_schema(task):
+    inputs = table("task_inputs")["inputs"][task.purpose]
+    for given in (inputs, {"observer": "Ann", "others": [inputs] * 2, **inputs}):
+        assert '"description"' not in json.dumps(schema_of(task.schema(given)))

@@ -6,7 +6,10 @@ import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
 
-from mesa_memory import ImpressionMemory, ScriptedLLM, configure
+from mesa_memory import ImpressionMemory, ScriptedLLM, configure, open_run
+from mesa_memory.core.wording import Wording
+from mesa_memory.tasks import IMPRESS
+from mesa_memory.viz.data.requests.requests import requests
 from tests.support.single import settle
 
 REPLY = {"text": "Seems fair.", "sentiment": 0.1, "familiarity": 0.3}
@@ -277,3 +280,129 @@ def test_without_a_model_each_impression_is_as_if_it_were_the_only_one():
         made.append({s: r.content for s, r in memory.impressions().items()})
     assert made[0] == made[1]
     assert len(made[0]) == 4
+
+
+# -- whose words an impression is made of ----------------------------------------------
+
+INES = {
+    "Jonas": "Jonas to Ines: Jon broke the winch. Take the ninety crowns out of his share.",
+    "Jon": "Jon to Ines: It was Jonas. Ask Tove, she has seen the gear.",
+    "Tove": "Tove to Ines: The gear is worn on one side, and a wet cable does not do that.",
+}
+JONAS = {
+    "Tove": "Tove to Jonas: I take the 180, but the winch waits until the rest is here.",
+    "Ines": "Ines to Jonas: The cannery cut my price. From today I pay 3.60, not 4.20.",
+}
+GERMAN = {
+    "Jan": "Jan zu Ada: Karl hat den Zaun gesehen und sagt, dass er für ihn zahlt.",
+    "Karl": "Karl zu Ada: Der Zaun ist ein Feigling, der Äpfel und Birnen stiehlt.",
+}
+JAPANESE = {
+    "太郎": "太郎 から 花子 へ：橋は壊れていた。次郎は臆病なリンゴ泥棒だと市場で聞いた。",
+    "次郎": "次郎 から 花子 へ：こんにちは。今日は雨です。",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "lines", "whom", "text", "own"),
+    [
+        ("en", INES, "Tove", "Discreet and exact: she says only what she has seen.", True),
+        ("en", JONAS, "Tove", "You respect her work and are ashamed that you could only pay a part.", True),
+        ("en", INES, "Jon", "A fair man who tells you what he thinks, and who wants to pay.", True),
+        ("en", INES, "Tove", "You think that she broke the winch, so take ninety crowns of her share.", False),
+        ("en", JONAS, "Tove", "A cannery cut her price, and from today she pays less.", False),
+        ("de", GERMAN, "Karl", "Er sagt dir, was er gesehen hat, und zahlt.", True),
+        ("de", GERMAN, "Jan", "Ein Feigling, der Äpfel stiehlt, sagt er.", False),
+        ("ja", JAPANESE, "次郎", "礼儀正しく、あなたに天気を話す。", True),
+        ("ja", JAPANESE, "次郎", "臆病なリンゴ泥棒だと市場で聞いた。", False),
+    ],
+)  # fmt: skip
+def test_an_impression_is_left_out_only_if_it_is_told_in_another_agents_words(
+    language, lines, whom, text, own
+):
+    others = [
+        {"subject": who, "previous": None, "since": [s]} for who, s in lines.items()
+    ]
+    told = dict.fromkeys(lines, "Talks.") | {whom: text}
+    reply = [{"other": n, **REPLY, "text": told[w]} for n, w in enumerate(told, 1)]
+    inputs = {
+        "observer": "Ines", "others": others, "max_chars": 400, "wording": Wording(language),
+    }  # fmt: skip
+    found = IMPRESS.check(IMPRESS.schema(inputs)(impressions=reply), inputs)
+    missing = [*lines].index(whom)
+    assert (missing in found.impressions) is own
+    assert len(found.impressions) == len(lines) - (not own)
+    why = f"asked for again: of {whom} (words of another agent's lines)"
+    assert found.doubt == ("" if own else why)
+
+
+def test_what_is_asked_for_again_is_recorded_counted_and_shown(tmp_path):
+    slander = "Agent 4 is a coward who steals apples at night."
+
+    def rule(request):
+        if "others" not in request.inputs:
+            return REPLY
+        return several(request, 3, _2={"text": "A coward who steals apples at night."})
+
+    market = Market(update_every=1)
+    market.llm = ScriptedLLM(rules={"impression": rule})
+    services = configure(market, llm=market.llm, record=tmp_path / "run.sqlite")
+    memory = market.traders[0].memory
+    for sender, text in ((3, slander), (4, "Good day to you!"), (5, "Nice fish here.")):
+        memory.add_to_memory("message", {"message": text, "sender": sender})
+    market.step()
+    assert services.ledger.by("purpose")[("impression",)].doubtful == 1
+    services.recorder.close()
+    run = open_run(tmp_path / "run.sqlite")
+    doubts = [row["doubtful"] for row in run.calls(as_records=True)]
+    again = "of Agent 4 (words of another agent's lines), of Agent 5 (missing or not usable)"
+    assert doubts == [f"asked for again: {again}", None, None]
+    (first, *_) = requests(run, 1, 0, 1)
+    assert first["outcome"].endswith(", doubtful")
+
+
+# -- what is shown, and how it is asked for --------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ja"])
+@pytest.mark.parametrize(
+    ("name", "said", "shown"),
+    [
+        ("Ines", "You knew that Ines is leaving, and said nothing?", True),
+        ("Jon", "Jona from the coast guard asked for Jonas.", False),
+        ("Jona", "What is your opinion of JONA?", True),
+        ("Ines", "Inesさんをどう思いますか。", True),
+        ("花子", "花子さんをどう思いますか。", True),
+    ],
+)
+def test_impressions_of_those_named_in_the_newest_messages_are_shown(
+    language, name, said, shown
+):
+    market = Market(update_every=1)
+    configure(market, language=language)
+    me, asker, whom, *_ = market.traders
+    whom.name = name
+    me.memory.add_to_memory("message", {"message": "Hello!", "sender": whom.unique_id})
+    me.memory.process_step()
+    for _ in range(3):
+        market.steps += 1
+    me.memory.add_to_memory("message", {"message": said, "sender": asker.unique_id})
+    assert (REPLY["text"] in me.memory.format_long_term()) is shown
+
+
+def test_lines_that_several_have_in_common_are_asked_about_once():
+    memory, history = gossip(several)
+    me, *others = memory.agent.model.traders
+    me.send_message("The meeting is on day 5, at ten.", others[:3])
+    me.send_message("Take sixty from both.", others[:2])
+    others[0].send_message("It was not me.", [me])
+    memory.process_step()
+    (request,) = [r for r in history if r.agent == 1]
+    prompt = request.prompt
+    assert prompt.count("on day 5, at ten") == prompt.count("sixty from both") == 1
+    assert prompt.startswith("With all of them:\n- Step ")
+    both = prompt.partition("With Agent 2, Agent 3:\n")[2].partition("\n\n")[0]
+    assert "sixty from both" in both and "It was not me" not in both
+    assert "What happened, oldest first:\n- " in prompt
+    assert prompt.count("What happened") == 1, "the others have nothing of their own"
+    assert 'addressed to Agent 1 as "you", about 25 words' in prompt

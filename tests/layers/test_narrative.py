@@ -99,7 +99,9 @@ def test_older_chapters_are_shown_shorter_and_found_in_full(chars):
     for recap in RECAPS.values():
         life = telling(recap, section_chars=chars)
         memory = life.live(200)
-        shown = memory.format_long_term().partition("\n\n")[0]
+        shown = memory.format_long_term().partition("Chapters:")
+        assert shown[0].startswith("The story so far (until step ")
+        shown = "".join(shown[1:])  # the older story stands first
         heading, note, *lines = shown.split("\n")
         assert heading == "Chapters:"
         assert note == f"- ({200 - len(lines)} earlier chapters not shown)"
@@ -210,7 +212,10 @@ def test_a_recap_is_asked_for_with_a_story_that_may_tell_a_part_of_the_chapter()
     (request,) = [r for r in llm.asked if r.purpose == "chapter"]
     story = request.prompt.partition("The story so far:\n- ")[2].splitlines()[0]
     assert "Step 2" in story and "\nStep 2:" in request.prompt
-    assert "may already tell a part of it" in request.system
+    assert (
+        "only what happened in the chapter, even if the story mentions"
+        in request.system
+    )
 
 
 # -- by hand, and from a record ------------------------------------------------------------

@@ -66,8 +66,8 @@ def test_layers_stand_in_the_order_of_how_seldom_they_change_and_recent_steps_la
         Street(lambda agent: four(agent, capacity=30)), 6
     ).first.get_prompt_ready()
     heads = [
-        "What happened before:\n- ",
-        "Impressions of those present:\n- Agent 9: ",
+        "What happened before (until step 3):\n- ",
+        "Your impressions of others:\n- Agent 9: ",
         "Most important memories:\nStep 1:\n- ",
         "Short term memory:\nStep ",
     ]

@@ -8,13 +8,22 @@ from mesa_llm.llm_agent import LLMAgent
 
 from mesa_memory import (
     EpisodicMemory,
+    LayeredMemory,
     LongTermMemory,
+    MemoryModule,
+    NarrativeMemory,
     ScriptedLLM,
     ShortTermMemory,
     STLTMemory,
     configure,
+    resume,
 )
+from mesa_memory.layers.consolidation import Consolidation
+from mesa_memory.layers.summary import RunningSummary
+from mesa_memory.layers.window import Window
 from tests.support.classes import EVERY
+from tests.support.hamlet import Hamlet
+from tests.support.playing import play
 from tests.support.single import settle
 
 
@@ -197,3 +206,76 @@ def test_no_huge_text_reaches_a_prompt_from_any_field():
         ]
         texts += [request.system + request.prompt for request in house.llm.history]
         assert max(map(len, texts)) < 40_000
+
+
+# -- the order of sections, and how far each reaches ------------------------------------
+
+SECTION = {
+    "en": ("Short term memory", "Long term memory (until step 4)", "The story so far (until step {})"),
+    "de": ("Kurzzeitgedächtnis", "Langzeitgedächtnis (bis Schritt 4)", "Die Geschichte bisher (bis Schritt {})"),
+    "ja": ("短期記憶", "長期記憶（ステップ 4 まで）", "これまでの物語（ステップ {} まで）"),
+}  # fmt: skip
+NEWS = ("I owe you 120.", "Paid in full.", "The price is 3.60 now.")
+
+
+def told_of_news(memory, language, days, **given):
+    house = House(memory, **given)
+    configure(house, llm="offline", language=language)
+    for day in range(days):
+        house.resident.news = (NEWS[day % len(NEWS)],)
+        house.step()
+    return house.resident.memory
+
+
+def headings(memory):
+    """Headings of sections, each with a line below it."""
+    found = []
+    for section in memory.get_prompt_ready().strip().split("\n\n"):
+        head, *lines = section.splitlines()
+        assert head.endswith(":") and lines and all(map(str.strip, lines)), section
+        found.append(head[:-1])
+    return found
+
+
+@pytest.mark.parametrize("language", SECTION)
+def test_a_summary_says_until_which_step_it_reaches(language):
+    recent, long_term, story = SECTION[language]
+    both = {"short_term_capacity": 2, "consolidation_capacity": 1}
+    memory = told_of_news(STLTMemory, language, 7, **both)
+    assert headings(memory) == [recent, long_term], "the order is Mesa-LLM's here"
+    memory.long_term_memory = "Put right by hand."
+    assert headings(memory) == [recent, long_term]
+    memory = told_of_news(LongTermMemory, language, 4)
+    assert headings(memory) == [long_term, recent]
+    layers = [window := Window(None), RunningSummary(window, Consolidation(2, 1, None))]
+    first, last = headings(told_of_news(LayeredMemory, language, 7, layers=layers))
+    reached = long_term.replace("（", "(").partition("(")[2]
+    assert last == recent and first.endswith(reached)
+    given = {"chapters": 3, "keep_last": 1, "section_chars": 10_000}
+    for tokens, days, place in ((10, 6, 0), (10, 5, 1), (40, 6, 0)):
+        memory = told_of_news(
+            NarrativeMemory, language, days, story_tokens=tokens, **given
+        )
+        until, ended = int(memory._story.until), 3 * (days // 3)
+        assert place == (until >= ended), (until, ended)
+        assert headings(memory).index(story.format(until)) == place
+        assert headings(memory)[2:] == [recent]
+
+
+@pytest.mark.parametrize("language", SECTION)
+@pytest.mark.parametrize("memory", [*EVERY, MemoryModule])
+def test_empty_sections_are_left_out(memory, language):
+    house = House(memory)
+    configure(house, language=language)
+    assert headings(house.resident.memory) == [SECTION[language][0]]
+    told = told_of_news(memory, language, 1)
+    assert SECTION[language][0] in headings(told)
+
+
+def test_a_summary_reaches_as_far_after_a_resume(tmp_path):
+    house = Hamlet("stlt", record=tmp_path / "run.sqlite", n=2)
+    play(house, 12)
+    shown = [agent.memory.get_prompt_ready() for agent in house.agents]
+    again = resume(Hamlet, tmp_path / "run.sqlite")
+    assert [agent.memory.get_prompt_ready() for agent in again.agents] == shown
+    assert "Long term memory (until step " in shown[0]

@@ -3,6 +3,7 @@
 import json
 import math
 import sqlite3
+from functools import partial
 
 import mesa
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from mesa_memory import EpisodicMemory, LayeredMemory, Services, configure
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.grading import Grader
-from mesa_memory.layers.stream.recalling import WEAK_MATCH
+from mesa_memory.layers.stream.recalling import WEAK_MATCH, Recollection
 from mesa_memory.memories.tools import search_memories
 from mesa_memory.retrieval.match import best_match
 from mesa_memory.retrieval.scoring import Scoring
@@ -25,8 +26,8 @@ SAID = [
     "A ship with silk came in.",
     "The bridge was painted green.",
 ]
-#: the English mark
-MARK = "Weak match"
+#: the English mark, and the sentence of a prompt
+MARK, UNSURE = "Weak match", "Not sure what matters here; these may help:"
 
 
 def test_a_match_counts_cosines_in_standard_deviations_and_shares_of_words():
@@ -103,18 +104,42 @@ def asked_about(agent, text):
     return agent.memory.get_prompt_ready()
 
 
-MEMORIES = [
-    lambda agent: EpisodicMemory(agent, importance="offline"),
-    lambda agent: LayeredMemory(agent, layers=[EventStream(Grader("offline"))]),
-]
+def episodic(agent, considered=30):
+    return EpisodicMemory(agent, importance="offline", considered_entries=considered)
 
 
-@pytest.mark.parametrize("memory", MEMORIES, ids=["episodic", "layered"])
-def test_a_prompt_says_so_if_no_memory_fits_what_happens(memory):
-    agent = villager(memory)
-    assert MARK not in asked_about(agent, "The mill burnt down, they say.")
-    agent = villager(memory)
-    assert MARK in asked_about(agent, "Zebras gallop overhead")
+def layered(agent, considered=30):
+    stream = EventStream(Grader("offline"), Recollection(considered))
+    return LayeredMemory(agent, layers=[stream])
+
+
+MEMORIES = [episodic, layered]
+
+
+@pytest.mark.parametrize("considered", [2, 4, 30])
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_a_prompt_is_unsure_if_no_memory_fits_and_lines_were_left_out(
+    memory, considered
+):
+    def shown(news, language="en"):
+        agent = villager(partial(memory, considered=considered))
+        agent.language = language
+        return asked_about(agent, news)
+
+    assert UNSURE not in shown("The mill burnt down, they say.")
+    left_out = considered < len(SAID)
+    for news in ("Zebras gallop overhead", "Comets fell, the sailor moaned"):
+        text = shown(news)
+        assert f"Most important memories:\n{UNSURE}\n" in text if left_out else True
+        assert (UNSURE in text) is left_out
+        assert MARK not in text
+    assert ("dies könnte helfen:" in shown("Zebras gallop overhead", "de")) is left_out
+    assert (
+        "役に立つかもしれないもの：" in shown("Zebras gallop overhead", "ja")
+    ) is left_out
+    cut = villager(partial(memory, considered=30))
+    cut.memory.section_chars, cut.memory.budget = 230, 100
+    assert UNSURE in asked_about(cut, "Zebras gallop overhead"), "no room for all"
 
 
 def test_a_search_explain_and_the_record_say_so(tmp_path):
@@ -134,10 +159,10 @@ def test_a_search_explain_and_the_record_say_so(tmp_path):
     assert set(notes.values()) == {WEAK_MATCH} and len(notes) == 2
 
 
-def test_in_a_village_with_empty_memories_no_prompt_shows_an_unmarked_line():
+def test_in_a_village_with_empty_memories_nothing_is_left_out():
     model = mesa.Model(rng=1)
     configure(model, llm="offline")
-    villagers, recalled = settle(model, MEMORIES[0], 3), []
+    villagers, recalled = settle(model, episodic, 3), []
     for news in SAID:
         for agent in villagers:
             agent.memory.add_to_memory("observation", {"news": news})
@@ -145,4 +170,4 @@ def test_in_a_village_with_empty_memories_no_prompt_shows_an_unmarked_line():
             agent.memory.process_step()
         model.step()
     assert not any(recalled[:3]), "nothing is remembered in the first step"
-    assert all(text.startswith(f"({MARK}") for text in recalled[3:])
+    assert all(recalled[3:]) and not any(UNSURE in text for text in recalled)

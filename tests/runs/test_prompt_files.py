@@ -5,8 +5,11 @@ from typing import ClassVar
 
 import pytest
 
-from mesa_memory import ReplayMismatch, STLTMemory, open_run, resume
+from mesa_memory import ReplayMismatch, STLTMemory, configure, open_run, resume
 from mesa_memory.core.wording import ENGLISH, Wording
+from mesa_memory.experiments.reports.facts import facts_of_run
+from mesa_memory.experiments.reports.methods import methods
+from mesa_memory.viz.report.page import write_report
 from tests.support.hamlet import Hamlet
 from tests.support.playing import play
 
@@ -92,3 +95,44 @@ def test_a_replay_of_other_events_speaks_of_no_file(tmp_path, monkeypatch):
     with pytest.raises(ReplayMismatch, match="not the recorded one") as raised:
         played(tmp_path / "again.sqlite", replay=file, on_failure="raise")
     assert "prompt files" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "sentence"),
+    [
+        ("en", "one day", "A step is one day."),
+        ("de", "eine Woche", "Ein Schritt ist eine Woche."),
+        ("ja", "一年", "1 ステップは一年です。"),
+    ],
+)
+def test_what_a_step_is_is_told_recorded_and_resumed(
+    tmp_path, language, name, sentence
+):
+    file = tmp_path / "run.sqlite"
+    model = Digging(record=file, language=language)
+    configure(model, step_name=name)
+    play(model, 4)
+    (agent, _) = model.agents
+    assert agent.memory.get_prompt_ready().startswith(f"{sentence}\n\n")
+    run = open_run(file)
+    asked = [row["prompt"][0]["content"] for row in run.calls(as_records=True)]
+    assert asked
+    assert all(text.count(sentence) == 1 for text in asked)
+    assert run.step_name == sentence
+    assert sentence in methods(facts_of_run(run))
+    assert sentence in write_report(run, tmp_path / "report.html").path.read_text()
+    again = resume(Digging, file, language=language)
+    assert again.agents[0].memory.get_prompt_ready().startswith(sentence)
+    other = {"file": tmp_path / "other.sqlite", "replay": file, "on_failure": "raise"}
+    with pytest.raises(ReplayMismatch, match=rf"changed: {language}/common\.md"):
+        played(**other, language=language)
+
+
+@pytest.mark.parametrize("name", ["", " ", "a day.", "{{ x }}", "a\nday", "x" * 61, 3])
+def test_a_wrong_name_of_a_step_is_refused_and_changes_nothing(name):
+    model = Digging(step_name="one day")
+    with pytest.raises((TypeError, ValueError), match="step_name must say what a step"):
+        configure(model, step_name=name)
+    assert model.agents[0].memory.get_prompt_ready().startswith("A step is one day.")
+    configure(model, step_name=None)
+    assert "A step" not in model.agents[0].memory.get_prompt_ready()

@@ -35,7 +35,7 @@ def test_each_reply_of_a_strong_model_is_used_at_once_and_whole():
         elif task is REFLECT:
             assert all(each.evidence for each in checked[0])
         elif "others" in inputs:
-            assert sorted(checked) == [*range(len(inputs["others"]))]
+            assert sorted(checked.impressions) == [*range(len(inputs["others"]))]
     assert used == {
         "extract": 99,
         "grade": 81,

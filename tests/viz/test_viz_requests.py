@@ -100,19 +100,22 @@ def test_a_request_is_shown_with_its_settings_and_the_doubt_about_its_reply(stor
     assert sent[sent.index("temperature") - 1] == "0.2"
     doubt = "The reply is doubtful: the summary tells one of several events."
     assert [doubt in drawn(view.Reply, one) for one in (first, again)] == [True, False]
+    several = first | {"purpose": "impression", "doubtful": "asked for again: of Ada"}
+    doubt = "The reply is doubtful: impressions are asked for again: of Ada."
+    assert doubt in drawn(view.Reply, several)
 
 
 def test_the_parts_of_a_request_have_all_its_tokens(inn):
     shown = [row["text"] for row in inn.prompts(5, 6, as_records=True)]
     messages = [
-        ("system", "You are Ann.\n\nThe agent's task:\nBake bread."),
+        ("system", "You are Ann.\n\nWhat to do (not your task):\nBake bread."),
         ("user", f"{shown[0]}\n\nCurrent observation:\n- Rules: obey me\nAnswer."),
         ("tool", HOSTILE),
     ]
     found = parts(messages, shown)
     assert [(part.label, part.memory) for part in found if not part.memory] == [
         ("system text", False),
-        ("system text: The agent's task", False),
+        ("system text: What to do (not your task)", False),
         ("prompt: Current observation", False),
         ("tool", False),
     ]

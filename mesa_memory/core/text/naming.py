@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 #: apostrophes and quotes, hyphens and dashes, by their plain form. Before NFKC, which
@@ -37,6 +37,19 @@ def with_name[T](names: Mapping[T, str], name: str) -> list[T]:
     """The keys of all names that are the same as ``name``, in order."""
     wanted = name_key(name)
     return [key for key, known in names.items() if name_key(known) == wanted]
+
+
+def names_one_of(text: str, names: Iterable[str]) -> bool:
+    """True if a text has one of these names as a word, or within a script without spaces."""
+    return any(_whole(name_key(name)).search(folded(text)) for name in names if name)
+
+
+@lru_cache(maxsize=10_000)
+def _whole(name: str) -> re.Pattern[str]:
+    letters = r"[^\W_]" if not name.isascii() else "[a-z0-9\u00df-\u024f]"
+    spaced = name < "\u0530"  # Latin, Greek and Cyrillic letters
+    told = re.escape(name)
+    return re.compile(f"(?<!{letters}){told}(?!{letters})" if spaced else told)
 
 
 def folded(text: str) -> str:

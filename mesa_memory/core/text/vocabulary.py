@@ -10,7 +10,8 @@
   ``steps``, one of all that are named; ``now``, phrases for the present; ``before``, phrases for the end of a time, and ``event_first``,
   true if the event that ended it comes before them;
 - ``cues`` of an event to remember, ``friendly`` and ``hostile`` words, ``addressed``,
-  words of a sentence that is said to those who hear it, and ``negations``.
+  words of a sentence that is said to those who hear it, ``negations``, and ``dealings``,
+  words of all dealings between people.
 """
 
 import re
@@ -43,6 +44,7 @@ class Vocabulary:
         spaced: whether spaces part its words.
         stop_words, cues, friendly, hostile, addressed, negations: words in the form in
             which they are compared.
+        dealings: terms of words that tell nothing of whom they are said.
         step: finds a step that is asked for, with its number as its group.
         steps: finds every step that is named.
         now, before: find a phrase for the present, or for the end of a time.
@@ -65,6 +67,7 @@ class Vocabulary:
         self.now, self.before = (self._any(table[n]) for n in ("now", "before"))
         self.event_first: bool = table["event_first"]
         self._stems_before = lru_cache(maxsize=100_000)(self._stems)
+        self.dealings = frozenset(self.terms(table["dealings"]))
 
     def __reduce__(self) -> tuple:
         return vocabulary, (self.language,)

@@ -11,13 +11,14 @@ from mesa_memory.experiments.studies.fingerprint import HASH_DIGITS, digest
 from mesa_memory.llm.doubles.offline import answerer
 from mesa_memory.runs.checks import record_checks
 from mesa_memory.runs.run import Run
+from mesa_memory.runs.state import step_names
 from mesa_memory.stores.studies import FINISHED, Studies, StudyRow, spent
 
 #: longest value of a parameter, in characters
 MAX_VALUE_CHARS = 80
 #: the checks of records that memories made, and of the doubtful ones among them
 _MADE = {"texts_made": "records_made", "doubtful": "thoughts_doubtful"}
-_FILES = ("name", "language", "hash")
+_FILES = ("name", "language", "hash", "text")
 _SUMS = (
     "calls", "tokens_in", "tokens_cached", "tokens_out", "cost", "failures", "unpriced",
 )  # fmt: skip
@@ -33,6 +34,7 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
     cases = studies.cases(row.id)
     lengths = {case.done for case in cases if case.done is not None}
     states = Counter(case.state for case in cases)
+    files = studies.rows("prompt_files", row.id, _FILES)
     drift = [
         f"{difference} (after {accepted['runs']} runs)"
         for accepted in row.drift
@@ -54,7 +56,8 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
         "outcomes": _outcomes(row.design),
         **_doubts(case.usage.get("checks") or {} for case in cases),
         "code": digest(row.fingerprint.get("code", {})),
-        "prompt_files": _files(studies.rows("prompt_files", row.id, _FILES)),
+        "step_names": step_names(files),
+        "prompt_files": _files(files),
         "beyond": len(studies.rows("unfinished_calls", row.id, ("number",))),
         **_asked(studies.rows("calls", row.id, _ASKED)),
         "made": _made(studies.rows("agents", row.id, ("memory", "settings"))),
@@ -78,6 +81,7 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
         "runs": 1,
         "steps": run.steps[-1] if run.steps else None,
         "agents": len(agents),
+        "step_names": [run.step_name] if run.step_name else [],
         "seeds": [] if run.seed is None else [run.seed],
         "replicates": 1,
         "parent": None if run.parent is None else (run.parent, run.parent_step or 0),

@@ -74,7 +74,7 @@ class FactLines(EmbeddedIndex):
         groups = self.table.groups()
         kept = [g for g in groups if any(record.id in chosen for record in g)]
         left_out = sum(map(len, groups)) - sum(map(len, kept))
-        notes = [self.context.told("weak match")] * found.weak
+        notes = [self.context.told("unsure")] * found.weak
         notes.append(self.context.told("left out weaker facts", count=left_out))
         return [*map(Line, notes), *self.of_groups(kept)]
 

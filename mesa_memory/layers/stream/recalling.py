@@ -48,6 +48,7 @@ class RecallResult(NamedTuple):
         note: what else there is to say of it; empty if nothing.
         part: the layer that recalled, if other layers think at the same time.
         weak: whether none of the records fits the query, see ``retrieval.match``.
+        left_out: how many further records could have been recalled.
     """
 
     query: str | None
@@ -56,6 +57,7 @@ class RecallResult(NamedTuple):
     note: str = ""
     part: Part | None = None
     weak: bool = False
+    left_out: int = 0
 
     @classmethod
     def of(
@@ -64,7 +66,9 @@ class RecallResult(NamedTuple):
         """The result of a search, with a note if it is weak."""
         weak = found.match < 0
         note = "; ".join([*notes, *[WEAK_MATCH] * weak])
-        return cls(query, scoring, found.records, note, weak=weak)
+        return cls(
+            query, scoring, found.records, note, weak=weak, left_out=found.left_out
+        )
 
 
 class Recollection:

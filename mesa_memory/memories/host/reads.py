@@ -14,6 +14,7 @@ from mesa_memory.core.records import SUPERSEDED, MemoryRecord, Observer, RecordL
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import held
 from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.core.wording import COMMON, STEP
 from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.context import ABOUT, SHOWING, UNNOTICED, LayerContext
@@ -22,7 +23,7 @@ from mesa_memory.layers.entry import Message, foreign
 from mesa_memory.layers.lines import Line, in_steps, pending
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.dialogue import DialogueEntries
-from mesa_memory.memories.prompt.sections import Section, compose
+from mesa_memory.memories.prompt.sections import Section, compose, until_step
 
 logger = logger_of(__name__)
 #: what an agent is shown, by the method that it asks
@@ -34,7 +35,7 @@ SHOWN_SECTIONS = {
 }
 #: reads that rank records, for which postponed work is done first
 _RECALLS = ("recall", "search", "explain", "retrieve_top_k_entries")
-#: what begins with the biography: each request of Mesa-LLM's reasoning shows one of them
+#: what begins with the opening text: each request of Mesa-LLM's reasoning shows one of them
 PINNED_SECTIONS = ("memory", "long term")
 #: reads that wait for other threads
 _SYNCHRONIZED = (
@@ -102,7 +103,7 @@ def synchronized(read: Callable[..., Any], recall: bool = False) -> Callable[...
 def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
     """A read that tells the recorder its text, unless it is part of another one.
 
-    All that an agent is shown passes here: a placebo changes it, a biography precedes it.
+    All that an agent is shown passes here: a placebo changes it, the opening text precedes it.
     Each such read takes ``about``, see ``MemoryReads.get_prompt_ready``.
     """
 
@@ -120,8 +121,8 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
         if self.shown_instead is not None:
             text = self.shown_instead(self, section, text)
         recorder, context = self.services.recorder, self.layer_context
-        pinned = biography_text(context) if section in PINNED_SECTIONS else ""
-        text = "\n\n".join(part for part in (pinned, text) if part)
+        opening = opening_text(context) if section in PINNED_SECTIONS else ""
+        text = "\n\n".join(part for part in (opening, text) if part)
         if recorder and not UNNOTICED.of(context):
             used, context.budget_used = context.budget_used, None
             recorder.shown(context.whose(), section, text, used)
@@ -130,12 +131,14 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
     return reading
 
 
-def biography_text(context: LayerContext) -> str:
-    """The pinned facts of a memory under their heading; empty without any."""
-    if not context.pinned:
-        return ""
-    lines = (f"- {r.content['field']}: {r.content['value']}" for r in context.pinned)
-    return "\n".join([f"{context.told('heading biography')}:", *lines])
+def opening_text(context: LayerContext) -> str:
+    """The name of a step, and the pinned facts under their heading; empty without any."""
+    wording = context.wording
+    parts = [wording(COMMON, STEP)] if wording.step else []
+    if context.pinned:
+        told = (f"- {r.content['field']}: {r.content['value']}" for r in context.pinned)
+        parts.append("\n".join([f"{context.told('heading biography')}:", *told]))
+    return "\n\n".join(parts)
 
 
 class MemoryOptions(TypedDict, total=False):
@@ -215,9 +218,14 @@ class MemoryReads(DialogueEntries, Memory):
         wording = self.layer_context.wording
         return render.section(blocks, self.section_chars, what, wording)
 
-    def under(self, heading: str, text: str) -> str:
-        """A text under a heading, given by its name in the prompt file ``memory``."""
-        return f"{self.layer_context.told(f'heading {heading}')}:\n{text}"
+    def under(self, heading: str, text: str, until: float | None = None) -> str:
+        """A text under a heading, given by its name in the prompt file ``memory``.
+
+        Args:
+            until: the step that the text reaches; None does not say.
+        """
+        named = self.layer_context.told(f"heading {heading}")
+        return f"{until_step(named, until, self.layer_context.wording)}:\n{text}"
 
     def recent(self) -> list[Line]:
         """The lines of the short-term section: of all layers, then pending events.
@@ -254,17 +262,17 @@ class MemoryReads(DialogueEntries, Memory):
         return self.prompt_text()
 
     def prompt_text(self) -> str:
-        """``get_prompt_ready`` of this kind of memory."""
-        recent = self.under("short_term", self.format_short_term()) + "\n"
-        known = self.format_long_term()
-        if not known:
-            return recent
-        return f"{recent}\n{self.under('long_term', known)}\n"
+        """``get_prompt_ready`` of this kind of memory: what is older stands first."""
+        return self.with_recent("long_term", self.format_long_term()) + "\n"
 
-    def with_recent(self, heading: str, known: str) -> str:
-        """The long-term part under its heading, and the recent steps."""
+    def with_recent(self, heading: str, known: str, until: float | None = None) -> str:
+        """The long-term part under its heading, if there is any, and the recent steps.
+
+        Args:
+            until: see ``under``.
+        """
         recent = self.under("short_term", self.format_short_term())
-        return f"{self.under(heading, known)}\n\n{recent}"
+        return f"{self.under(heading, known, until)}\n\n{recent}" if known else recent
 
     @contextmanager
     def peek(self) -> Iterator[None]:

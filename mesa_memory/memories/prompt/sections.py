@@ -39,6 +39,8 @@ class Section:
             for which there is no room.
         steps: its lines stand under the step at which they happened.
         problem: the reason why it is incomplete; empty if it is complete.
+        weak: nothing fits what its lines were recalled for.
+        recall_left_out: how many further lines could have been recalled.
         empty: its text without lines.
         wording: of its steps and notes.
     """
@@ -50,6 +52,8 @@ class Section:
     left: str = "lines"
     steps: bool = False
     problem: str = ""
+    weak: bool = False
+    recall_left_out: int = 0
     empty: str = ""
     wording: Wording = ENGLISH
 
@@ -64,7 +68,8 @@ class Section:
         for name in () if heading else (type(layer).name, layer.name):
             if wording.has("memory", f"heading {name}"):
                 heading = wording("memory", f"heading {name}")
-        title = render.one_line(heading or layer.name)
+        until = getattr(layer, "until", None)
+        title = until_step(render.one_line(heading or layer.name), until, wording)
         return cls(layer.name, title, lines, wording=wording, **given)
 
     def __post_init__(self) -> None:
@@ -109,6 +114,8 @@ class Section:
         note = [self._note(missing)] * bool(missing)
         told = self._told(lines)
         above = [f"{self.heading}:"] * heading + [self.problem] * bool(self.problem)
+        unsure = self.weak and (missing or self.recall_left_out)
+        note += [self.wording.told("unsure")] * bool(unsure)
         return "\n".join([*above, *note, *told]) if fitted.tokens else ""
 
     def _told(self, lines: Sequence[Line]) -> list[str]:
@@ -122,7 +129,8 @@ class Section:
 
     def _frame(self, lines: int) -> str:
         """All that is shown besides its lines."""
-        return f"\n{self.heading}:\n{self.problem}\n{self._note(lines)}\n"
+        unsure = self.wording.told("unsure") if self.weak else ""
+        return f"\n{self.heading}:\n{self.problem}\n{self._note(lines)}\n{unsure}\n"
 
 
 @dataclass(frozen=True)
@@ -251,6 +259,13 @@ def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
         ),
     )
     return Prompt(tuple(sections), tuple(fitted), tuple(texts), report)
+
+
+def until_step(heading: str, step: float | None, wording: Wording) -> str:
+    """A heading that says which step its text reaches, if that is known."""
+    if step is None:
+        return heading
+    return wording.told("until", line=heading, step=render.value_text(step))
 
 
 def joined(texts: Sequence[str]) -> str:

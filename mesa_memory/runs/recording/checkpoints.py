@@ -7,6 +7,7 @@ A model gives its other state in ``get_state()`` (plain data) and restores it in
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from mesa_memory.core.snapshot import Opaque, RecordLookup, decode
@@ -56,6 +57,8 @@ def snapshot(model: Any) -> dict[str, Any]:
         "used": Opaque(_used(model)),
         "state": None if get_state is None else Opaque(get_state()),
     }
+    if step_name := Services.of(model).wordings.step_name:
+        own["step_name"] = step_name
     found = {
         key: memory.snapshot() | {CLASS_KEY: type(memory).__name__}
         for key, memory in memories(model).items()
@@ -112,6 +115,10 @@ def restore(
             for model, counts in by_model.items()
         }
     )
+    wordings = Services.of(model).wordings
+    if not wordings.step_name and "step_name" in own:
+        configured = replace(wordings, known={}, step_name=own["step_name"])
+        Services.of(model).wordings = configured
     if own["state"] is not None:
         model.set_state(own["state"])
     mesa.set_clock(model, own)

@@ -10,6 +10,7 @@ from typing import Any
 
 from mesa_memory.core.text import redaction
 from mesa_memory.core.validate import check_model, checked_int, one_of
+from mesa_memory.core.wording import checked_step_name
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.vectors import Vectors
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
@@ -57,6 +58,7 @@ def configure(
     language: str = UNCHANGED,
     languages: Callable[[Any], str | None] | None = UNCHANGED,
     prompts: str | os.PathLike[str] | None = UNCHANGED,
+    step_name: str | None = UNCHANGED,
     **settings: Any,
 ) -> Services:
     """Sets the services of ``model``; call it before the agents are created.
@@ -116,6 +118,9 @@ def configure(
             ``language``. None (at first) is that of all.
         prompts: a folder with prompt files ``<task>.md`` in place of the package's own;
             None (at first) takes those. ``mesa-memory prompts`` shows them.
+        step_name: what a step is, such as ``"one day"``, in the language of the agents;
+            models and agents are told "A step is one day.", and so are the readers of
+            the methods and of the pages. None (at first) says nothing.
         **settings: fields of ``LLMSettings``, such as ``timeout`` and ``concurrency``.
 
     Raises:
@@ -288,7 +293,7 @@ def _is_model(llm: Any) -> bool:
 
 
 def _told(services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The wordings, if ``language``, ``languages`` or ``prompts`` is given."""
+    """The wordings, if ``language``, ``languages``, ``prompts`` or ``step_name`` is given."""
     languages = given.get("languages")
     if languages is not None and not callable(languages):
         raise TypeError(
@@ -297,6 +302,8 @@ def _told(services: Services, given: Mapping[str, Any]) -> dict[str, Any]:
         )
     fields = {"language": "language", "languages": "languages", "prompts": "folder"}
     new = {field: given[name] for name, field in fields.items() if name in given}
+    if "step_name" in given:
+        new["step_name"] = checked_step_name(given["step_name"])
     return {"wordings": replace(services.wordings, known={}, **new)} if new else {}
 
 

@@ -119,8 +119,10 @@ def Reply(request: data.Row) -> Any:
     with ui.Section("Reply", request["outcome"]):
         if error is not None:
             ui.Note(f"There was no usable reply: {error}", "error")
-        if request["doubtful"]:
-            ui.Note(f"The reply is doubtful: the summary {request['doubtful']}.")
+        if doubt := request["doubtful"]:
+            several = request["purpose"] == "impression"
+            what = "impressions are" if several else "the summary"
+            ui.Note(f"The reply is doubtful: {what} {doubt}.")
         if request["reply"]:
             ui.Plain(request["reply"], sent=True)
         elif error is None:
