@@ -66,14 +66,11 @@ def rooms_of(path: Path) -> set[str]:
     return there - {room(place(path))}
 
 
-#: files without code, which tell where a name is
-SIGNPOSTS = ("Study.py",)
 #: every name at the top of the package: files and folders
 TOP = {
     p.name.removesuffix(".py")
     for p in ROOT.iterdir()
-    if p.name not in ("__init__.py", *SIGNPOSTS)
-    and (p.suffix == ".py" or (p / "__init__.py").exists())
+    if p.name != "__init__.py" and (p.suffix == ".py" or (p / "__init__.py").exists())
 }
 
 #: every room, with those inside of others
@@ -85,7 +82,7 @@ def arrows(exceptions: Iterable[tuple[str, str]] = ()) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {room(name): set() for name in ROOMS}
     for path in ROOT.rglob("*.py"):
         here = place(path)
-        if here not in ("__init__.py", *SIGNPOSTS):
+        if here != "__init__.py" and not here.startswith("signposts/"):
             left_out = {there for file, there in exceptions if file == here}
             found[room(here)] |= rooms_of(path) - left_out
     return found

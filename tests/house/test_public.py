@@ -3,11 +3,13 @@
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import mesa_memory
 import mesa_memory.layers
+from mesa_memory import experiments
 
 MODULES = ("experiments", "interventions", "layers", "llm", "memories", "metrics",
            "retrieval", "testing")  # fmt: skip
@@ -36,10 +38,13 @@ def test_the_package_says_where_a_study_is_and_has_no_such_name():
         AttributeError, match=r"from mesa_memory\.experiments import ver"
     ):
         _ = mesa_memory.verify
-    with pytest.raises(
-        ImportError, match=r"from mesa_memory\.experiments import Study"
-    ):
-        from mesa_memory import Study  # noqa: F401
+    for name in experiments.__all__:
+        assert not hasattr(mesa_memory, name)
+        said = rf"from mesa_memory\.experiments import {name}"
+        with pytest.raises(ImportError, match=said):
+            exec(f"from mesa_memory import {name}")
+    signposts = Path(mesa_memory.__file__).parent / "signposts"
+    assert {path.stem for path in signposts.glob("*.py")} == {*experiments.__all__}
 
 
 def test_importing_the_package_and_its_command_is_light_and_opens_no_socket():
