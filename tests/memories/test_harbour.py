@@ -5,27 +5,12 @@ import pytest
 from tests.support.harbour import MEMORIES, Harbour
 from tests.support.planted import FACTS, lines_of, table, verdict, wrongly_heard
 
-DEBT, PRICE, LOCK = (
+DEBT, PRICE, LOCK, LITRES = (
     "the debt is paid in two parts",
     "cod is at 3.60 since day 5",
     "the fuel store was not locked",
-)
-LITRES, WINCH, EVEN = (
     "240 litres became 180",
-    "Jonas broke the winch",
-    "ninety against ninety",
 )
-GEAR, PAPERS, BOY = (
-    "the gear is worn on one side",
-    "the certificate ends on 30 June",
-    "a boy took the diesel",
-)
-#: what a memory may still show false
-OPEN = {
-    "STLT": {DEBT, PRICE, EVEN, BOY},
-    "LongTerm": {PRICE},
-    "Narrative": {DEBT, PRICE, EVEN},
-}
 #: what a summary of few sentences may drop, once it is past
 LOST = {"Narrative": {"the meeting is on day 5 at ten"}}
 
@@ -35,8 +20,7 @@ def test_no_planted_fact_is_shown_false(memory):
     """Neither out of date, nor before somebody who did not hear it, nor made up."""
     harbour = Harbour(memory).live()
     found = table(harbour)
-    false = {key: text for key, text in found.items() if text.startswith("!")}
-    assert {fact for fact, _ in false} <= OPEN.get(memory, set()), false
+    assert not {key: text for key, text in found.items() if text.startswith("!")}
     lost = {fact for (fact, _), text in found.items() if text == "-"}
     assert lost <= LOST.get(memory, set())
     assert not wrongly_heard(harbour)
