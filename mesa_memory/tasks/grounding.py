@@ -1,18 +1,20 @@
 """Refuses replies that are not summaries, and marks doubtful summaries.
 
 A greeting, a refusal or an error is refused. Every other reply is used. A summary is
-doubtful if it shares nothing with the events, repeats or drops the summary before it, or
-tells almost only one of several events. Names are compared by their sound in Latin
+doubtful if it shares nothing with the events, repeats or drops the summary before it,
+tells almost only one of several events, or keeps none of several numbers. Names are compared by their sound in Latin
 letters, so that Анна is Anna; summaries may be in another language than the events.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from mesa_memory.core.text.refusals import speaks_to_user
 from mesa_memory.core.text.replies import Unusable, is_json
-from mesa_memory.tasks.base import Inputs
-from mesa_memory.tasks.offline.terms import Terms, letters
+from mesa_memory.core.text.vocabulary import Vocabulary
+from mesa_memory.tasks.base import Inputs, vocabulary_of
+from mesa_memory.tasks.offline.terms import Terms, letters, plain_words
 
 #: the new summary keeps at least one term in this many of the old one …
 KEEP_ONE_OF = 10
@@ -27,6 +29,15 @@ NOTHING_SHARED = "shares no name, number or word with the events"
 REPEATED = "adds nothing of the events to the summary before it"
 DROPPED = "drops the content of the summary before it"
 ONE_EVENT = "tells one of several events"
+NO_NUMBER = "keeps none of several numbers"
+
+#: longest line of an exchange of two that may be told as one event, in characters
+SHORT_CHARS = 160
+#: between a speaker, or the name of a deed, and what was said or done
+_COLON = re.compile(r" ?: |：")
+#: an agent without a name; what is in brackets, such as places
+_AGENT, _BRACKETS = r"\bAgent \S+", r"[(\[（].*?[)\]）]"
+_NUMBER, _DIGITS = re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"\d+")
 
 
 def check_summary(text: str, inputs: Inputs) -> None:
@@ -66,7 +77,9 @@ def doubt_of(text: str, inputs: Inputs) -> str:
         return DROPPED
     if not _shared(new, events):
         return REPEATED if len(old) else NOTHING_SHARED
-    return ONE_EVENT if _tells_one(new, [*map(Terms.of, lines)]) else ""
+    if not _one_exchange(lines) and _tells_one(new, [*map(Terms.of, lines)]):
+        return ONE_EVENT
+    return NO_NUMBER if _drops_numbers(text, lines, vocabulary_of(inputs)) else ""
 
 
 def _drops(new: Terms, old: Terms) -> bool:
@@ -98,6 +111,29 @@ def _tells_one(new: Terms, events: Sequence[Terms]) -> bool:
     return own >= ONE_TERMS and own >= share * len(shared)
 
 
+def _one_exchange(lines: Sequence[str]) -> bool:
+    """True for two short lines of which each speaker is named in the other one."""
+    if len(lines) != 2 or max(map(len, lines)) > SHORT_CHARS:
+        return False
+    (one, *said), (other, *answer) = (_COLON.split(line, maxsplit=1) for line in lines)
+    speakers = [plain_words(head)[:1] for head in (one, other)]
+    named = {*plain_words(one)} & {*plain_words(other)}
+    return bool(said and answer and speakers[0] != speakers[1]) and all(
+        named.issuperset(who) for who in speakers
+    )
+
+
+def _drops_numbers(text: str, lines: Sequence[str], known: Vocabulary) -> bool:
+    """True if a summary has none of several numbers that were told."""
+    said = re.sub(f"{_AGENT}|{_BRACKETS}", " ", "\n".join(map(_speech, lines)))
+    told = {*_NUMBER.findall(said)}
+    # 4.20 may be told as 4,2.
+    parts = {part for number in told for part in _DIGITS.findall(number)}
+    counters = rf"{_AGENT}|(?:{known.steps.pattern})\d*"
+    kept = re.sub(counters, " ", text, flags=re.IGNORECASE)
+    return len(told) > 1 and parts.isdisjoint(_DIGITS.findall(kept))
+
+
 def _shared(new: Terms, source: Terms) -> set[Any]:
     """Names, words and numbers of a text that come from another one."""
     return set().union(*new.shared(source))
@@ -115,4 +151,4 @@ def _line(line: str) -> str:
 
 def _speech(line: str) -> str:
     """The words of a line, without the speaker."""
-    return line.partition(": ")[2] or line
+    return _COLON.split(line, maxsplit=1)[-1]

@@ -92,7 +92,7 @@ def test_impressions_are_of_somebody_with_a_name():
         ada.send_message("Thank you!", [bob])
     bob.memory.process_step()
     request = [r for r in street.llm.history if r.agent == 2][-1]
-    assert "Observer: Bob. Other agent: Ada." in request.prompt
+    assert "What does Bob think of Ada now?" in request.prompt
     assert "- Ada: Kind." in bob.memory.format_long_term()
 
 

@@ -18,6 +18,7 @@ from mesa_memory import (
     open_run,
     resume,
 )
+from mesa_memory.core.wording import Wording
 from mesa_memory.llm import Reply
 from mesa_memory.tasks.grounding import check_summary, doubt_of
 from tests.support.models import hear
@@ -348,3 +349,93 @@ def test_a_full_summary_may_stay_as_it_is_when_what_is_new_matters_less():
     hear(memory, (1, "The planks of the bridge creak in the wind."))
     assert memory.long_term_memory == full
     assert "creak" not in memory.format_short_term()
+
+
+# -- numbers, and short exchanges --------------------------------------------------------
+
+PRICE = "Ines to Tove and Jon: I buy your cod at 4.20 a kilo. The meeting is on day 4, at nine."
+GAUGE = "Tove to Jonas: The gauge shows 180 litres. Yesterday it was 240."
+MIETE = "Ada zu Bram: Die Miete steigt auf 650 Taler, und am 3. kommt der Müller."
+NEDAN = "太郎 から 花子 へ：魚は一キロ 420 円で、集まりは 4 日です。"
+
+
+@pytest.mark.parametrize(
+    ("language", "line", "summary", "doubtful"),
+    [
+        ("en", PRICE, "Ines announced a price for cod and a crew meeting.", True),
+        ("en", PRICE, "Step 4: Ines set a price for cod; Agent 4 heard of a meeting.", True),
+        ("en", PRICE, "Ines pays 4,2 a kilo of cod and calls a meeting.", False),
+        ("en", GAUGE, "Tove told Jonas that the gauge shows fewer litres than yesterday.", True),
+        ("en", GAUGE, "Tove told Jonas that sixty litres are gone (180, not 240).", False),
+        ("en", "Agent 2 to Agent 3: I saw Agent 4 and Agent 5.", "Agent 2 saw both.", False),
+        ("en", "Saw Bela at (3, 4).", "Bela was seen.", False),
+        ("en", "Jon to Tove: I pay 90.", "Jon pays Tove.", False),
+        ("de", MIETE, "Ada sagt Bram, dass die Miete steigt und der Müller kommt.", True),
+        ("de", MIETE, "Schritt 3: Ada sagt Bram, dass die Miete steigt.", True),
+        ("de", MIETE, "Ada sagt Bram, dass die Miete 650 Taler ist.", False),
+        ("ja", NEDAN, "太郎は花子に魚の値段と集まりのことを話した。", True),
+        ("ja", NEDAN, "太郎は花子に魚が420円だと話した。", False),
+    ],
+)  # fmt: skip
+def test_a_summary_that_keeps_none_of_several_numbers_is_doubtful(
+    language, line, summary, doubtful
+):
+    wording = Wording(language)
+    inputs = {"lines": [(4, line)], "max_chars": 4000, "wording": wording}
+    doubt = doubt_of(summary, inputs)
+    assert doubt == ("keeps none of several numbers" if doubtful else "")
+    assert not doubt or wording.has("repair", doubt)
+
+
+JONA = [
+    "Jon to Tove: Jona from the coast guard says the gauge is simply wrong.",
+    "Tove to Jon: I checked it twice. And who is Jona?",
+]
+CABLE = [
+    "Jonas to Jon: You broke the winch, you left the cable wet.",
+    "Jon to Jonas: You forced it in second gear, I told you to stop.",
+]
+SCHULD = [
+    "Ada zu Bram: Du schuldest mir zehn Kronen seit dem Herbst.",
+    "Bram zu Ada: Im Frühling zahle ich, vorher habe ich nichts.",
+]
+KARI = [
+    "太郎 から 花子 へ：秋から十クローネの借りがある。",
+    "花子 から 太郎 へ：春に払ってください。",
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "summary", "one"),
+    [
+        (JONA, "Jon's claim that Jona from the coast guard calls the gauge wrong did not convince her.", False),
+        (CABLE, "Jonas says that Jon broke the winch and left the cable wet; he denies it.", False),
+        (SCHULD, "Bram schuldet Ada seit dem Herbst zehn Kronen und vertröstet sie.", False),
+        (KARI, "太郎は秋から花子に十クローネの借りがあり、返事をもらった。", False),
+        (["Ann to Bo: The mill by the river burnt down last night.", "Cy to Bo: My daughter sings in the choir."], "Ann told of the mill by the river that burnt down last night.", True),
+        ([JONA[0] + " Everybody heard it on the radio." * 5, JONA[1]], "Jona from the coast guard says the gauge is simply wrong, heard on the radio.", True),
+    ],
+)  # fmt: skip
+def test_two_short_lines_of_one_exchange_may_be_told_as_one(lines, summary, one):
+    inputs = {"lines": [(4, line) for line in lines], "max_chars": 4000}
+    assert doubt_of(summary, inputs) == ("tells one of several events" if one else "")
+
+
+def test_lost_numbers_cost_no_more_than_one_request_and_lose_no_event():
+    vague = {
+        "summary": "Ines spoke of cod and of a crew meeting, and Tove of her rent."
+    }
+    events = [
+        (2, "Cod is 4.20 a kilo; the crew meeting is on day 4."),
+        (2, "My rent is 650."),
+    ]
+    memory, llm = scripted(LongTermMemory, {"consolidate": vague})
+    hear(memory, *events)
+    hear(memory)
+    assert len(llm.history) <= 2
+    assert "4.20" in memory.get_prompt_ready() and "650" in memory.get_prompt_ready()
+    memory, _ = scripted(lambda a: ConversationMemory(a, idle_steps=0), {"*": vague})
+    hear(memory, *events)
+    for _ in range(2):
+        hear(memory)
+    assert "4.20" in memory.get_prompt_ready() and "650" in memory.get_prompt_ready()
