@@ -220,7 +220,7 @@ class Street(mesa.Model):
         grades = ScriptedLLM(rules={"grade": lambda r: [3 for _ in r.inputs["events"]]})
         configure(self, llm=grades, execution="blocking", record=record)
         self.listener = Listener(self, CoTReasoning, "openai/test")
-        self.listener.memory = EpisodicMemory(self.listener)
+        self.listener.memory = EpisodicMemory(self.listener, grade_together=1)
         self.listener.recalls = recalls
 
     def step(self) -> None:

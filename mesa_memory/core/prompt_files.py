@@ -122,24 +122,19 @@ class PromptFile:
         """
         return {name: self._compiled(name) for name in self.parts}
 
-    def fill_in(self, part: str, values: Mapping[str, Any]) -> str:
-        """The text of a part, with these values in it.
+    def check_size(self, part: str, text: str, values: Mapping[str, Any]) -> None:
+        """Refuses a long text that its values do not explain.
 
         Raises:
-            PromptFileError: if it cannot be filled in, or becomes much longer than its
-                values.
+            PromptFileError: for more than ``MAX_TEXT_CHARS`` characters, and four times
+                those of its values.
         """
-        try:
-            text = self.templates[part].render(values).strip("\n")
-        except TEMPLATE_FAULTS as error:
-            raise self._fault(part, f"cannot be filled in: {error}") from error
         if len(text) > MAX_TEXT_CHARS and len(text) > 4 * len(repr(values)):
-            raise self._fault(
+            raise self.fault(
                 part,
                 f"makes a text of {len(text)} characters; beyond {MAX_TEXT_CHARS} it may "
                 "have at most four times the characters of its values",
             )
-        return text
 
     def used(self, part: str) -> set[str]:
         """The names of the values that a part uses.
@@ -155,9 +150,9 @@ class PromptFile:
             tree = _JINJA.parse(self.parts[part])
             wrong = next(filter(None, map(_not_allowed, tree.find_all(nodes.Node))), "")
         except TEMPLATE_FAULTS as error:
-            raise self._fault(part, f"is not a Jinja template: {error}") from error
+            raise self.fault(part, f"is not a Jinja template: {error}") from error
         if wrong:
-            raise self._fault(
+            raise self.fault(
                 part,
                 f"uses {wrong}; a part may use values, conditions, loops over values, "
                 f"sums, numbers such as '%.1f' and the filters {', '.join(sorted(_FILTERS))}",
@@ -169,13 +164,14 @@ class PromptFile:
         try:
             return _JINJA.from_string(tree)
         except TEMPLATE_FAULTS as error:
-            raise self._fault(part, f"is not a Jinja template: {error}") from error
+            raise self.fault(part, f"is not a Jinja template: {error}") from error
 
     def _attributes(self, part: str) -> set[str]:
         """The names of the attributes that a part reads."""
         return {node.attr for node in self._tree(part).find_all(nodes.Getattr)}
 
-    def _fault(self, part: str, problem: str) -> PromptFileError:
+    def fault(self, part: str, problem: str) -> PromptFileError:
+        """The error that a part has this problem."""
         return PromptFileError(
             f"part '{part}' of the prompt file '{self.name}' {problem}"
         )
@@ -202,12 +198,12 @@ class PromptFile:
             ):
                 if wrong := sorted(used - known):
                     names = ", ".join(sorted(known)) or "none"
-                    raise self._fault(
+                    raise self.fault(
                         part, f"uses '{wrong[0]}'; the values that exist are: {names}"
                     )
             missing = sorted((first.used(part) & first.needed) - self.used(part))
             if missing:
-                raise self._fault(
+                raise self.fault(
                     part, f"must use '{missing[0]}', or the model is not told of it"
                 )
 

@@ -12,6 +12,8 @@ from pydantic import BaseModel
 from mesa_memory.core.content import by_id
 from mesa_memory.core.prompt_files import (
     FIRST_LANGUAGE,
+    MAX_TEXT_CHARS,
+    TEMPLATE_FAULTS,
     PromptFile,
     built_in,
     languages,
@@ -65,8 +67,8 @@ class Wording:
             self.files[name] = file
         if step_name:
             common = PromptFile(COMMON, self.files[COMMON].text)
-            common.parts[STEP] = common.fill_in(STEP, {"step_name": step_name})
-            self.files[COMMON] = PromptFile(COMMON, common.text)
+            common.parts[STEP] = self(COMMON, STEP, step_name=step_name)
+            self.files[COMMON] = common
 
     @cached_property
     def step(self) -> str:
@@ -77,14 +79,20 @@ class Wording:
         """The text of a part, with these values in it.
 
         Raises:
-            PromptFileError: see ``PromptFile.fill_in``.
+            PromptFileError: if it cannot be filled in, see also ``check_size``.
         """
         self.used[file] = None
         found = self.files[file]
         form, names = found.phrases.get(part, ("", ()))
         if form and values.keys() >= {*names}:
             return (form % tuple([values[name] for name in names])).strip("\n")
-        return found.fill_in(part, values)
+        try:
+            text = found.templates[part].render(values).strip("\n")
+        except TEMPLATE_FAULTS as error:
+            raise found.fault(part, f"cannot be filled in: {error}") from error
+        if len(text) > MAX_TEXT_CHARS:
+            found.check_size(part, text, values)
+        return text
 
     def has(self, file: str, part: str) -> bool:
         """True if there is such a part."""
