@@ -119,7 +119,7 @@ class House(mesa.Model):
             return f"stay {ATTACK}" if mood == "calm" or self.steps < 3 else "go"
 
         agent = Rememberer(self, CoTReasoning, register_policy(f"house-{mood}", policy))
-        agent.memory = EpisodicMemory(agent)
+        agent.memory = EpisodicMemory(agent, grade_together=1)
 
     def step(self):
         self.agents.do("step")
