@@ -83,8 +83,7 @@ class RunningSummary(Layer):
     @property
     def until(self) -> float | None:
         """The step that it reaches; None before the first, and if nobody knows."""
-        found = [record.content.get("until") for record in self.records()]
-        return max((step for step in found if step is not None), default=None)
+        return self.current.content.get("until") if self.current else None
 
     # -- as a layer ---------------------------------------------------------------------
 
@@ -136,7 +135,7 @@ class RunningSummary(Layer):
         old = self.current
         # Put right by hand, it reaches as far as before.
         known = old.content.get("until") if old else None
-        until = max((event.step for event in events), default=known)
+        until = events[-1].step if events else known
         content: dict[str, Any] = {"text": text, "until": until}
         content |= {"doubtful": doubt} if doubt else {}
         if doubt == DROPPED and old and self.former is None:

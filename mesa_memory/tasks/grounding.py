@@ -12,7 +12,6 @@ from typing import Any
 
 from mesa_memory.core.text.refusals import speaks_to_user
 from mesa_memory.core.text.replies import Unusable, is_json
-from mesa_memory.core.text.vocabulary import Vocabulary
 from mesa_memory.tasks.base import Inputs, vocabulary_of
 from mesa_memory.tasks.offline.terms import Terms, letters, plain_words
 
@@ -35,8 +34,9 @@ NO_NUMBER = "keeps none of several numbers"
 SHORT_CHARS = 160
 #: between a speaker, or the name of a deed, and what was said or done
 _COLON = re.compile(r" ?: |：")
-#: an agent without a name; what is in brackets, such as places
-_AGENT, _BRACKETS = r"\bAgent \S+", r"[(\[（].*?[)\]）]"
+#: an agent without a name; it, and what is in brackets, such as places
+_AGENT = r"\bAgent \S+"
+_NO_MATTER = re.compile(rf"{_AGENT}|[(\[（].*?[)\]）]")
 _NUMBER, _DIGITS = re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"\d+")
 
 
@@ -79,7 +79,7 @@ def doubt_of(text: str, inputs: Inputs) -> str:
         return REPEATED if len(old) else NOTHING_SHARED
     if not _one_exchange(lines) and _tells_one(new, [*map(Terms.of, lines)]):
         return ONE_EVENT
-    return NO_NUMBER if _drops_numbers(text, lines, vocabulary_of(inputs)) else ""
+    return NO_NUMBER if _drops_numbers(text, lines, inputs) else ""
 
 
 def _drops(new: Terms, old: Terms) -> bool:
@@ -123,15 +123,16 @@ def _one_exchange(lines: Sequence[str]) -> bool:
     )
 
 
-def _drops_numbers(text: str, lines: Sequence[str], known: Vocabulary) -> bool:
+def _drops_numbers(text: str, lines: Sequence[str], inputs: Inputs) -> bool:
     """True if a summary has none of several numbers that were told."""
-    said = re.sub(f"{_AGENT}|{_BRACKETS}", " ", "\n".join(map(_speech, lines)))
-    told = {*_NUMBER.findall(said)}
+    told = {*_NUMBER.findall(_NO_MATTER.sub(" ", "\n".join(map(_speech, lines))))}
+    if len(told) < 2:
+        return False
     # 4.20 may be told as 4,2.
     parts = {part for number in told for part in _DIGITS.findall(number)}
-    counters = rf"{_AGENT}|(?:{known.steps.pattern})\d*"
+    counters = rf"{_AGENT}|(?:{vocabulary_of(inputs).steps.pattern})\d*"
     kept = re.sub(counters, " ", text, flags=re.IGNORECASE)
-    return len(told) > 1 and parts.isdisjoint(_DIGITS.findall(kept))
+    return parts.isdisjoint(_DIGITS.findall(kept))
 
 
 def _shared(new: Terms, source: Terms) -> set[Any]:

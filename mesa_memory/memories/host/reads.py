@@ -225,7 +225,9 @@ class MemoryReads(DialogueEntries, Memory):
             until: the step that the text reaches; None does not say.
         """
         named = self.layer_context.told(f"heading {heading}")
-        return f"{until_step(named, until, self.layer_context.wording)}:\n{text}"
+        if until is not None:
+            named = until_step(named, until, self.layer_context.wording)
+        return f"{named}:\n{text}"
 
     def recent(self) -> list[Line]:
         """The lines of the short-term section: of all layers, then pending events.

@@ -68,8 +68,9 @@ class Section:
         for name in () if heading else (type(layer).name, layer.name):
             if wording.has("memory", f"heading {name}"):
                 heading = wording("memory", f"heading {name}")
-        until = getattr(layer, "until", None)
-        title = until_step(render.one_line(heading or layer.name), until, wording)
+        title = render.one_line(heading or layer.name)
+        if (until := getattr(layer, "until", None)) is not None:
+            title = until_step(title, until, wording)
         return cls(layer.name, title, lines, wording=wording, **given)
 
     def __post_init__(self) -> None:
@@ -261,10 +262,8 @@ def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
     return Prompt(tuple(sections), tuple(fitted), tuple(texts), report)
 
 
-def until_step(heading: str, step: float | None, wording: Wording) -> str:
-    """A heading that says which step its text reaches, if that is known."""
-    if step is None:
-        return heading
+def until_step(heading: str, step: float, wording: Wording) -> str:
+    """A heading that says which step its text reaches."""
     return wording.told("until", line=heading, step=render.value_text(step))
 
 
