@@ -82,7 +82,7 @@ class RunningSummary(Layer):
 
     @property
     def until(self) -> float | None:
-        """The step that it reaches; None before the first, and if nobody knows."""
+        """The step that the summary reaches; None before the first summary."""
         return self.current.content.get("until") if self.current else None
 
     # -- as a layer ---------------------------------------------------------------------

@@ -124,7 +124,7 @@ def _one_exchange(lines: Sequence[str]) -> bool:
 
 
 def _drops_numbers(text: str, lines: Sequence[str], inputs: Inputs) -> bool:
-    """True if a summary has none of several numbers that were told."""
+    """True if the events tell several numbers and a summary keeps not one."""
     told = {*_NUMBER.findall(_NO_MATTER.sub(" ", "\n".join(map(_speech, lines))))}
     if len(told) < 2:
         return False
