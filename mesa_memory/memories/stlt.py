@@ -74,12 +74,17 @@ class STLTMemory(MemoryModule):
         return self._summary.shown()
 
     def prompt_text(self) -> str:
-        """Both sections as prompt text, in the order of Mesa-LLM: the older one last."""
-        recent = self.under("short_term", self.format_short_term())
-        known, until = self.format_long_term(), self._summary.until
-        return (
-            f"{recent}\n\n{self.under('long_term', known, until)}" if known else recent
-        )
+        """Both sections as prompt text, in the order of Mesa-LLM: the older one last.
+
+        A memory that is wholly empty has both headings, as Mesa-LLM's has.
+        """
+        steps, known = self.format_short_term(), self.format_long_term()
+        nothing = self.layer_context.told("nothing recent")
+        recent = self.under("short_term", steps)
+        if not known and steps != nothing:
+            return recent
+        older = self.under("long_term", known or nothing, self._summary.until)
+        return f"{recent}\n\n{older}"
 
     def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
         """As in Mesa-LLM, events of the current step are in ``short_term_memory``."""
