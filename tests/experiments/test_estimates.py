@@ -7,6 +7,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from benchmarks.estimates import ALLOWED, compared
 from mesa_memory import LongTermMemory, Services, STLTMemory, configure
+from mesa_memory.core.content import dollars
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study, estimate
 from mesa_memory.llm.cost.price import Price
@@ -171,5 +172,5 @@ def test_the_forecast_of_a_study_is_printed_as_a_table_with_a_total(tmp_path):
     total = found.total
     assert last == (
         f"total of 6 runs: {total['calls']:,} calls, {total['tokens']:,} tokens, "
-        f"cost ${total['cost']:,.2f}"
+        f"cost ${dollars(total['cost'])}"
     )

@@ -123,7 +123,7 @@ def test_a_prompt_is_unsure_if_no_memory_fits_and_lines_were_left_out(
 ):
     def shown(news, language="en"):
         agent = villager(partial(memory, considered=considered))
-        agent.language = language
+        configure(agent.model, language=language)
         return asked_about(agent, news)
 
     assert UNSURE not in shown("The mill burnt down, they say.")

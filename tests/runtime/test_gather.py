@@ -102,7 +102,7 @@ def test_a_flow_of_several_requests_does_not_wait_for_a_slow_one():
         return [asking(memory, 3), failing(memory)]
 
     def failing(memory):
-        yield request(memory, "questions", {"lines": ["a"], "count": 1})
+        yield request(memory, "questions", {"lines": ["a"], "count": 1, "held": []})
 
     memory = gathering(flows, Paced(), "deferred")
     assert thought(memory)[0] == 3
