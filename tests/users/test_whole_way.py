@@ -77,7 +77,7 @@ if __name__ == "__main__":
     folder = study.archive("archive", texts=False)
     assert verify(folder) == []
     for shown in (study.compare(outcome="right"), found, audit):
-        assert getattr(shown, "_repr_html_", lambda: str(shown))()
+        assert shown._repr_html_()
 '''
 
 
