@@ -6,7 +6,7 @@ which values its parts are given: ``Needs:`` values that a part must use,
 ``May use:`` the others. A task's parts may also use ``me`` and ``role``. Code chooses the
 values, files choose the words.
 
-A file may come from somebody else, so a part is text, never a program: it has values,
+A file may come from another author, so a part is text, never a program: it has values,
 conditions and loops over values. It calls nothing, reads no attribute that the package's
 own files do not read, and its text grows no faster than its values.
 """
@@ -224,7 +224,7 @@ def _phrase(tree: nodes.Template) -> Phrase | None:
 
 
 def _not_allowed(node: nodes.Node) -> str:
-    """What a part may not use at this node; empty if nothing."""
+    """The forbidden thing that a node is; empty if it is allowed."""
     if type(node) not in _NODES:
         return f"'{type(node).__name__}'"
     if isinstance(node, nodes.Filter) and node.name not in _FILTERS:
@@ -245,7 +245,7 @@ def _not_allowed(node: nodes.Node) -> str:
 
 
 def _endless(loop: nodes.For) -> str:
-    """What makes a loop longer than the values of the part; empty if nothing."""
+    """The reason that a loop may run longer than its values; empty if it cannot."""
     if loop.recursive:
         return "a recursive loop"
     for inner in loop.find_all(nodes.For):

@@ -134,7 +134,7 @@ class Wording:
 
 
 def step_sentence(common: PromptFile) -> str:
-    """What the file of all requests says of a step; empty if a step has no name."""
+    """The sentence on a step in the file of all requests; empty without a name."""
     nameless = STEP not in common.parts or common.used(STEP)
     return "" if nameless else common.parts[STEP]
 

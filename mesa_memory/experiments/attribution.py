@@ -331,7 +331,7 @@ class _Search:
         )
 
     def found(self, step: float) -> Attribution:
-        """What was found, also if it was stopped."""
+        """The groups with an effect so far, also after a stop."""
         self.base = self.trials.outcomes(None, self.screen)
         self.exact = len(set(self.base)) == 1
         self.times = 1 if self.exact else self.screen

@@ -81,8 +81,8 @@ def archive_study(study: Any, folder: Path, texts: bool) -> Path:
 def verify(folder: str | Path) -> list[str]:
     """Checks a folder of ``Study.archive``.
 
-    A seal is a checksum, which tells of damage and of changes by mistake. It is no
-    signature: who rewrites the seal as well is not found out.
+    A seal is a checksum, which tells of damage and of changes by mistake. It is not a
+    signature: a rewritten seal is not detected.
 
     Returns:
         A sentence for each file that was changed, is missing or was added, and for a
@@ -112,7 +112,7 @@ def verify(folder: str | Path) -> list[str]:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    """What is in a folder, but for its seal: the hash of each file, the kind of others.
+    """The contents of a folder without its seal: the hash of each file, the kind of others.
 
     A link is not followed: what it leads to is not in the folder.
     """

@@ -232,7 +232,7 @@ class Results:
 
 
 def numbers_only(measured: Mapping[str, Any]) -> dict[str, Any]:
-    """What was measured, by name, with None for all but numbers and lists of them."""
+    """Measured values by name, with None for all but numbers and lists of them."""
     return {name: _number(value) for name, value in measured.items()}
 
 

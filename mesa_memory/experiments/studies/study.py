@@ -374,7 +374,7 @@ class Study:
             folder: must not exist yet.
             texts: False leaves out what agents and models said. Numbers stay, and names
                 that programs choose, such as kinds of events and purposes; outcomes,
-                measures and variables that are no numbers do not.
+                measures and variables that are not numbers do not.
 
         Raises:
             FileExistsError: if the folder exists.

@@ -66,7 +66,7 @@ def litellm_cost(
     """US dollars as litellm worked them out; None where it knows no price.
 
     litellm says 0 for an unknown price, too; a free model is one it lists as free. It
-    goes by the name that the server says, which may be that of somebody else's model.
+    takes the name that the server says, even if that is another model's name.
     """
     named = getattr(response, "model", None)
     said = price(named) if isinstance(named, str) and named else None
