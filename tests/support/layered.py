@@ -6,6 +6,7 @@ from mesa_memory import LayeredMemory, Window
 from mesa_memory.layers.consolidation import Consolidation
 from mesa_memory.layers.impressions import Impressions
 from mesa_memory.layers.stream.event_stream import EventStream
+from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.recalling import Recollection
 from mesa_memory.layers.summary import RunningSummary
 
@@ -23,13 +24,13 @@ def four(agent: Any, budget: int = 2000, **given: Any) -> LayeredMemory:
 
 
 def unbounded(agent: Any) -> LayeredMemory:
-    """Four layers that show all that they hold."""
+    """Four layers that show all that they hold, and ask in each step."""
     window = Window(None)
     recollection = Recollection(considered=1000)
     layers = [
         window,
         RunningSummary(window, Consolidation(2, 1, None)),
         Impressions(window, update_every=2),
-        EventStream(recollection=recollection, capacity=10_000),
+        EventStream(Grader(together=1), recollection, capacity=10_000),
     ]
     return LayeredMemory(agent, layers, 10**6)
