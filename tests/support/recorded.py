@@ -59,15 +59,13 @@ class Story:
             batch, agent, "stlt", "observation", step, text=f"I see field {step}"
         )
         if step == 1:
-            self._open(batch, agent, "facts", "fact", 1, text="The well is poisoned",
-                       origin="derived")  # fmt: skip
+            self._open(batch, agent, "facts", "fact", 1, text="The well is poisoned")
         if step == 3:
             self._close(batch, agent, f"{agent}/facts/fact/1", step, "deleted", None)
         if step % 3 == 1:
             number = 1 + step // 3
             new = self._open(batch, agent, "stlt", "impression", step, number,
-                             text=f"Honest, in step {step}", subject=SUBJECT[agent],
-                             origin="derived")  # fmt: skip
+                             text=f"Honest, in step {step}", subject=SUBJECT[agent])  # fmt: skip
             if number > 1:
                 old = f"{agent}/stlt/impression/{number - 1}"
                 self._close(batch, agent, old, step, "superseded", new)
