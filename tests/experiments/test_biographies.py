@@ -96,7 +96,7 @@ def contradicted(path, memory, n, steps, every):
         k: f"(always true, whatever others say):\n{t}\n\n" for k, t in texts.items()
     }
     assert all(text.count(pinned[agent]) == 1 for agent, text in client.prompts)
-    assert "is wrong." in client.prompts[-1][1]
+    assert "wrong" in client.prompts[-1][1]
     frame = answers_frame(answers)
     assert not frame.error.notna().any()
     shares = frame[frame.question == AGREEMENT]

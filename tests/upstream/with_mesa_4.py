@@ -248,8 +248,9 @@ def test_a_scenario_is_given_again_by_the_caller(given, tmp_path):
     model = Rainy(**given, record=file)
     model.run_for(4)
     end(model)
-    with pytest.raises(ParameterError, match="scenario: an object"):
-        resume(Rainy, file)
+    if seeded:  # a class is recorded by its name
+        with pytest.raises(ParameterError, match="scenario: an object"):
+            resume(Rainy, file)
     again = resume(Rainy, file, scenario=Weather(rng=5, rain=model.scenario.rain))
     assert again.scenario.rain == model.scenario.rain
     if seeded:

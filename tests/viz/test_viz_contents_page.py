@@ -71,7 +71,7 @@ def test_a_request_is_read_by_keyboard_with_its_parts(window):
 def test_a_thread_is_read_with_what_became_of_each_line(window):
     window.open("?view=conversations&agent=1", see=".mm-passage")
     threads = section(window, "Threads of agent 1").locator("tbody tr")
-    threads.nth(1).locator("button.mm-open").focus()
+    threads.nth(2).locator("button.mm-open").focus()
     window.page.keyboard.press("Enter")
     window.shows(thread=5)
     assert "thread=5" in window.query()
