@@ -110,7 +110,7 @@ def test_chapters_are_read_and_lead_to_where_they_begin(window):
         (0, "requests&agent=1&step=9", "Go to step", "Context window"),
         (0, "facts&agent=1", "Show agent 2", "Facts known to agent 2"),
         (1, "facts&agent=2&step=1", "Go to step", "Facts known to agent 2"),
-        (1, "chapters&agent=3&step=1", "Go to step", "Chapter 1, steps"),
+        (1, "chapters&agent=3&step=1", "Go to step", "The story so far"),
     ],
 )
 def test_where_there_is_nothing_a_button_leads_to_where_something_is(
