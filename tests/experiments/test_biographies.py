@@ -35,7 +35,8 @@ class Obedient(OfflineLLM):
         if request.purpose != "probe":
             return super().complete(request)
         field = re.search(r"What is your (\w+)\?", text)[1]
-        said = re.findall(rf"[Yy]our {field} is (\w+)\.", text)
+        # Words, or the fact that the offline rules read in them.
+        said = re.findall(rf"[Yy]our {field}(?: is|: state:) (\w+)", text)
         value = (said or re.findall(rf"- {field}: (\w+)", text) or ["unknown"])[-1]
         reply = f'{{"answer": {value}}}' if field == "age" else f"{field}: {value}."
         return ScriptedLLM([reply]).complete(request)
