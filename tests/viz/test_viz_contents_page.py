@@ -77,7 +77,7 @@ def test_a_thread_is_read_with_what_became_of_each_line(window):
     assert "thread=5" in window.query()
     told = "\n".join(window.page.locator(".mm-passage").all_inner_texts())
     assert "Agent 1: summarised since step" in told
-    assert "Agent 1 remembers: steps" in told
+    assert "Agent 1 remembers: step 4" in told
     own = window.page.locator(".mm-passage-own")
     assert "The key is under the mat." in own.first.inner_text()
     own.first.locator("button").first.focus()
