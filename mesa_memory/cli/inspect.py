@@ -21,9 +21,7 @@ _RUNS = (
     "id", "name", "model", "differs_in", "seed", "state", "agents", "steps", "calls",
     "started",
 )  # fmt: skip
-_DECISIONS = ("step", "agent", "asked", "answer")
-#: of a question its end is shown: what is asked stands there
-QUESTION_CHARS = 160
+_DECISIONS = ("step", "agent", "question", "answer")
 _DOUBTS = ("failures", "asked_again", "doubtful", "given_up")
 _STATE = ("step", "layer", "kind", "grade", "text", "id")
 _RECALLS = (
@@ -79,7 +77,7 @@ def _overview(run: "Run", output: Output) -> None:
 
 
 def _requests(run: "Run", output: Output) -> None:
-    """What was asked for what, and how the replies were."""
+    """The requests by purpose, with the replies that were in doubt."""
     rows = run.cost(as_records=True)
     shown = [name for name in _DOUBTS if any(row[name] for row in rows)]
     if rows:
@@ -110,17 +108,16 @@ def _memory(run: "Run", agent: str, step: float | None, output: Output) -> None:
 def _decisions(
     run: "Run", agent: str | None, step: float | None, output: Output
 ) -> None:
-    """What each agent was asked in the end, and what it answered."""
-    from mesa_memory.viz.data.decisions import answer, question
+    """The end of each question to an agent, and its answer."""
+    from mesa_memory.viz.data.decisions import decided
 
-    rows = run.decisions(agent, step, as_records=True)
-    if not output.as_json:
-        called = {str(own): _called(run, str(own)) for own in run.unique_ids.values()}
-        rows = [
-            {**row, "agent": called.get(str(row["agent"]), row["agent"])}
-            | {"asked": question(row)[-QUESTION_CHARS:], "answer": answer(row)}
-            for row in rows
-        ]
+    if output.as_json:
+        rows = run.decisions(agent, step, as_records=True)
+    else:
+        found, called = decided(run, agent, step), {}
+        for own in dict.fromkeys(str(each.agent) for each in found):
+            called[own] = _called(run, own)
+        rows = [vars(each) | {"agent": called[str(each.agent)]} for each in found]
     output.table("decisions", "Decisions", _DECISIONS, rows)
 
 

@@ -115,12 +115,13 @@ class PromptFile:
 
     @cached_property
     def templates(self) -> Mapping[str, Template]:
-        """The parts, ready to be filled in.
+        """The parts that are not phrases, compiled.
 
         Raises:
             PromptFileError: for a part that is not a template of values.
         """
-        return {name: self._compiled(name) for name in self.parts}
+        others = (name for name in self.parts if name not in self.phrases)
+        return {name: self._compiled(name) for name in others}
 
     def check_size(self, part: str, text: str, values: Mapping[str, Any]) -> None:
         """Refuses a long text that its values do not explain.

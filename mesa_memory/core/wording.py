@@ -83,8 +83,11 @@ class Wording:
         """
         self.used[file] = None
         found = self.files[file]
-        form, names = found.phrases.get(part, ("", ()))
-        if form and values.keys() >= {*names}:
+        if part in found.phrases:
+            form, names = found.phrases[part]
+            if lacking := {*names} - values.keys():
+                problem = f"cannot be filled in: {min(lacking)!r} is undefined"
+                raise found.fault(part, problem)
             return (form % tuple([values[name] for name in names])).strip("\n")
         try:
             text = found.templates[part].render(values).strip("\n")

@@ -90,7 +90,7 @@ def test_all_decisions_are_listed_with_the_end_of_the_question_and_the_answer(tm
     place = tmp_path / "council.sqlite"
     play(Council(str(place)), REFUSAL)
     shown = call("inspect", place, "--decisions").stdout
-    for part in ("step", "agent", "asked", "answer", REFUSES[:40]):
+    for part in ("step", "agent", "question", "answer", REFUSES[:40]):
         assert part in shown
     with open_run(place) as run:
         (told,) = {

@@ -48,7 +48,10 @@ def test_views_without_data_are_missing_with_the_reason_but_not_of_a_long_run(
     inn, monkeypatch
 ):
     # Its agents have no reasoning of their own.
-    assert presence.missing(inn).keys() == {"decisions"}
+    own = (
+        "No agent of this run asked a language model itself, as agents of Mesa-LLM do."
+    )
+    assert presence.missing(inn) == {"decisions": own}
     rare = {"facts": (presence.records, ("never",), "No record is of this kind.")}
     monkeypatch.setattr(presence, "NEEDS", rare)
     assert presence.missing(inn) == {"facts": "No record is of this kind."}

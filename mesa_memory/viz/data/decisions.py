@@ -46,11 +46,11 @@ class Decided:
     answer: str
 
 
-def decided(run: Run) -> list[Decided]:
-    """The decisions of all agents, in the order of the steps."""
+def decided(run: Run, agent: object = None, step: float | None = None) -> list[Decided]:
+    """The decisions of all agents and steps, or of these, in the order of the steps."""
     return [
         Decided(row["step"], row["agent"], _end(question(row)), answer(row))
-        for row in run.decisions(as_records=True)
+        for row in run.decisions(agent, step, as_records=True)
     ]
 
 
