@@ -4,15 +4,28 @@ import pytest
 
 from mesa_memory import LLMError, LLMRejected, LLMUnavailable, MemoryStalled, configure
 from tests.support import story
-from tests.support.faults import CURED, FAULTS, PENDING, REFUSAL, REJECTED, cases
-from tests.support.fleet import ASKING, EXECUTIONS, HANGING, PURPOSE
+from tests.support.faults import (
+    CURED,
+    FAULTS,
+    PENDING,
+    REFUSAL,
+    REJECTED,
+    cases,
+    each_memory,
+)
+from tests.support.fleet import HANGING, PURPOSE
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, always
 from tests.support.story import live, town_of
 from tests.support.ways import way  # noqa: F401 - each test on both
 
 shared, server = story.shared, story.server
-in_both_executions = pytest.mark.parametrize("execution", EXECUTIONS)
+
+
+def by_turns(what, found):
+    """Runs a test with these (memory, what, execution, way)."""
+    names = "memory", what, "execution", "way"
+    return pytest.mark.parametrize(names, found, indirect=["way"])
 
 
 def town_at(memory, server, execution, **services):
@@ -51,7 +64,7 @@ def check_recovers(town, server, due_then=0):
     town.check_nothing_lost()
 
 
-@pytest.mark.parametrize(("memory", "fault", "execution"), cases(CURED))
+@by_turns("fault", cases(CURED))
 def test_a_fault_that_passes_leaves_no_trace(memory, fault, execution, server):
     town = town_at(memory, server, execution, attempts=5)
     before = thought(town)
@@ -64,7 +77,7 @@ def test_a_fault_that_passes_leaves_no_trace(memory, fault, execution, server):
     town.check_nothing_lost()
 
 
-@pytest.mark.parametrize(("memory", "fault", "execution"), cases(PENDING))
+@by_turns("fault", cases(PENDING))
 def test_an_outage_leaves_the_work_waiting_and_loses_nothing(
     memory, fault, execution, server, caplog
 ):
@@ -80,7 +93,7 @@ def test_an_outage_leaves_the_work_waiting_and_loses_nothing(
     assert thought(town) != before
 
 
-@pytest.mark.parametrize(("memory", "fault", "execution"), cases(REJECTED))
+@by_turns("fault", cases(REJECTED))
 def test_a_refused_request_stops_the_run_typed_and_loses_nothing(
     memory, fault, execution, server
 ):
@@ -97,10 +110,11 @@ def test_a_refused_request_stops_the_run_typed_and_loses_nothing(
     check_recovers(town, server)
 
 
-@in_both_executions
-@pytest.mark.parametrize("memory", ASKING)
-def test_too_many_steps_without_an_answer_stop_the_run(memory, execution, server):
-    town = town_at(memory, server, execution, max_pending_steps=3)
+@by_turns("failures", each_memory([3]))
+def test_too_many_steps_without_an_answer_stop_the_run(
+    memory, failures, execution, server
+):
+    town = town_at(memory, server, execution, max_pending_steps=failures)
     server.behave = always(Behaviour.status(503))
     with pytest.raises(MemoryStalled) as info:
         for _ in range(4):
@@ -113,9 +127,7 @@ def test_too_many_steps_without_an_answer_stop_the_run(memory, execution, server
     check_recovers(town, server)
 
 
-@in_both_executions
-@pytest.mark.parametrize("memory", ASKING)
-@pytest.mark.parametrize("text", ['{"nonsense": 1', None], ids=["nonsense", "null"])
+@by_turns("text", each_memory(['{"nonsense": 1', None]))
 def test_answers_that_cannot_be_used_stop_no_run(memory, text, execution, server):
     town = town_at(memory, server, execution, max_pending_steps=3)
     before = thought(town)
@@ -127,27 +139,20 @@ def test_answers_that_cannot_be_used_stop_no_run(memory, text, execution, server
     assert thought(town) != before
 
 
-@in_both_executions
-@pytest.mark.parametrize("memory", ASKING)
-def test_a_step_that_works_starts_the_count_anew(memory, execution, server):
+@by_turns("status", each_memory([503]))
+def test_a_step_that_works_starts_the_count_anew(memory, status, execution, server):
     town = town_at(memory, server, execution, max_pending_steps=3)
     for _ in range(3):
-        storm(town, server, always(Behaviour.status(503)))
+        storm(town, server, always(Behaviour.status(status)))
         server.behave = None
         live(town, 1)
     town.check_nothing_lost()
 
 
-@in_both_executions
-@pytest.mark.parametrize("memory", ASKING)
-@pytest.mark.parametrize(
-    "failure",
-    [Behaviour.status(500), Behaviour.text('{"nonsense": 1}')],
-    ids=["500", "nonsense"],
-)
-def test_on_request_the_first_failure_stops_the_run(failure, memory, execution, server):
+@by_turns("fault", each_memory(["500", "truncated"]))
+def test_on_request_the_first_failure_stops_the_run(memory, fault, execution, server):
     town = town_at(memory, server, execution, on_failure="raise")
-    server.behave = always(failure)
+    server.behave = FAULTS[fault].make()
     with pytest.raises(MemoryStalled, match=r"has failed for 1 step\(s\)") as info:
         for _ in range(2):
             town.advance()

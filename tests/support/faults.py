@@ -2,10 +2,13 @@
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from tests.support.fleet import ASKING
+import pytest
+
+from tests.support.fleet import ASKING, EXECUTIONS
 from tests.support.openai_server import (
     Behave,
     Behaviour,
@@ -14,6 +17,7 @@ from tests.support.openai_server import (
     default_answer,
     sequence,
 )
+from tests.support.ways import WAYS
 
 #: the work is done all the same, at the latest at the next step
 CURED = "cured"
@@ -122,13 +126,31 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-def cases(outcome: str) -> Iterator[tuple[str, str, str]]:
-    """(memory, fault, execution) of all faults with this outcome.
+def cases(outcome: str) -> list[Any]:
+    """Tests' (memory, fault, execution, way) of all faults with this outcome.
 
-    Each fault meets each memory, in deferred and blocking execution by turns.
+    Each fault is met in both executions on both ways, by memories in turn.
     """
-    executions = itertools.cycle(["deferred", "blocking", "deferred"])
-    for name, fault in FAULTS.items():
-        if fault.outcome == outcome:
-            for memory in fault.memories:
-                yield memory, name, next(executions)
+    faults = [name for name, fault in FAULTS.items() if fault.outcome == outcome]
+    met = enumerate(itertools.product(faults, EXECUTIONS, WAYS))
+    return [
+        _case(_turn(FAULTS[fault].memories, number), fault, execution, way)
+        for number, (fault, execution, way) in met
+    ]
+
+
+def each_memory(kinds: Iterable[Any]) -> list[Any]:
+    """Tests' (memory, kind, execution, way): each memory that asks, the others by turns."""
+    turns = itertools.cycle(itertools.product(kinds, EXECUTIONS, WAYS))
+    return [_case(memory, *turn) for memory, turn in zip(ASKING, turns)]
+
+
+def _turn(memories: tuple[str, ...], number: int) -> str:
+    """Moves by one with each round, so that each memory meets each execution and way."""
+    return memories[(number + number // len(memories)) % len(memories)]
+
+
+def _case(*given: Any) -> Any:
+    """The slow way is tested among the slow tests."""
+    marks = pytest.mark.slow if given[-1] == "litellm" else ()
+    return pytest.param(*given, marks=marks)
