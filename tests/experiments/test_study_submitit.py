@@ -12,12 +12,17 @@ from tests.support.study_results import csv, run
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "cluster.md"
 TOWN = """
-from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.examples.rumor.model import RUMOUR, RumorModel
 from mesa_memory.experiments import Study
+
+
+def informed(model):
+    return model.knowing(RUMOUR)
+
 
 study = Study(
     RumorModel, {"memory": ["short_term", "stlt"], "n_agents": 4}, seeds=range(2),
-    steps=2, outcomes={"informed": "knows_rumour"}, store="STORE",
+    steps=2, outcomes={"informed": informed}, store="STORE",
 )
 """
 

@@ -100,6 +100,7 @@ def lived(steps, every, caplog, file):
             if step == steps:
                 server.behave, model.talking = None, False
             model.step()
+        next(iter(model.agents)).memory.recall("word")  # the last word waited for more
         state["requests"] = server.requests
     configure(model, record=None)
     return list(model.agents), model.raised, state
