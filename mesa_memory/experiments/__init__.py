@@ -11,7 +11,6 @@ _PLACES = {
     "Processes": "experiments.studies.processes",
     "Question": "experiments.measures.questions",
     "Questionnaire": "experiments.measures.questionnaires",
-    "ScenarioStore": "experiments.scenarios",
     "Study": "experiments.studies.study",
     "attribute": "experiments.attribution",
     "draw": "hosts.mesa.draws",

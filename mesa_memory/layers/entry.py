@@ -106,11 +106,6 @@ class Entry(MemoryEntry, SnapshotPart):
         """Put together once it is read: what is left of a long step changes often."""
         return by_kind(self.events, self._additive)
 
-    @property
-    def _event_order(self) -> list[str]:
-        """Kinds of the events that accumulate, in order; coming Mesa-LLM's own name."""
-        return [event.kind for event in self.events if event.kind in self._additive]
-
     @cached_property
     def calls(self) -> bool:
         """True if an event is a reply of litellm as Python; see ``events.is_call``."""

@@ -31,7 +31,6 @@ class LongTermMemory(MemoryModule):
     layer = "long_term"
     own_task = CONSOLIDATE
     long_term_memory = LONG_TERM
-    _current_step_entry = None  # it is the buffer
     summary_chars = Delegate("_summary", "Longest accepted summary.")
     buffer = Delegate("_window", "The newest step's entry.", "newest")
 

@@ -41,7 +41,6 @@ class STLTMemory(MemoryModule):
     layer = "stlt"
     own_task = CONSOLIDATE
     short_term_memory, long_term_memory = SHORT_TERM, LONG_TERM
-    _current_step_entry = None  # it is in short_term_memory
     capacity = Delegate("_due", "How many steps to keep word for word.")
     consolidation_capacity = Delegate("_due", "How many go at a time, or None.", "size")
     summary_chars = Delegate("_summary", "Longest accepted summary.")

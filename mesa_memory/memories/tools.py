@@ -69,14 +69,13 @@ def save_memory(agent: Any, text: str, importance: int = 3) -> str:
 def add_memory_tools(agent: Any) -> None:
     """Offers ``search_memories`` and ``save_memory`` to an agent; again changes nothing.
 
-    Where agents of Mesa-LLM have actions, saving is one of them. No other agent is
-    offered anything.
+    No other agent is offered anything.
 
     Raises:
         TypeError: if the agent's memory is of another package.
     """
     memory_of(agent)
-    give_tools(agent, reads=[search_memories], writes=[save_memory])
+    give_tools(agent, [search_memories, save_memory])
 
 
 def _check_text(name: str, text: Any) -> None:

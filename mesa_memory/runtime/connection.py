@@ -103,30 +103,14 @@ class Connection:
         llm.system_prompt = getattr(self.memory, "system_prompt", None)
         return llm
 
-    def own_model(
-        self,
-        name: str | None,
-        api_base: str | None,
-        fallback: str | None = None,
-        retries: int | None = None,
-    ) -> None:
+    def own_model(self, name: str | None, api_base: str | None) -> None:
         """Takes the model and the address that the memory was given, if any.
-
-        Args:
-            fallback, retries: of Mesa-LLM's own requests; here the run's settings hold
-                for all requests, which a warning says.
 
         Raises:
             ValueError: if the name is not ``provider/model`` or its key is missing.
         """
         self.model_name, self.api_base = name, api_base
         services = self.services  # from now on the model's steps are guarded
-        if fallback is not None or retries is not None:
-            services.say_once(
-                "fallback_model and max_retries of a memory have no effect, as the run's "
-                "settings hold for all requests: configure(model, fallbacks=(…,), "
-                "attempts=…)."
-            )
         if name and services.llm is None:
             self._llm = self.module_llm(name)
 

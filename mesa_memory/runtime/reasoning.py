@@ -9,15 +9,13 @@ memories. The agent gets the response that Mesa-LLM would return.
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import Any
 
 import mesa_memory.llm.schemas as schemas
 from mesa_memory.core.requests import ChatRequest
-from mesa_memory.core.wording import ENGLISH
 from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.hosts.mesa_llm.agent_llm import QUIET, LLMPlace, put_between
-from mesa_memory.hosts.mesa_llm.agents import plan_about_prompts, show_memory_to_actions
+from mesa_memory.hosts.mesa_llm.agent_llm import LLMPlace, put_between
+from mesa_memory.hosts.mesa_llm.agents import plan_about_prompts
 from mesa_memory.llm.doubles.override import AgentOverride, is_replaced
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.services import Services
@@ -116,16 +114,15 @@ class AgentLLM(LLMPlace):
         """The request of a call of Mesa-LLM; without tools there is nothing to choose.
 
         Args:
-            more: ``suppress_thinking`` of some versions of Mesa-LLM, and options of the
-                provider, which are sent as they are.
+            more: options of the provider, such as ``temperature``, sent as they are.
         """
         given = {
             "tools": tool_schema or None,
             "tool_choice": tool_choice if tool_schema else None,
             "response_format": schemas.response_format(response_format),
-            **self.options(more),
+            **more,
         }
-        if unknown := ", ".join(sorted(more.keys() - {QUIET})):
+        if unknown := ", ".join(sorted(more)):
             self._services.say_once(
                 "generate() was called with %s, which mesa-memory does not know. It is "
                 "sent to the provider as it is.",
@@ -184,12 +181,12 @@ put_between(_of_agent, _of_memory)
 
 
 def arrange_prompts(agent: Any) -> AgentLLM:
-    """Lets each request with which an agent plans or acts show its memory once.
+    """Lets each request with which an agent plans show its memory once.
 
     The request that turns a finished plan into calls of tools shows none, as in Mesa-LLM.
     Requests are worded as Mesa-LLM words them, and show exactly what the memory holds.
-    A prompt that is given to ``plan``, ``aplan`` or a choice of actions, and is not the
-    agent's ``step_prompt``, is the question that its memory recalls for.
+    A prompt that is given to ``plan`` or ``aplan``, and is not the agent's
+    ``step_prompt``, is the question that its memory recalls for.
     They go through the services of the model, as ``configure(model)`` alone has it for
     all agents.
 
@@ -202,43 +199,5 @@ def arrange_prompts(agent: Any) -> AgentLLM:
     if not isinstance(agent.llm, AgentLLM):
         agent.llm = AgentLLM(agent, agent.llm)
     agent.llm.arranged = True
-    show_memory_to_actions(agent, with_memory)
     plan_about_prompts(agent)
     return agent.llm
-
-
-def with_memory(agent: Any, prompt: Any) -> Any:
-    """A prompt after the text of the agent's memory, unless that stands in it already.
-
-    Args:
-        prompt: a text or a list of texts.
-    """
-    memory: Any = getattr(agent, "memory", None)
-    if not hasattr(memory, "get_prompt_ready"):
-        return prompt
-    texts = [prompt] if isinstance(prompt, str) else list(prompt)
-    if any(part in text for part in _parts(memory) for text in texts):
-        return prompt
-    question = (
-        "\n".join(texts) if texts != [getattr(agent, "step_prompt", None)] else ""
-    )
-    about = getattr(memory, "reads_about", nullcontext)
-    with about(question or None):
-        shown = memory.get_prompt_ready()
-    # Whoever chooses actions in a class of its own gets what it was given.
-    return f"{shown}\n\n{prompt}" if isinstance(prompt, str) else [shown, *texts]
-
-
-def _parts(memory: Any) -> list[str]:
-    """The texts in which a memory shows itself; to look at them leaves no trace."""
-    names = ("get_prompt_ready", "format_long_term", "format_short_term")
-    reads = [getattr(memory, name, lambda: "") for name in names]
-    if not hasattr(memory, "peek"):
-        found = [read() for read in reads]
-    else:
-        with memory.peek():
-            found = [read() for read in reads]
-    context = getattr(memory, "layer_context", None)
-    nothing = (context.wording if context else ENGLISH).told("nothing recent")
-    parts = (str(text).strip() for text in found)
-    return [part for part in parts if part and part != nothing]

@@ -3,12 +3,10 @@
 import mesa
 import pytest
 from mesa.experimental.devs import DEVSimulator
-from mesa.experimental.scenarios import Scenario
 from mesa.time import Schedule
 
 from mesa_memory import Services, ShortTermMemory, configure, open_run, resume
 from mesa_memory.errors import HostChanged
-from mesa_memory.experiments import ScenarioStore
 from mesa_memory.viz.live.live_feed import live_feed
 
 
@@ -178,13 +176,3 @@ def test_the_dashboard_sees_the_events_of_a_simulator():
     feed = live_feed(model)
     model.simulator.run_until(2)
     assert feed.refresh().steps == [0.75, 1.5]
-
-
-@pytest.mark.skipif(
-    hasattr(mesa.experimental.scenarios, "run_scenarios"), reason="this Mesa has them"
-)
-def test_a_mesa_without_scenario_runs_is_told_before_a_file_is_made(tmp_path):
-    file = tmp_path / "sweep.sqlite"
-    with pytest.raises(HostChanged, match="run_scenarios needs Mesa's main branch"):
-        ScenarioStore(Scenario, file)
-    assert not file.exists()

@@ -1,9 +1,7 @@
-"""Mesa-LLM as it is on the package index, and as its next version will be."""
+"""What of Mesa-LLM is private, and replaced by its users."""
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import mesa
@@ -12,55 +10,21 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.module_llm import ModuleLLM
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import ShortTermMemory, STLTMemory, arrange_prompts, register_policy
+from mesa_memory import (
+    ShortTermMemory,
+    STLTMemory,
+    add_memory_tools,
+    arrange_prompts,
+    register_policy,
+)
 from mesa_memory.errors import HostChanged
-from tests.support import environments
 from tests.support.openai_server import OpenAIServer
-
-HERE = Path(__file__).parents[1]
-
-
-#: what warns of Mesa-LLM's former names is an error, what SQLAlchemy warns of is not
-STRICT = ("-W", "error::DeprecationWarning")
-STRICT += ("-W", "ignore::sqlalchemy.exc.SADeprecationWarning")
-
-
-@pytest.mark.timeout(900)
-def test_all_holds_with_the_coming_version_of_mesa_llm():
-    file = HERE / "upstream" / "with_coming_mesa_llm.py"
-    path = (HERE / "support" / "coming", environments.ROOT)
-    assert environments.run_pytest(sys.executable, *STRICT, file, path=path) == ""
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_all_holds_with_a_checkout_of_mesa_llm_and_its_examples(tmp_path):
-    if "MESA_LLM_NEXT" not in os.environ:
-        pytest.skip("MESA_LLM_NEXT names no checkout of Mesa-LLM's main branch")
-    package = Path(os.environ["MESA_LLM_NEXT"], "mesa_llm").resolve()
-    (tmp_path / "mesa_llm").symlink_to(package)  # without the tests beside it
-    files = [
-        HERE / "upstream" / f"with_coming_{n}.py" for n in ("mesa_llm", "examples")
-    ]
-    path = (tmp_path, environments.ROOT)
-    assert environments.run_pytest(sys.executable, *STRICT, *files, path=path) == ""
 
 
 def agent_of(model, llm_model):
     agent = LLMAgent(model, CoTReasoning, llm_model, step_prompt="Go.")
     agent.memory = ShortTermMemory(agent)
     return agent
-
-
-def test_an_own_method_named_act_is_left_alone():
-    class Actor(LLMAgent):
-        def act(self):
-            return "bowed"
-
-    actor = Actor(mesa.Model(rng=1), CoTReasoning, register_policy("act", str))
-    arrange_prompts(actor)
-    assert actor.act() == "bowed"
-    assert "act" not in vars(actor)
 
 
 def test_a_class_of_llm_objects_changed_later_is_asked_for_agents_made_before(
@@ -116,3 +80,23 @@ def test_a_mesa_llm_that_cannot_be_imported_says_which_versions_go_together():
     done = subprocess.run(run, capture_output=True, text=True, timeout=600, check=True)
     assert "mesa-llm 0.3.2" in done.stdout
     assert "pip install 'mesa>=3.5.1,<4'" in done.stdout
+
+
+def test_an_unknown_argument_of_generate_is_sent_with_one_warning(caplog):
+    with OpenAIServer() as server:
+        base = {"api_base": server.base}
+        agent = LLMAgent(mesa.Model(rng=1), CoTReasoning, "openai/x", **base)
+        arrange_prompts(agent)
+        for text in ("Go.", "Stop."):
+            agent.llm.generate(prompt=text, patience=3)
+        bodies = [received.body for received in server.log]
+    assert [body["patience"] for body in bodies] == [3, 3]
+    assert all("tools" not in body and "tool_choice" not in body for body in bodies)
+    assert caplog.text.count("generate() was called with patience") == 1
+
+
+def test_an_agent_without_tools_cannot_be_offered_any():
+    model = register_policy("bare", lambda turn: "fine")
+    memory = agent_of(mesa.Model(rng=1), model).memory
+    with pytest.raises(HostChanged, match=r"lack a manager of tools.*pip install"):
+        add_memory_tools(SimpleNamespace(memory=memory))

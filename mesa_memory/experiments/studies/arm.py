@@ -141,9 +141,7 @@ def _seeding(
     """The arguments that seed the model, as Mesa's ``batch_run`` chooses them."""
     scenario = case.parameters.get(SCENARIO)
     if isinstance(scenario, mesa_arguments.scenario_class()):
-        number, values = mesa_arguments.scenario_parts(scenario)
-        new = values | {"rng": case.seed}
-        return {SCENARIO: mesa_arguments.make_scenario(type(scenario), number, new)}
+        return {SCENARIO: mesa_arguments.seeded_scenario(scenario, case.seed)}
     for name in SEEDS:
         if name in case.parameters:
             return {}

@@ -249,8 +249,7 @@ def _empty(cell: Any) -> bool:
 def _row(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """An arm that was given whole: its parameters and their labels."""
     if isinstance(given, mesa_arguments.scenario_class()):
-        _, values = mesa_arguments.scenario_parts(given)
-        labels = {name: encode(v) for name, v in values.items() if name != "rng"}
+        labels = {name: encode(v) for name, v in vars(given).items() if name != "rng"}
         return {"scenario": given}, labels
     if not isinstance(given, Mapping):
         raise TypeError(
@@ -264,7 +263,7 @@ def _seed_of(values: Mapping[str, Any], seed: Any) -> Any:
     """A scenario that has a seed of its own keeps it where none is given."""
     scenario = values.get("scenario")
     if seed is None and isinstance(scenario, mesa_arguments.scenario_class()):
-        return mesa_arguments.scenario_parts(scenario)[1].get("rng")
+        return scenario.rng
     return seed
 
 

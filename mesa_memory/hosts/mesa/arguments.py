@@ -1,33 +1,19 @@
 """Mesa: the seed of a model, its scenario, and the arguments it was made with."""
 
 import inspect
-from importlib import import_module
 from typing import Any
 
 import mesa
 import numpy as np
 
 from mesa_memory.core.arguments import OBJECT, encode, lost
-from mesa_memory.hosts import changed
 
 # -- the seed --------------------------------------------------------------------------
 
 
 def seed(model: Any) -> Any:
-    """The seed of a model's random generators; None for a model without one.
-
-    In Mesa 4 a number given as ``rng``, or the one that makes the same generator. For
-    any other ``rng``, Mesa derives a seed from the state of its generator.
-    """
-    if hasattr(model, "_seed"):
-        return model._seed
-    scenario: Any = getattr(model, "scenario", None)
-    state = _scenario_state(scenario)
-    if state is None:
-        return None
-    sequence = getattr(scenario, "seed_sequence", None)
-    given = sequence.entropy if sequence else (noted(model) or {}).get("rng")
-    return given if _makes(given, state) else scenario._stdlib_seed
+    """The seed of a model's random generators; None for a model without one."""
+    return getattr(model, "_seed", None)
 
 
 #: where a resumed model has the state with which its run began
@@ -41,17 +27,7 @@ def first_state(model: Any) -> Any:
     """
     if _FIRST_STATE in getattr(model, "__dict__", {}):
         return model.__dict__[_FIRST_STATE]
-    if hasattr(model, "_rng"):
-        return model._rng
-    return _scenario_state(getattr(model, "scenario", None))
-
-
-def _scenario_state(scenario: Any) -> Any:
-    """The state in which a scenario's generator began; None before Mesa 4."""
-    sequence = getattr(scenario, "seed_sequence", None)  # after Mesa 4.0.0a0
-    if sequence is None:
-        return getattr(scenario, "initial_rng_state", None)
-    return type(scenario.rng.bit_generator)(sequence).state
+    return getattr(model, "_rng", None)
 
 
 def begin_with(model: Any, state: Any) -> None:
@@ -88,38 +64,10 @@ def scenario_class() -> Any:
     return Scenario
 
 
-def scenario_parts(scenario: Any) -> tuple[Any, dict[str, Any]]:
-    """A scenario's number, and the arguments that make it again."""
-    state = _scenario_state(scenario)
-    if state is None:
-        values = {k: v for k, v in vars(scenario).items() if k != "model"}
-        return getattr(scenario, "_scenario_id", None), values
-    sequence = getattr(scenario, "seed_sequence", None)
-    values = {"rng": sequence or generator(state), **vars(scenario)}
-    if scenario.replication_id is not None:
-        values["replication_id"] = scenario.replication_id
-    return scenario.scenario_id, values
-
-
-def make_scenario(kind: Any, number: Any, values: dict[str, Any]) -> Any:
-    """A scenario of a class, with the number it had."""
-    slots = getattr(scenario_class(), "__slots__", ())
-    name = "scenario_id" if "scenario_id" in slots else "_scenario_id"
-    return kind(**{name: number}, **values)
-
-
-def scenario_runs() -> Any:
-    """Mesa's modules for the runs of scenarios: of the store, and of errors.
-
-    Raises:
-        HostChanged: if the installed Mesa lacks them, as those before 4.0 do.
-    """
-    try:
-        place = "mesa.experimental.scenarios."
-        return import_module(place + "store"), import_module(place + "exceptions")
-    except ImportError as error:
-        advice = "run_scenarios needs Mesa's main branch of August 2026 or later."
-        raise changed("mesa", str(error), advice) from None
+def seeded_scenario(scenario: Any, rng: Any) -> Any:
+    """The same scenario, with its number, but for another seed."""
+    values = vars(scenario) | {"rng": rng, "_scenario_id": scenario._scenario_id}
+    return type(scenario)(**values)
 
 
 # -- arguments -------------------------------------------------------------------------

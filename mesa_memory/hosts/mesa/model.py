@@ -1,16 +1,10 @@
-"""Mesa: a model's clock, and its step.
-
-Supported are Mesa 3.5 and the pre-release of 4.0. In 4.0 a model lacks ``steps`` and
-``_seed``, its time is a float, and the schedule calls the user's step as it was when the
-model was made.
-"""
+"""Mesa: a model's clock, and its step."""
 
 import math
 import sys
 import weakref
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from types import MethodType
 from typing import Any
 
 from mesa_memory.hosts import Around, changed
@@ -26,31 +20,19 @@ NEEDED_ATTRIBUTES = (
 
 
 def clock(model: Any) -> float:
-    """The model's time: ``model.steps``, or ``model.time`` where they do not move.
-
-    Mesa's discrete event simulators move the time alone; Mesa 4 has nothing else, and
-    there a whole number is given as an int, like the number of a step.
-    """
-    steps = getattr(model, "steps", None)
+    """The model's steps, or its time where they do not move: in a discrete event simulator."""
+    steps = getattr(model, "steps", 0)
     if type(steps) is int and steps:
         return steps
-    now = steps
-    if steps is None or (type(steps) is int and getattr(model, "time", None)):
-        now = model.time
+    now = (getattr(model, "time", 0) if steps == 0 else steps) or 0
     if not isinstance(now, Real) or not math.isfinite(now):
         return 0
-    if steps is None and not float(now) % 1:
-        return int(float(now))
     return int(now) if isinstance(now, Integral) else float(now)
 
 
 def clock_state(model: Any) -> dict[str, Any]:
     """Steps, time and number of agents made, for a checkpoint."""
-    return {
-        "steps": getattr(model, "steps", None),
-        "time": model.time,
-        "agents": model.agent_id_counter,
-    }
+    return {"steps": model.steps, "time": model.time, "agents": model.agent_id_counter}
 
 
 def set_clock(model: Any, state: Mapping[str, Any]) -> None:
@@ -60,9 +42,7 @@ def set_clock(model: Any, state: Mapping[str, Any]) -> None:
 
 
 def _set_time(model: Any, state: Mapping[str, Any]) -> None:
-    model.time = state["time"]
-    if hasattr(model, "steps") and state["steps"] is not None:
-        model.steps = state["steps"]
+    model.time, model.steps = state["time"], state["steps"]
 
 
 def advance(model: Any, state: Mapping[str, Any]) -> None:
@@ -158,9 +138,6 @@ def guard(model: Any, failed: Callable[[], None]) -> None:
 def put_step(model: Any, step: Callable[[], Any]) -> None:
     """Has the model's schedule call this in the place of the user's step."""
     model._user_step = step
-    if not hasattr(model, "_do_step"):  # Mesa 4: the schedule calls it directly
-        held: Any = weakref.WeakMethod if isinstance(step, MethodType) else weakref.ref
-        model._default_schedule.function = held(step)
 
 
 def _plan_next(model: Any) -> None:

@@ -1,7 +1,7 @@
 """Mesa: the places of a model's agents in its space.
 
-Supported are the cell spaces, grids, networks and continuous spaces of Mesa 3.5 and of the
-pre-release of 4.0, told apart by what they have and not by their class.
+Cell spaces, grids, networks and continuous spaces are told apart by their attributes,
+not by their class.
 """
 
 import math

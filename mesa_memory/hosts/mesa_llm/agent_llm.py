@@ -17,11 +17,6 @@ from mesa_memory.hosts.mesa_llm.agents import (
     ModuleLLM,
 )
 
-#: argument of ``generate`` in coming versions
-QUIET = "suppress_thinking"
-#: providers that take ``think``
-_THINKERS = ("ollama", "ollama_chat")
-
 
 class LLMPlace:
     """Stands in for an agent's ``llm``, and delegates all attributes to it.
@@ -74,19 +69,6 @@ class LLMPlace:
         if make is None:  # a model of the user's own
             return list(ModuleLLM._build_messages(self.inner, prompt, system))
         return list(make(prompt, system))
-
-    def options(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The provider options for further arguments of ``generate``.
-
-        ``suppress_thinking`` of Mesa-LLM becomes what the provider calls it; all others
-        are the provider's own, such as ``temperature``.
-        """
-        sent = dict(given)
-        name = getattr(self.inner, "llm_model", "")  # not of a user's own
-        thinker = name.partition("/")[0] in _THINKERS
-        if sent.pop(QUIET, False) and thinker:
-            sent |= {"think": False, "drop_params": True}
-        return sent
 
 
 class AgentLLMAttribute:

@@ -1,8 +1,4 @@
-"""Mesa-LLM: its memory, its language model, and how its agents choose actions.
-
-Known are Mesa-LLM 0.3.2, and what its next version has in public: agents with ``act()``,
-whose requests show no memory, and a ``generate`` that can ask a model not to think.
-"""
+"""Mesa-LLM: its memory, its language model, and the plans and tools of its agents."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -10,7 +6,7 @@ from typing import Any
 
 from mesa_memory.hosts import changed
 
-UPGRADE_ADVICE = "Use a supported version: pip install 'mesa-llm>=0.3.2,<0.5'."
+UPGRADE_ADVICE = "Use a supported version: pip install 'mesa-llm>=0.3.2,<0.4'."
 
 try:
     from mesa_llm.llm_agent import LLMAgent
@@ -31,34 +27,7 @@ __all__ = [
     "forget_tools",
     "give_tools",
     "plan_about_prompts",
-    "show_memory_to_actions",
 ]
-
-#: gives the prompt of an agent's request, with its memory
-type Shown = Callable[[Any, Any], Any]
-
-
-def show_memory_to_actions(agent: Any, shown: Shown) -> None:
-    """Lets the requests with which an agent chooses an action carry its memory.
-
-    An agent without actions stays as it is; again changes nothing.
-
-    Args:
-        shown: called with the agent and the prompt of a request; gives its prompt.
-
-    Raises:
-        HostChanged: if Mesa-LLM's agents choose actions in another way.
-    """
-    base = _own_class(agent)
-    if not hasattr(base, "act"):
-        return
-    for act, choose in (("act", "choose_action"), ("aact", "achoose_action")):
-        if not hasattr(base, choose):
-            raise changed(
-                "mesa-llm", f"its agents have {act}(), no {choose}()", UPGRADE_ADVICE
-            )
-        if not isinstance(vars(agent).get(choose), _Choosing):
-            setattr(agent, choose, _Choosing(agent, choose, shown))
 
 
 def plan_about_prompts(agent: Any) -> None:
@@ -88,58 +57,23 @@ def forget_tools(model: Any) -> None:
                     listed.remove(manager)
 
 
-def give_tools(
-    agent: Any,
-    reads: Sequence[Callable[..., str]],
-    writes: Sequence[Callable[..., str]],
-) -> None:
+def give_tools(agent: Any, tools: Sequence[Callable[..., str]]) -> None:
     """Offers functions to the language model of one agent; again changes nothing.
 
-    Each takes the agent first, and says in a docstring of Google's style what it does
-    and what its arguments mean.
-
     Args:
-        reads: tools.
-        writes: actions, where agents have any; else tools, too.
+        tools: each takes the agent first, and says in a docstring of Google's style what
+            it does and what its arguments mean.
 
     Raises:
         HostChanged: if the agent lacks a manager of tools.
     """
-    tools = getattr(agent, "_tool_manager", None)
-    tools = getattr(agent, "tool_manager", None) if tools is None else tools
-    if tools is None:
+    manager = getattr(agent, "tool_manager", None)
+    if manager is None:
         raise changed("mesa-llm", "its agents lack a manager of tools", UPGRADE_ADVICE)
     from mesa_llm.tools.tool_decorator import tool
 
-    actions = getattr(agent, "_action_manager", None)
-    if actions is not None:
-        from mesa_llm.actions import action
-
-        for function in writes:
-            action(function, action_manager=actions)
-        writes = ()
-    for function in (*reads, *writes):
-        tool(function, tool_manager=tools)
-
-
-def _own_class(agent: Any) -> Any:
-    """Mesa-LLM's class of agents; None for an agent of another kind."""
-    kinds = (k for k in type(agent).__mro__ if k.__module__ == "mesa_llm.llm_agent")
-    return next(kinds, None)
-
-
-class _Choosing:
-    """An agent choosing an action, with its memory in the prompt.
-
-    The method is looked up when it is called, so that copies have theirs.
-    """
-
-    def __init__(self, agent: Any, name: str, shown: Shown) -> None:
-        self.agent, self.name, self.shown = agent, name, shown
-
-    def __call__(self, prompt: Any, *args: Any, **given: Any) -> Any:
-        method = getattr(type(self.agent), self.name).__get__(self.agent)
-        return method(self.shown(self.agent, prompt), *args, **given)
+    for function in tools:
+        tool(function, tool_manager=manager)
 
 
 class _Planning:

@@ -54,7 +54,6 @@ class MemoryModule(MemoryReads):
         llm_model: ``"provider/model"``; None asks the agent's own model.
         display: print each step's entry to the console.
         api_base: address of the provider, for self-hosted models.
-        fallback_model, max_retries: without effect, see ``Connection.own_model``.
         additive_event_types: kinds that accumulate within a step; by default
             ``{"message", "action"}``.
         layers: what the memory is made of, in the order shown; see ``Layer``.
@@ -92,8 +91,6 @@ class MemoryModule(MemoryReads):
         api_base: str | None = None,
         additive_event_types: Iterable[str] | None = None,
         *,
-        fallback_model: str | None = None,
-        max_retries: int | None = None,
         layers: Iterable[Layer] = (),
         event_chars: int = 1000,
         section_chars: int = 8000,
@@ -115,7 +112,7 @@ class MemoryModule(MemoryReads):
         for layer in self.layers:
             layer.join(context)
         self._watched = watched((self, *self.layers))
-        self._connection.own_model(llm_model, api_base, fallback_model, max_retries)
+        self._connection.own_model(llm_model, api_base)
 
     # -- copies -----------------------------------------------------------------------
 

@@ -22,7 +22,6 @@ from mesa_memory.layers.declared_state import held_by, records_of
 from mesa_memory.layers.entry import Message, foreign
 from mesa_memory.layers.lines import Line, in_steps, pending
 from mesa_memory.memories.host.delegate import Delegate
-from mesa_memory.memories.host.dialogue import DialogueEntries
 from mesa_memory.memories.prompt.sections import Section, compose, until_step
 
 logger = logger_of(__name__)
@@ -147,15 +146,13 @@ class MemoryOptions(TypedDict, total=False):
     llm_model: str | None
     display: bool
     api_base: str | None
-    fallback_model: str | None
-    max_retries: int | None
     additive_event_types: Iterable[str] | None
     event_chars: int
     section_chars: int
     history_capacity: int
 
 
-class MemoryReads(DialogueEntries, Memory):
+class MemoryReads(Memory):
     """The plain reads of a memory: of its layers and of pending events.
 
     Attributes:

@@ -1,1 +1,0 @@
-"""Tools: what an agent may ask for while it thinks."""
