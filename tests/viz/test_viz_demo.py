@@ -129,7 +129,7 @@ def test_reset_keeps_the_old_run_plays_as_many_days_and_both_are_compared(chromi
         press(window, "Step")
         window.shows(step=5)
         window.page.get_by_role("button", name="Compare with the run before").click()
-        window.until(lambda: "Right: agent 1, run 1" in window.text())
+        window.until(lambda: "Right: agent 1, memory episodic" in window.text())
         with Window(chromium, address) as other:
             other.open(f"?{new.partition('?')[2]}")
             assert "STLTMemory" in other.text(".mm-bar")

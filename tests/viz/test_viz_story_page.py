@@ -181,7 +181,7 @@ def test_an_agent_that_is_clicked_stands_beside_the_picture_as_a_person(window, 
     [
         (".mm-stage-words", "view=spread"),
         ("ul[aria-label^='Came to mind'] button", "view=recall"),
-        ("ul[aria-label='Saw and heard'] button:has-text('says')", "view=spread"),
+        ("ul[aria-label='Saw and heard'] button:has-text('to you:')", "view=spread"),
         ("text=All that it remembered", "view=agent"),
     ],
 )
