@@ -104,7 +104,8 @@ def Memories(left: Focus, right: Focus) -> Any:
     left, right = replace(left, step=step), replace(right, step=step)
     same_run = left.source is right.source
     names = [
-        f"{side}: agent {one.name}" + ("" if same_run else f", {one.source.short_label}")
+        f"{side}: agent {one.name}"
+        + ("" if same_run else f", {one.source.short_label}")
         for side, one in (("Left", left), ("Right", right))
     ]
     Apart(left, right, steps, counts)
