@@ -18,7 +18,7 @@ from mesa_memory.tasks.by_number import ListReply, Numbers
 from mesa_memory.tasks.consolidate import BULLET
 from mesa_memory.tasks.consolidate import offline as consolidated
 from mesa_memory.tasks.grounding import DROPPED, check_summary, doubt_of
-from mesa_memory.tasks.offline.statements import statements
+from mesa_memory.tasks.offline.statements import Voices, statements
 
 #: what the write gate asks of a statement
 GATE = ("fact", "stable", "useful")
@@ -210,8 +210,8 @@ def _flat(text: str) -> str:
 def offline(inputs: Inputs) -> dict[str, Any]:
     """The statements of plain sentences, by rules; the summary keeps the weightiest."""
     facts: list[dict[str, Any]] = []
-    for number, (speaker, text) in enumerate(inputs["said"], 1):
-        for found in statements(text, speaker or inputs["me"]):
+    for number, (speaker, listener, text) in enumerate(inputs["said"], 1):
+        for found in statements(text, Voices(speaker or inputs["me"], listener)):
             premises = [
                 len(inputs["lines"]) + place
                 for place, fact in enumerate(inputs["known"], 1)
@@ -233,7 +233,7 @@ def offline(inputs: Inputs) -> dict[str, Any]:
 
 
 #: inputs: ``me``, the agent's name; ``lines``, the events, oldest first; ``said``, of
-#: each the speaker (empty if there is none) and the words; ``known``, facts with
+#: each the speaker, the only listener (empty if there is none) and the words; ``known``, facts with
 #: ``line``, ``subject``, ``attribute`` and ``value``; the ``summary`` so far, or None if
 #: none is wanted
 EXTRACT = Task("extract", schema, values=values, check=check, offline=offline)

@@ -14,7 +14,7 @@ from tests.support.single import scripted
 def stated(request):
     """One fact for each message, as the message spells it."""
     facts = []
-    for number, (_, text) in enumerate(request.inputs["said"], 1):
+    for number, (*_, text) in enumerate(request.inputs["said"], 1):
         subject, attribute, value = text.split(": ")
         holds = not value.startswith("not ")
         facts.append(

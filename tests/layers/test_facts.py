@@ -4,11 +4,13 @@ import json
 
 import pytest
 
+from mesa_memory import FactMemory
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import Embedded, EmbedRequest
 from mesa_memory.errors import BadReply, LLMUnavailable
 from mesa_memory.layers.facts.layer import Facts
 from tests.memories.alone import joined
+from tests.support.single import memory_of
 
 
 def ruled(request, operation):
@@ -407,3 +409,19 @@ def test_without_a_usable_answer_of_the_judge_statements_keep_their_names():
         world.thinks({"facts": [stated("fish", "food")]}, said, said)
         assert world.known() == [("bread", (2,)), ("fish", (2,))]
         assert world.facts.unread == []
+
+
+@pytest.mark.parametrize(
+    ("recipients", "owner"),
+    [({}, "Agent 1"), ({"recipients": [1]}, "Agent 1"), ({"recipients": [1, 3]}, None)],
+)
+def test_your_is_whom_the_speaker_told_and_nobody_of_several(recipients, owner):
+    memory = memory_of(FactMemory)
+    said = {"message": "Your boat is at the pier.", "sender": 2}
+    memory.add_to_memory("message", said | recipients)
+    mine = {"message": "Your mill is on the hill.", "sender": 1, "recipients": [3]}
+    memory.add_to_memory("message", mine)
+    memory.process_step()
+    facts = [r for r in memory.current_records() if r.kind == "fact"]
+    subjects = {fact.content["subject"] for fact in facts}
+    assert subjects == {"Agent 3's mill"} | ({f"{owner}'s boat"} if owner else set())

@@ -3,14 +3,14 @@
 import pytest
 
 from mesa_memory.tasks.offline.attributes import canonical, covers, related
-from mesa_memory.tasks.offline.statements import statements
+from mesa_memory.tasks.offline.statements import Voices, statements
 from tests.support.single import table
 
 CASES = table("statements")
 
 
 def stated(text):
-    found = statements(text, "Eve")
+    found = statements(text, Voices("Eve", "Ann"))
     return [(s.subject, s.attribute, s.value, s.holds, s.changed) for s in found]
 
 
@@ -43,7 +43,10 @@ def test_attributes_are_compared_by_their_names():
     ],
 )
 def test_neither_what_is_over_nor_a_deed_s_label_is_stated(text, stated):
-    found = [(s.subject, s.attribute, s.value) for s in statements(text, "Eve")]
+    found = [
+        (s.subject, s.attribute, s.value)
+        for s in statements(text, Voices("Eve", "Ann"))
+    ]
     assert found == stated
 
 
@@ -57,4 +60,33 @@ def test_neither_what_is_over_nor_a_deed_s_label_is_stated(text, stated):
     ],
 )
 def test_a_deed_of_today_lasts_and_a_state_may_not(text, stable):
-    assert [s.stable for s in statements(text, "Eve")] == [stable]
+    assert [s.stable for s in statements(text, Voices("Eve", "Ann"))] == [stable]
+
+
+@pytest.mark.parametrize(
+    ("text", "listener", "stated"),
+    [
+        ("Your trait0 is wrong.", "Ann", [("Ann's trait0", "state", "wrong")]),
+        ("Your vote is green.", "Ann", [("Ann", "vote", "green")]),
+        ("I know that your boat is at the pier.", "Ann", [("Ann's boat", "place", "the pier")]),
+        ("Carl lives in your house.", "Ann", [("Carl", "home", "Ann's house")]),
+        ("Bob has lost your boat.", "Ann", [("Ann's boat", "owner", "Bob")]),
+        ("Your trait0 is wrong.", "", []),
+        ("Carl lives in your house.", "", []),
+        ("My trait0 is wrong.", "Ann", [("Eve's trait0", "state", "wrong")]),
+        ("Carl lives in my house.", "Ann", [("Carl", "home", "Eve's house")]),
+        ("Bob trusts me.", "Ann", [("Bob", "trusts", "Eve")]),
+        ("Bob trusts you.", "Ann", []),
+        ("Bob trusts her.", "Ann", []),
+        ("Our bridge is broken.", "Ann", []),
+        ("Bob is our friend.", "Ann", []),
+        ("Their boat is at the pier.", "Ann", []),
+        ("His trait0 is wrong.", "Ann", []),
+        ("Ann loves her dog.", "Ann", [("Ann", "loves", "her dog")]),
+    ],
+)  # fmt: skip
+def test_a_possessive_is_that_of_a_person_known_or_states_nothing(
+    text, listener, stated
+):
+    found = statements(text, Voices("Eve", listener))
+    assert [(s.subject, s.attribute, s.value) for s in found] == stated

@@ -7,6 +7,7 @@ from itertools import chain, islice, zip_longest
 from typing import Any, NamedTuple
 
 from mesa_memory.core import render
+from mesa_memory.core.events import recipients_of
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.text.vocabulary import vocabulary, words
@@ -108,7 +109,7 @@ class FactReader:
         lines = self._lines(unread)
         events = list(unread[: len(lines)])
         said = [self._said(event, line) for event, line in zip(events, lines)]
-        known = yield from self._known(lines, [text for _, text in said])
+        known = yield from self._known(lines, [text for *_, text in said])
         if summary is not None:
             summary = render.shorten(summary, SUMMARY_SHOWN)
         me = self.context.agent.unique_id
@@ -121,8 +122,8 @@ class FactReader:
             summary=summary,
         )
         told = [
-            (" ".join(told), _speaker(event) is not None)
-            for event, told in zip(events, said)
+            (f"{who} {text}", _speaker(event) is not None)
+            for event, (who, _, text) in zip(events, said)
         ]
         candidates = [
             checked_sources(
@@ -223,15 +224,19 @@ class FactReader:
             "holds": statement.holds,
         }
 
-    def _said(self, event: MemoryRecord, line: str) -> tuple[str, str]:
-        """The speaker, empty without one, and the words."""
+    def _said(self, event: MemoryRecord, line: str) -> tuple[str, str, str]:
+        """The speaker and the only listener, empty without one, and the words."""
         content, limit = event.content, self.context.event_chars
-        if _speaker(event) is None or not isinstance(content, Mapping):
+        speaker, names = _speaker(event), self.context.names
+        if speaker is None or not isinstance(content, Mapping):
             text = content.get("text") if isinstance(content, Mapping) else None
             told = line.partition(": ")[2] if text is None else render.value_text(text)
-            return "", render.shorten(told, limit)
+            return "", "", render.shorten(told, limit)
+        me = self.context.agent.unique_id
+        heard = set(recipients_of(content) or [me]) - {speaker}
+        listener = names(*heard) if len(heard) == 1 else ""
         told = render.message_text({**content, "sender": None})
-        return self.context.names(_speaker(event)), render.shorten(told, limit)
+        return names(speaker), listener, render.shorten(told, limit)
 
     # -- what a judge is asked ----------------------------------------------------------
 

@@ -8,7 +8,7 @@ sad``. Sentences about pronouns and questions are skipped.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from mesa_memory.core.content import words
 
@@ -62,14 +62,14 @@ _BECAUSE = re.compile(
 _NOBODY_TEXT = """
 if unless maybe perhaps whether he she it they we you this that these those there here
 who what which where when how everybody somebody nobody everyone someone nothing
-something all none no neither few both
+something all none no neither few both his her him its our their them us
 """
 _NOBODY = frozenset(_NOBODY_TEXT.split())
 #: what a form is written with: ``<s>`` is the subject, ``<v>`` the value
 _PARTS = {
     "<s>": r"(?P<s>.+?)",
     "<v>": r"(?P<v>.+?)",
-    "<the s>": r"(?P<s>(?:the|my|his|her|our|their) .+?)",
+    "<the s>": r"(?P<s>(?:the|my|your|his|her|our|their) .+?)",
     "<office>": r"(?P<s>the (?:new )?\w+(?: of .+?)?)",
     "<of>": r"(?P<a>[a-z][a-z ]{0,40}?)",
     "<a v>": r"(?P<v>an? .+?)",
@@ -112,7 +112,7 @@ _SENTENCES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("<s> <has>(?:became|become) <a v>", "work", _MOVED),
     (f"<s> (?P<verb>(?:{_VERBS})s?) <v>", "", _MANY),
     ("<s>'s <of> <is> <now><v>", "", {}),
-    (r"(?P<s>my) <of> <is> <now><v>", "", {}),
+    (r"(?P<s>my|your) <of> <is> <now><v>", "", {}),
     ("<s> <has>(?:became|become|turned) <v>", "state", _MOVED),
     ("<s> (?:is|are|am|feels?|has been|was) <now><v>", "state", {}),
     ("<s> (?P<v>broke|burned down|burns|closed|opened|died|fell|sank)(?: .*)?",
@@ -129,6 +129,30 @@ def _compiled(form: str) -> re.Pattern[str]:
 
 
 _FORMS = [(_compiled(form), name, besides) for form, name, besides in _SENTENCES]
+
+
+class Voices(NamedTuple):
+    """The people behind ``I`` and ``you`` in a text.
+
+    Attributes:
+        speaker: by name.
+        listener: by name; empty unless it is one person.
+    """
+
+    speaker: str
+    listener: str = ""
+
+    def resolved(self, phrase: str) -> str:
+        """The phrase with a name for ``I``, ``my`` and ``your``.
+
+        Empty where it says ``our``, or ``your`` to several.
+        """
+        word, _, rest = phrase.partition(" ")
+        owners = {"my": self.speaker, "your": self.listener, "our": ""}
+        if (owner := owners.get(word.casefold())) is not None:
+            return f"{owner}'s {rest}" if owner and rest else owner
+        is_speaker = phrase.casefold() in ("i", "me", "myself")
+        return self.speaker if is_speaker else phrase
 
 
 @dataclass(frozen=True)
@@ -150,20 +174,20 @@ class Statement:
     premise: "Statement | None" = None
 
     @classmethod
-    def of(cls, sentence: str, speaker: str) -> Self | None:
+    def of(cls, sentence: str, voices: Voices) -> Self | None:
         """The statement of a sentence; None for a sentence of an unknown form.
 
         Args:
-            speaker: who is meant by ``I``.
+            voices: the people behind ``I`` and ``you``.
         """
         if (denial := _NEGATION.search(sentence)) and (
-            made := cls._denied(sentence, denial, speaker)
+            made := cls._denied(sentence, denial, voices)
         ):
             return made
-        return cls._first(sentence, speaker)
+        return cls._first(sentence, voices)
 
     @classmethod
-    def _first(cls, sentence: str, speaker: str, place: int = -1) -> Self | None:
+    def _first(cls, sentence: str, voices: Voices, place: int = -1) -> Self | None:
         """The statement by the first form that fits.
 
         Args:
@@ -175,16 +199,16 @@ class Statement:
                 start < place < end for start, end in map(match.span, match.groupdict())
             ):
                 continue
-            if made := cls._matched(match, attribute, given, speaker):
+            if made := cls._matched(match, attribute, given, voices):
                 return made
         return None
 
     @classmethod
-    def _denied(cls, sentence: str, denial: re.Match, speaker: str) -> Self | None:
+    def _denied(cls, sentence: str, denial: re.Match, voices: Voices) -> Self | None:
         """The statement of a sentence without its negation, denied."""
         before = sentence[: denial.start()] + (f"{denial['be']} " * bool(denial["be"]))
         after = _ANY_MORE.sub("", sentence[denial.end() :])
-        made = cls._first(before + after, speaker, len(before))
+        made = cls._first(before + after, voices, len(before))
         if made is None:
             return None
         over = "no longer" in denial[0] or after != sentence[denial.end() :]
@@ -192,12 +216,13 @@ class Statement:
 
     @classmethod
     def _matched(
-        cls, match: re.Match, attribute: str, given: Mapping[str, Any], speaker: str
+        cls, match: re.Match, attribute: str, given: Mapping[str, Any], voices: Voices
     ) -> Self | None:
         parts = match.groupdict()
-        subject, value = _named(parts["s"], speaker), _bare(parts["v"])
+        subject = _named(parts["s"], voices)
+        value = voices.resolved(_bare(parts["v"]))
         if attribute in ("owner", "holder"):
-            value = _named(parts["v"], speaker) or ""
+            value = _named(parts["v"], voices) or ""
             subject = subject and _NEW.sub("the ", subject)
         said, positive = dict(given), _NOT.sub("", value or "")
         if positive != value:
@@ -246,11 +271,11 @@ class Statement:
         return {name: getattr(self, name) for name in names} | {"stable": self.stable}
 
 
-def statements(text: str, speaker: str) -> Iterator[Statement]:
+def statements(text: str, voices: Voices) -> Iterator[Statement]:
     """The statements of a text, sentence by sentence.
 
     Args:
-        speaker: who is meant by ``I`` in it.
+        voices: the people behind ``I`` and ``you`` in it.
     """
     sentences = _BREAK.split(text.replace("\u2019", "'"))[:MAX_SENTENCES]
     for clause in [each for sentence in sentences for each in _clauses(sentence)]:
@@ -262,9 +287,9 @@ def statements(text: str, speaker: str) -> Iterator[Statement]:
         because = _BECAUSE.match(said)
         premise = None
         if because:
-            premise = _stated(because["premise"], speaker)
+            premise = _stated(because["premise"], voices)
             said = because["rest"]
-        if found := _stated(said, speaker):
+        if found := _stated(said, voices):
             # A deed of today lasts; a place, a mood and a state may not.
             lasts = found.changed and found.attribute not in _STATES
             yield replace(found, stable=lasts or not passing, premise=premise)
@@ -295,9 +320,9 @@ def _clauses(sentence: str) -> list[str]:
     return found
 
 
-def _stated(said: str, speaker: str) -> Statement | None:
+def _stated(said: str, voices: Voices) -> Statement | None:
     plain = _ADVERB.sub("", _LEAD.sub("", said).strip(" ,"), count=1)
-    return Statement.of(plain, speaker)
+    return Statement.of(plain, voices)
 
 
 #: a negation between a subject and its verb, with the form of "be" or "have" that stays
@@ -331,7 +356,7 @@ def _bare(text: str) -> str:
     return text.strip(" ,.!\"'")
 
 
-def _named(text: str, speaker: str) -> str | None:
+def _named(text: str, voices: Voices) -> str | None:
     """The person or thing that a phrase names; None if it does not name one."""
     said = _bare(text)
     low, parts = said.casefold(), said.split()
@@ -339,10 +364,9 @@ def _named(text: str, speaker: str) -> str | None:
         return None
     if ":" in said or (parts and parts[-1] in _NO_NAME):
         return None  # before a colon stands what was done, and no name
-    if low in ("i", "me", "my", "myself"):
-        return speaker
-    if low.startswith("my "):
-        return f"{speaker}'s {said[3:]}"
-    if not said or low.split()[0] in _NOBODY or low.startswith(("his ", "her ")):
+    resolved = voices.resolved(said)
+    if resolved != said:
+        return resolved
+    if not said or low.split()[0] in _NOBODY:
         return None
     return said[0].lower() + said[1:] if low.startswith(("the ", "a ", "an ")) else said
