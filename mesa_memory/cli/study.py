@@ -14,7 +14,7 @@ from mesa_memory.runs.spreadsheet import write_csv
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.studies.study import Study
-    from mesa_memory.inference.comparison import Comparison
+    from mesa_memory.statistics.comparison import Comparison
 
 #: tables of results
 RESULT_TABLES = ("runs", "steps", "agents", "calls", "answers")
@@ -206,8 +206,11 @@ def seeds(
     found = _comparison(file, given)
     needed = found.seeds_for(effect=effect, power=power, half_width=half_width)
     title = f"Seeds, by a pilot of {len(found.seeds)} seeds against {found.base}"
-    rows = [{"arm": arm, "seeds": number} for arm, number in needed.items()]
-    output.table("seeds", title, ("arm", "seeds"), rows)
+    rows = [
+        {"arm": arm, "seeds": least, "at most": most}
+        for arm, (least, most) in needed.items()
+    ]
+    output.table("seeds", title, ("arm", "seeds", "at most"), rows)
 
 
 def _comparison(file: str, given: dict[str, Any]) -> "Comparison":
@@ -235,7 +238,7 @@ def _with_level(found: "Study", given: dict[str, Any]) -> dict[str, Any]:
 def audit(
     file: str, memory: str, outcome: str | None, base: str | None, processes: int | None
 ) -> None:
-    """Runs one arm again in other wordings: does the outcome hang on the form?"""
+    """Runs one arm again in other wordings: does the outcome depend on the wording?"""
     executor = "serial" if processes == 1 else processes
     found = read_study(file).audit(
         memory, outcome=outcome, base=base, executor=executor

@@ -7,7 +7,7 @@ from mesa_memory import exported
 _PLACES = {
     "BiographyQuestions": "experiments.measures.biographies",
     "ChangeAfter": "experiments.changes",
-    "Plan": "inference.plan",
+    "Plan": "statistics.plan",
     "Processes": "experiments.studies.processes",
     "Question": "experiments.measures.questions",
     "Questionnaire": "experiments.measures.questionnaires",

@@ -18,13 +18,17 @@ from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int
 from mesa_memory.experiments.erasures import Erasure, Shown, alike, candidates
-from mesa_memory.inference.difference import holm
-from mesa_memory.inference.numbers import number, said_p, signed
-from mesa_memory.inference.two_groups import GroupDifference
 from mesa_memory.runs.recording.configure import configure
 from mesa_memory.runs.recording.resume import close, copy_at
 from mesa_memory.runs.run import open_run
 from mesa_memory.runtime.services import Services
+from mesa_memory.statistics.difference import (
+    GroupDifference,
+    holm,
+    number,
+    said_p,
+    signed,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

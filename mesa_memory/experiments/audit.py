@@ -10,13 +10,13 @@ from typing import Any
 from mesa_memory.core.arguments import readable
 from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.errors import UnknownMemory
-from mesa_memory.experiments.studies.comparing import outcome_of
+from mesa_memory.experiments.studies.analysis import outcome_of
 from mesa_memory.experiments.studies.entry import TWO_LINES
-from mesa_memory.inference.comparison import Comparison
-from mesa_memory.inference.numbers import number, signed
 from mesa_memory.memories import registry
 from mesa_memory.memories.placebo import showing
 from mesa_memory.memories.wording import WORDINGS, OtherWording
+from mesa_memory.statistics.comparison import Comparison
+from mesa_memory.statistics.difference import number, signed
 
 MEMORY = "memory"
 #: changes of settings, where a memory has them: by name, the argument and what is made of it

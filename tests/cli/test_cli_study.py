@@ -92,9 +92,8 @@ def test_arms_are_compared_as_in_python_and_drawn(file, tmp_path):
     arms = data("compare", *given)["arms"]
     assert [row["mean"] for row in arms] == list(table["mean"])
     needed = data("seeds", *given, "--half-width", 1)["seeds"]
-    assert needed == [
-        {"arm": "short_term", "seeds": found.seeds_for(half_width=1)["short_term"]}
-    ]
+    least, most = found.seeds_for(half_width=1)["short_term"]
+    assert needed == [{"arm": "short_term", "seeds": least, "at most": most}]
     audited = call(
         "audit", file, "--memory", "stlt", "--base", "short_term", "--outcome",
         "knowing", "--processes", 1,

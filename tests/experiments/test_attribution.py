@@ -16,8 +16,8 @@ from mesa_memory.cli import main
 from mesa_memory.errors import StoreError
 from mesa_memory.experiments import attribute, draw
 from mesa_memory.experiments.erasures import candidates
-from mesa_memory.inference.two_groups import GroupDifference
 from mesa_memory.runs.recording.resume import copy_at
+from mesa_memory.statistics.difference import GroupDifference
 from tests.support.playing import play
 
 SECRET = "The bridge is broken"

@@ -59,12 +59,20 @@ def test_it_goes_on_where_nothing_is_found(tmp_path):
     assert done(study(tmp_path, [0.0, 0.001])) == 2 * 24
 
 
-def test_a_half_width_asks_for_the_seeds_that_its_pilot_shows(tmp_path, caplog):
-    plan = Plan("effect", 0.0, "x", half_width=0.15, pilot=15)
-    found = study(tmp_path, [0.0, 0.5], plan)
-    assert done(found) == 2 * 15
-    assert "asks for 30 seeds, and the study has 24" in caplog.text
-    assert done(study(tmp_path, [0.0, 0.5], plan, seeds=50)) == 2 * 30
+def test_a_plan_without_looks_compares_once_after_all_seeds(tmp_path):
+    found = study(tmp_path, [0.0, 1.0], Plan("effect", 0.0, "x"), seeds=8)
+    assert done(found) == 2 * 8
+    told = str(found.compare())
+    assert (
+        "Planned before the first run" in told and "at all seeds, at p < 0.05" in told
+    )
+    assert "after 8 seeds" in found.methods()
+
+
+def test_a_look_at_too_few_seeds_for_the_number_of_arms_is_refused(tmp_path):
+    plan = Plan("effect", 0.0, "x", looks=(6, 8))
+    with pytest.raises(ValueError, match="6 seeds and 2 contrasts can find nothing.*7"):
+        study(tmp_path, [0.0, 1.0, 2.0], plan)
 
 
 def test_a_plan_that_is_changed_afterwards_is_drift(tmp_path):
@@ -90,10 +98,8 @@ def test_a_study_without_a_plan_is_exploratory(tmp_path):
         ({"base": 3.0}, r"the levels of 'effect' are \[0.0, 1.0\]"),
         ({"outcome": "y"}, "the outcome 'y'; the study has: x"),
         ({"looks": (8, 40)}, "the plan needs 40 seeds, and the study has 24"),
-        ({"looks": ()}, "needs either looks="),
         ({"looks": (16, 8)}, "looks must increase"),
-        ({"looks": (4, 8)}, "a look at 4 seeds can find nothing"),
-        ({"looks": (), "half_width": -1}, "half_width must be above 0"),
+        ({"looks": (4, 8)}, "a look at 4 seeds and 1 contrast can find"),
     ],
 )
 def test_a_plan_that_does_not_fit_is_told_before_anything_is_run(

@@ -14,7 +14,7 @@ from mesa_memory import EpisodicMemory, configure, open_run, register_policy
 from mesa_memory.examples.trust_market.model import TrustMarket
 from mesa_memory.experiments import Plan, Study
 from mesa_memory.experiments.reports.facts import shown_value
-from mesa_memory.inference.numbers import number
+from mesa_memory.statistics.difference import number
 from tests.support.browser import browser
 from tests.support.study_results import run
 

@@ -28,7 +28,7 @@ FORBIDDEN = {
     "runtime": EDGE | STUDY | {"memories", "recording", "runs"},
     "recording": EDGE | STUDY | {"runs"},
     "runs": ROOMS - {*PURE, "errors", "stores", "embedders", "hosts"},
-    "inference": ROOMS - {"core", "errors", "inference"},
+    "statistics": ROOMS - {"core", "errors", "statistics"},
     "experiments": EDGE,
     "viz": {"cli", "examples"},
 }

@@ -14,7 +14,7 @@ from mesa_memory.errors import StudyError
 from mesa_memory.examples.naming_game.model import NamingGame
 from mesa_memory.examples.naming_game.networks import NETWORKS
 from mesa_memory.experiments import Study
-from mesa_memory.inference.comparison import compare
+from mesa_memory.statistics.comparison import compare
 
 DEPTHS = (2, 5, 10)
 SEEDS = 18

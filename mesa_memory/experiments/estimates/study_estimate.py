@@ -12,10 +12,10 @@ from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.errors import StoreUnavailable, StudyError
 from mesa_memory.experiments.estimates.estimate import Estimate
 from mesa_memory.experiments.estimates.forecast import estimate
+from mesa_memory.experiments.studies.analysis import asked_seeds
 from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.design import Case
 from mesa_memory.experiments.studies.forks import forks_of
-from mesa_memory.experiments.studies.planned import asked_seeds
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.runs.table import Table
 from mesa_memory.stores.studies import CaseRow

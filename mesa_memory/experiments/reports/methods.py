@@ -10,7 +10,7 @@ from typing import Any
 
 from mesa_memory.core.content import dollars
 from mesa_memory.experiments.reports.facts import shown_value
-from mesa_memory.inference.numbers import p_of
+from mesa_memory.statistics.difference import p_of
 
 #: seeds that are listed one by one
 MAX_LISTED_SEEDS = 12

@@ -16,8 +16,8 @@ from mesa_memory.experiments.reports.methods import methods
 from mesa_memory.experiments.reports.templates import policy, template
 from mesa_memory.experiments.reports.traces import trace
 from mesa_memory.experiments.studies.checks import CHECKS
-from mesa_memory.inference.comparison import Comparison
-from mesa_memory.inference.numbers import number
+from mesa_memory.statistics.comparison import Comparison
+from mesa_memory.statistics.difference import number
 
 _PACKAGE = "mesa_memory.experiments.reports"
 #: arguments that the study itself gives to each run

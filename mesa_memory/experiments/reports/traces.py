@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.core.render import shorten
-from mesa_memory.inference.comparison import Comparison
-from mesa_memory.inference.contrast import Contrast
 from mesa_memory.runs.measured import outcomes_by_step
 from mesa_memory.runs.run import Run
+from mesa_memory.statistics.comparison import Comparison, Contrast
 from mesa_memory.stores.sql import Store
 
 #: characters of a text in a trace, and recalled records whose evidence is listed

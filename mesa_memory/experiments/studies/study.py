@@ -10,8 +10,13 @@ from mesa_memory.core.validate import checked_int, one_of
 from mesa_memory.errors import StudyError
 from mesa_memory.experiments.measures.questionnaires import Questionnaire, checked
 from mesa_memory.experiments.measures.watch import Measure, check_measures
+from mesa_memory.experiments.studies.analysis import (
+    check_plan,
+    compare_arms,
+    compare_outcomes,
+    stages,
+)
 from mesa_memory.experiments.studies.arm import Arm
-from mesa_memory.experiments.studies.comparing import compare_arms, compare_outcomes
 from mesa_memory.experiments.studies.design import Design
 from mesa_memory.experiments.studies.entry import (
     add_cases,
@@ -26,13 +31,12 @@ from mesa_memory.experiments.studies.fingerprint import Fingerprint
 from mesa_memory.experiments.studies.forks import check_changes
 from mesa_memory.experiments.studies.making import Progress, make
 from mesa_memory.experiments.studies.packing import check_picklable, named_parts
-from mesa_memory.experiments.studies.planned import check_plan, stages
 from mesa_memory.experiments.studies.results import Results, check_names
 from mesa_memory.experiments.studies.shards import gather, shard_of
 from mesa_memory.experiments.studies.status import Status
-from mesa_memory.inference.comparison import Comparison
-from mesa_memory.inference.plan import Plan
 from mesa_memory.llm.cost.usage import Budget
+from mesa_memory.statistics.comparison import Comparison
+from mesa_memory.statistics.plan import Plan
 from mesa_memory.stores.base import AUTO, JOURNALS
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.studies import Studies, StudyRow
@@ -246,6 +250,8 @@ class Study:
         base: Any = None,
         outcome: str | None = None,
         margin: float | None = None,
+        bounds: tuple[float, float] | None = None,
+        leave_out_nan: bool = False,
     ) -> Comparison:
         """Compares the arms with one of them, by paired differences on seeds.
 
@@ -257,12 +263,18 @@ class Study:
             base: the level that the others are compared with.
             outcome: name of the outcome.
             margin: the largest difference that counts as none.
+            bounds: lowest and highest possible outcome, such as (0, 1) of a share: the
+                intervals then hold for any shape.
+            leave_out_nan: seeds whose outcome is NaN in an arm are left out.
 
         Raises:
             ValueError: for an unknown name or level, or if no two seeds are finished.
             StoreError, StudyError: if the results cannot be read.
         """
-        return compare_arms(self, factor, base, outcome, margin)
+        return compare_arms(
+            self, factor=factor, base=base, outcome=outcome, margin=margin,
+            bounds=bounds, leave_out_nan=leave_out_nan,
+        )  # fmt: skip
 
     def seeds_for(
         self,
@@ -271,8 +283,10 @@ class Study:
         power: float = 0.8,
         half_width: float | None = None,
         **compared: Any,
-    ) -> dict[Any, int]:
+    ) -> dict[Any, tuple[int, int]]:
         """The seeds that each arm needs, with the finished runs as the pilot.
+
+        Two numbers for each arm, as the pilot does not know the spread of the outcome.
 
         Args:
             effect, power, half_width: see ``Comparison.seeds_for``.
@@ -294,7 +308,7 @@ class Study:
         executor: Any = None,
         progress: bool = True,
     ) -> "Audit":
-        """Runs one arm again in other wordings: does the outcome hang on the form?
+        """Runs one arm again in other wordings: does the outcome depend on the wording?
 
         The order, headings and form of its text are changed, and ``k`` and ``budget``
         where the memory has them; see ``memories.wording``. They are a study in the

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mesa_memory.inference.comparison import compare
+from mesa_memory.statistics.comparison import compare
 
 
 def runs(arms, seeds=range(10), replicates=1, noise=0.1, **given):
@@ -33,10 +33,12 @@ def test_a_row_for_each_arm_and_a_sentence_for_each_finding(tmp_path):
     low, high = table.loc["stlt", ["low", "high"]]
     assert low < 0.5 < high and table.loc["stlt", "p_holm"] == 4 / 2**10
     text = str(found)
-    assert "stlt: x is 0." in text and "higher than with none" in text
+    assert "stlt: x differs from none by +0." in text
+    assert "p is corrected for 2 arms, the intervals are not." in text
     assert "fact: no difference from none was shown" in text
-    assert "fact: no difference larger than 0.2 (p = 0.004)" in text
-    assert table.loc["stlt", "rho"] > 0.9 and table.loc["stlt", "runs_saved"] > 100
+    assert "fact: no difference larger than 0.2 (p = 0.004); an outcome" in text
+    assert "in up to 26% of seeds can be absent from 10 seeds by chance" in text
+    assert table.loc["stlt", "rho"] > 0.9
     assert found.plot(tmp_path / "pairs.png").stat().st_size > 10_000
 
 
@@ -96,7 +98,7 @@ def test_below_six_seeds_there_is_no_verdict_and_below_ten_a_warning():
     assert "rough" not in str(told(runs({"none": 0, "stlt": 5}, range(10))))
 
 
-def of_differences(*arms, margin=None):
+def of_differences(*arms, margin=None, **given):
     """The text about arms that differ from the base, at each seed, by these values."""
     rows = [
         {"memory": name, "seed": 40 + seed, "x": float(value)}
@@ -104,7 +106,7 @@ def of_differences(*arms, margin=None):
         for seed, value in enumerate(values)
     ]
     frame = pd.DataFrame(rows).assign(state="finished", replicate=0)
-    return str(told(frame, margin=margin))
+    return str(told(frame, margin=margin, **given))
 
 
 CLEAR = [-10, -8, -6, -9, -5, -9.5]
@@ -113,13 +115,16 @@ CLEAR = [-10, -8, -6, -9, -5, -9.5]
 @pytest.mark.parametrize(("seeds", "arms", "needed"), [(6, 3, 7), (5, 1, 6), (6, 2, 7)])
 def test_seeds_that_cannot_decide_are_said_to_be_too_few(seeds, arms, needed):
     text = of_differences(*[CLEAR[:seeds]] * arms)
-    assert f"{seeds} seeds cannot decide" in text
-    assert f"needs {needed} to reach p < 0.05" in text
+    contrasts = f"{arms} contrast{'s' * (arms > 1)}"
+    assert (
+        f"{seeds} seeds and {contrasts} cannot show a difference: at least {needed}"
+        in text
+    )
     assert "no difference" not in text
     wide = of_differences(*[CLEAR[:seeds]] * arms, margin=0.2)
     assert "a: the interval lies beyond 0.2 ([-" in wide and "equivalence" not in wide
     more = of_differences(*[[*CLEAR, *CLEAR][:needed]] * arms)
-    assert "lower than with none" in more and "cannot decide" not in more
+    assert "differs from none by -" in more and "cannot show" not in more
 
 
 @pytest.mark.parametrize(
@@ -127,13 +132,40 @@ def test_seeds_that_cannot_decide_are_said_to_be_too_few(seeds, arms, needed):
     [
         (0.5, "a: the difference is larger than 0.5 ([-"),
         (8, "a: the difference may be larger than 8 (p = "),
-        (30, "a: no difference larger than 30 (p < 0.001)."),
+        (30, "a: no difference larger than 30 (p < 0.001); an outcome"),
     ],
 )
 def test_equivalence_does_not_deny_a_difference_that_was_shown(margin, says):
     text = of_differences([*CLEAR, -7, -8], margin=margin)
-    assert "a: x is 7.81 lower than with none" in text
+    assert "a: x differs from none by -7.81" in text
     assert says in text and "equivalence" not in text
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [([0.1, -0.1], "below 6 seeds"), ([-1] * 8, ""), ([0.01] * 8, "without variance")],
+)
+def test_equivalence_is_not_shown_by_few_seeds_or_none_that_vary(values, why):
+    text = of_differences(values, margin=0.5)
+    assert "no difference larger" not in text
+    beyond = f"equivalence within 0.5 cannot be tested {why}" if why else "beyond 0.5"
+    assert beyond in text or "the difference is larger than 0.5" in text
+
+
+def test_bounds_show_equivalence_of_what_hardly_varies_and_of_nothing_else():
+    same = [0.001, -0.001] * 1000
+    text = of_differences(same, margin=0.1, bounds=(-0.5, 0.5))
+    assert "a: no difference larger than 0.1 ([-" in text
+    text = of_differences(same[:10], margin=0.1, bounds=(-0.5, 0.5))
+    assert "a: equivalence within 0.1 was not shown ([-" in text
+
+
+def test_a_seed_without_a_number_may_be_left_out():
+    frame = runs({"none": 0, "stlt": 0.5})
+    frame.loc[frame.query("memory == 'stlt' and seed == 3").index, "x"] = np.nan
+    found = told(frame, leave_out_nan=True)
+    assert len(found.seeds) == 9 and found.left_out == {3: "stlt has NaN"}
+    assert "1 seed is left out (3)" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -158,9 +190,10 @@ def test_equal_arms_are_said_to_be_equal():
     frame["x"] = frame["seed"].astype(float)
     found = told(frame, margin=0.1)
     assert "stlt: equal to none in all 8 seeds" in str(found)
+    assert np.isnan(found.table().loc[0, "p_equivalent"])
     assert found.table().loc[0, ["low", "high", "p"]].tolist() == [0, 0, 1]
     one = found.seeds_for(effect=0.1), found.seeds_for(half_width=0.1)
-    assert one == ({"stlt": 6}, {"stlt": 6})
+    assert one == ({"stlt": (6, 6)}, {"stlt": (6, 6)})
 
 
 def test_levels_of_other_factors_are_averaged_and_said():
@@ -177,8 +210,11 @@ def test_levels_of_other_factors_are_averaged_and_said():
         ({}, {"factor": "mind"}, "no factor 'mind'; the columns are memory, seed"),
         ({}, {"outcome": "y"}, "no outcome 'y'; the columns are"),
         ({}, {"base": "stlt2"}, r"base='stlt2' is no level .*\['none', 'stlt'\]"),
-        ({"x": "high"}, {}, "must be a number .* in case 1 it is 'high'"),
-        ({"x": None}, {}, "must be a number in each finished run, and is not in 20 of"),
+        ({"x": "high"}, {}, "must be a finite number .* at seed 0 it is 'high'"),
+        ({"x": None}, {}, "in each finished run, and is not in 20 of"),
+        ({"x": np.inf}, {}, "the outcome 'x' must be a finite number .* it is inf"),
+        ({"x": np.nan}, {}, "at seed 0 it is nan. leave_out_nan=True leaves these"),
+        ({}, {"bounds": (0, 1)}, r"got \(0, 1\) for outcomes from -"),
         ({"memory": "none"}, {}, "the single level 'none'"),
         ({"state": "waiting"}, {}, "at least 2 seeds .* 0 of 10 are"),
         ({"seed": None}, {}, "runs without a seed cannot be paired"),

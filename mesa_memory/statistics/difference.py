@@ -1,5 +1,6 @@
-"""The differences of an arm from its base, one for each seed, and what they show."""
+"""Differences between an arm and its base, and numbers as a paper prints them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +11,9 @@ from scipy import stats
 MAX_EXACT_SEEDS, RESAMPLES = 12, 9_999
 #: below it, intervals are rough
 FEW_SEEDS = 10
+#: points of the grid of an interval for bounded outcomes, and the largest part of what
+#: is left that is bet on one difference
+GRID_POINTS, LARGEST_BET = 2_001, 0.5
 #: of the largest difference, what may be rounding
 ROUNDING = 1e-9
 #: signs that a few seeds tip: a gap as a share of the range, and the skewness
@@ -22,9 +26,11 @@ class PairedDifference:
 
     Attributes:
         values: one for each seed, in the order of the seeds; at least two.
+        bounds: of the outcome; the interval then holds for any shape. None uses t.
     """
 
     values: tuple[float, ...]
+    bounds: tuple[float, float] | None = None
 
     @property
     def seeds(self) -> int:
@@ -52,7 +58,10 @@ class PairedDifference:
         return set(self.values) == {0.0}
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """The t interval of the mean difference."""
+        """The interval of the mean difference: by bets with ``bounds``, else by t."""
+        if self.bounds is not None:
+            widest = self.bounds[1] - self.bounds[0]
+            return bounded_interval(self.values, -widest, widest, confidence)
         if self.constant:
             return self.mean, self.mean
         found = stats.ttest_1samp(self.values, 0).confidence_interval(confidence)
@@ -62,7 +71,8 @@ class PairedDifference:
     def p(self) -> float:
         """The two-sided p of a sign-flip test: exact to 12 seeds, else 9,999 flips.
 
-        If the arms are exchangeable, it is valid for differences of any shape.
+        It tests that the arms are exchangeable: arms of equal means and other spread
+        or shape are called different, too.
         """
         if self.equal:
             return 1.0
@@ -86,10 +96,13 @@ class PairedDifference:
         """The share of seeds whose difference has the sign of the mean, 0 to 1."""
         return float(np.mean(np.sign(self.values) == np.sign(self.mean)))
 
-    def equivalence(self, margin: float) -> float:
-        """The p of two one-sided t tests: is the difference within ``±margin``?"""
-        if self.constant:
-            return 0.0 if abs(self.mean) < margin else 1.0
+    def equivalence(self, margin: float) -> float | None:
+        """The p of two one-sided t tests: is the difference within ``±margin``?
+
+        None below six seeds, without variance, and with ``bounds``, whose interval tells.
+        """
+        if self.constant or self.bounds or self.seeds < seeds_to_decide(1):
+            return None
         above = stats.ttest_1samp(self.values, -margin, alternative="greater").pvalue
         below = stats.ttest_1samp(self.values, margin, alternative="less").pvalue
         return float(max(above, below))
@@ -112,6 +125,81 @@ class PairedDifference:
         below = int(gaps.argmax()) + 1
         few = order[:below] if 2 * below <= self.seeds else order[below:]
         return tuple(sorted(few.tolist()))
+
+
+@dataclass(frozen=True)
+class GroupDifference:
+    """The mean of one group less the mean of another.
+
+    Attributes:
+        values: outcomes of the group, at least two.
+        base: outcomes of the other group, at least two.
+    """
+
+    values: Sequence[float]
+    base: Sequence[float]
+
+    @property
+    def mean(self) -> float:
+        """The difference of the means."""
+        return float(np.mean(self.values) - np.mean(self.base))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% interval by Welch's t; the mean alone if no value differs in a group."""
+        if np.ptp(self.values) == 0 and np.ptp(self.base) == 0:
+            return self.mean, self.mean
+        found = stats.ttest_ind(self.values, self.base, equal_var=False)
+        low, high = found.confidence_interval()
+        return float(low), float(high)
+
+    @property
+    def p(self) -> float:
+        """The two-sided p of a permutation test: exact if few, else 9,999 permutations."""
+        if len({*self.values, *self.base}) == 1:
+            return 1.0
+        found = stats.permutation_test(
+            (np.array(self.values), np.array(self.base)),
+            _difference,
+            vectorized=True,
+            n_resamples=RESAMPLES,
+            rng=np.random.default_rng(0),
+        )
+        return float(found.pvalue)
+
+
+def _difference(values: np.ndarray, base: np.ndarray, axis: int) -> np.ndarray:
+    return np.mean(values, axis=axis) - np.mean(base, axis=axis)
+
+
+def bounded_interval(
+    values: Sequence[float], low: float, high: float, confidence: float = 0.95
+) -> tuple[float, float]:
+    """An interval for the mean of bounded values, which covers it for any shape.
+
+    A bet on each mean in turn wins if the mean is wrong; the interval has the means
+    against which no bet won ``1 / (1 - confidence)`` times its stake (Waudby-Smith and
+    Ramdas, 2024, hedged capital).
+
+    Args:
+        values: in an order that does not depend on them.
+        low, high: bounds of each value.
+    """
+    found = (np.array(values) - low) / (high - low)
+    number, wanted = len(found), np.log(2 / (1 - confidence))
+    count = np.arange(1, number + 1)
+    means = (0.5 + np.cumsum(found)) / (count + 1)
+    spread = (0.25 + np.cumsum((found - means) ** 2)) / (count + 1)
+    stakes = np.sqrt(2 * wanted / (number * np.array([0.25, *spread[:-1]])))[:, None]
+    grid = np.linspace(0, 1, GRID_POINTS)[1:-1]
+    off = found[:, None] - grid
+    above = np.log1p(np.minimum(stakes, LARGEST_BET / grid) * off)
+    below = np.log1p(-np.minimum(stakes, LARGEST_BET / (1 - grid)) * off)
+    won = np.maximum(np.cumsum(above, axis=0), np.cumsum(below, axis=0)).max(axis=0)
+    left = grid[won <= max(wanted, won.min())]
+    step = 1 / (GRID_POINTS - 1)
+    first, last = max(0.0, left[0] - step), min(1.0, left[-1] + step)
+    return low + (high - low) * float(first), low + (high - low) * float(last)
 
 
 def share(part: int, of: int) -> tuple[float, float, float]:
@@ -139,3 +227,23 @@ def holm(ps: list[float]) -> list[float]:
     found = np.empty(len(ps))
     found[order] = np.minimum(np.maximum.accumulate(steps), 1)
     return found.tolist()
+
+
+def number(value: float) -> str:
+    """A number with three digits, such as 0.0231 and 12.3; no exponent if avoidable."""
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def signed(value: float) -> str:
+    """The same with its sign."""
+    return f"+{number(value)}" if value > 0 else number(value)
+
+
+def p_of(p: float) -> str:
+    """A p value with three decimals, or ``<0.001``."""
+    return f"{p:.3f}" if p >= 0.001 else "<0.001"
+
+
+def said_p(p: float) -> str:
+    """The same as ``p = 0.012`` or ``p < 0.001``."""
+    return f"p = {p_of(p)}" if p >= 0.001 else "p < 0.001"

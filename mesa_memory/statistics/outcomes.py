@@ -52,9 +52,11 @@ class Outcomes:
         outcome: str,
         base: Any,
         others: Sequence[str] = (),
+        leave_out_nan: bool = False,
     ) -> "Outcomes":
         """The outcomes of a table of runs; see ``compare``."""
-        check_columns(frame, factor, outcome, base, others)
+        check_columns(frame, factor, outcome, base)
+        check_numbers(frame, outcome, leave_out_nan)
         frame = frame.assign(**{factor: [_hashable(v) for v in frame[factor]]})
         arms = tuple(dict.fromkeys(frame[factor]))
         every = tuple(dict.fromkeys(frame[SEED]))
@@ -63,7 +65,7 @@ class Outcomes:
         left_out: dict[Any, str] = {}
         for seed in every:
             for arm in arms:
-                why = _missing(groups.get((arm, seed)), expected)
+                why = _missing(groups.get((arm, seed)), expected, outcome)
                 if why:
                     left_out.setdefault(seed, f"{arm} {why}")
         seeds = tuple(seed for seed in every if seed not in left_out)
@@ -82,9 +84,40 @@ class Outcomes:
         return cls(arms, seeds, cells, left_out, failing)
 
 
-def check_columns(
-    frame: "pd.DataFrame", factor: str, outcome: str, base: Any, others: Sequence[str]
-) -> None:
+@dataclass(frozen=True)
+class VarianceParts:
+    """Parts of the variance of the difference of two single runs.
+
+    Attributes:
+        seed: what both arms share at a seed; both arms have it alike.
+        seed_by_arm: how the effect differs between seeds; more seeds reduce it.
+        model: how runs of one seed differ; replicates reduce it, too.
+    """
+
+    seed: float
+    seed_by_arm: float
+    model: float
+
+    @classmethod
+    def of(cls, arm: np.ndarray, base: np.ndarray) -> "VarianceParts":
+        """The parts, estimated from the differences (method of moments).
+
+        The pair is (seed, replicate): replicates may share the noise of a common
+        beginning, which the variance of each arm alone does not show.
+
+        Args:
+            arm: outcomes of shape (seeds, replicates), at least 2 x 2.
+            base: the same of the base.
+        """
+        differences = arm - base
+        model = float(np.mean(np.var(differences, axis=1, ddof=1)))
+        means = np.var(differences.mean(axis=1), ddof=1)
+        both = np.cov(arm.mean(axis=1), base.mean(axis=1))[0, 1]
+        own = means - model / arm.shape[1]
+        return cls(max(0.0, 2 * float(both)), max(0.0, float(own)), model)
+
+
+def check_columns(frame: "pd.DataFrame", factor: str, outcome: str, base: Any) -> None:
     """Raises unless the columns are there and hold what a comparison needs."""
     for kind, name in (("factor", factor), ("outcome", outcome)):
         if name not in frame.columns:
@@ -105,18 +138,31 @@ def check_columns(
             "runs without a seed cannot be paired: give the study seeds, such as "
             "seeds=range(10)"
         )
+
+
+def check_numbers(frame: "pd.DataFrame", outcome: str, leave_out_nan: bool) -> None:
+    """Raises unless the outcome of each finished run is a finite number.
+
+    Args:
+        leave_out_nan: NaN is allowed.
+    """
     done = frame[frame[STATE] == FINISHED]
     wrong = [
-        (case, value)
-        for case, value in zip(done.get("case", done.index), done[outcome])
-        if not isinstance(value, Real | np.bool_) or np.isnan(float(value))
+        (seed, value)
+        for seed, value in zip(done[SEED], done[outcome])
+        if not isinstance(value, Real | np.bool_)
+        or not (np.isfinite(float(value)) or (leave_out_nan and value != value))
     ]
-    if wrong:
-        case, value = wrong[0]
-        raise ValueError(
-            f"the outcome {outcome!r} must be a number in each finished run, and is not "
-            f"in {len(wrong)} of {len(done)}: in case {case} it is {value!r}"
-        )
+    if not wrong:
+        return
+    seed, value = wrong[0]
+    told = (
+        f"the outcome {outcome!r} must be a finite number in each finished run, and is "
+        f"not in {len(wrong)} of {len(done)}: at seed {seed} it is {value!r}"
+    )
+    if all(value != value for _, value in wrong):
+        told += ". leave_out_nan=True leaves these seeds out"
+    raise ValueError(told)
 
 
 def _check_seeds(
@@ -131,14 +177,14 @@ def _check_seeds(
         )
 
 
-def _missing(rows: "pd.DataFrame | None", expected: int) -> str:
+def _missing(rows: "pd.DataFrame | None", expected: int, outcome: str) -> str:
     """Why a seed of an arm does not count; empty if it does."""
     if rows is None or len(rows) < expected:
         return "has fewer runs than other arms"
     for state in rows[STATE]:
         if state != FINISHED:
             return "failed" if state == FAILED else f"is {state}"
-    return ""
+    return "has NaN" if rows[outcome].isna().any() else ""
 
 
 def _failed(rows: "pd.DataFrame | None") -> bool:

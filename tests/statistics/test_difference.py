@@ -12,12 +12,11 @@ from statsmodels.stats.power import TTestPower
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
-from mesa_memory.inference.difference import PairedDifference, holm, share
-from mesa_memory.inference.power import (
+from mesa_memory.statistics.difference import PairedDifference, holm, share
+from mesa_memory.statistics.power import (
     level_of_looks,
     seeds_for_power,
     seeds_for_width,
-    seeds_of_stein,
 )
 
 STUDIES = 2_000
@@ -104,8 +103,9 @@ def test_each_number_is_that_of_a_peer(seeds):
     assert found.interval() == pytest.approx(tuple(peer[column]), abs=0.011)
     assert found.dz == pytest.approx(values.mean() / values.std(ddof=1), abs=1e-9)
     p = ttost_paired(values, np.zeros(seeds), -0.5, 0.5)[0]
-    assert found.equivalence(0.5) == pytest.approx(p, abs=1e-9)
-    assert found.equivalence(0.5) == pytest.approx(other.iloc[0]["pval"], abs=1e-9)
+    if seeds >= 6:
+        assert found.equivalence(0.5) == pytest.approx(p, abs=1e-9)
+        assert found.equivalence(0.5) == pytest.approx(other.iloc[0]["pval"], abs=1e-9)
     if seeds <= 12:
         signs = np.array(np.meshgrid(*[[-1, 1]] * seeds)).reshape(seeds, -1).T
         means = signs @ values / seeds
@@ -126,7 +126,7 @@ def test_corrections_shares_and_sample_sizes_are_those_of_a_peer():
     assert (seeds_for_power(0.05, 0.023), seeds_for_width(0.05, 0.05)) == (40, 7)
 
 
-def test_three_looks_and_two_stages_keep_their_promise():
+def test_three_looks_keep_their_promise():
     # Pocock (1977), table 1: three equal looks need p < 0.0221.
     assert level_of_looks((10, 20, 30)) == pytest.approx(0.0221, abs=1e-4)
     looks = (10, 20, 40)
@@ -135,22 +135,40 @@ def test_three_looks_and_two_stages_keep_their_promise():
     z = np.stack([draws[:, :n].sum(1) / np.sqrt(n) for n in looks])
     errs = np.mean((2 * stats.norm.sf(np.abs(z)) < level).any(0))
     assert 0.045 <= errs <= 0.055
-    for world, least in ((normal, 0.94), (tipping, 0.93)):
-        rng = np.random.default_rng(5)
-        sd, truth = (1.0, 0.0) if world is normal else (0.24, -0.12)
-        inside = []
-        for _ in range(STUDIES):
-            pilot = world(rng, 15)
-            more = seeds_of_stein(pilot.std(ddof=1), 15, 0.5 * sd) - 15
-            mean = np.concatenate([pilot, world(rng, more)]).mean()
-            inside.append(abs(mean - truth) <= 0.5 * sd)
-        assert np.mean(inside) >= least
+
+
+@pytest.mark.parametrize("contrasts", [1, 2, 8])
+@pytest.mark.parametrize("dz", [0.7, 1.5])
+def test_planned_seeds_reach_their_power_for_the_test_that_is_used(dz, contrasts):
+    seeds = seeds_for_power(1.0, dz, 0.8, contrasts)
+    rng = np.random.default_rng(11)
+    found = [
+        PairedDifference(tuple(rng.normal(dz, 1, seeds))).p < 0.05 / contrasts
+        for _ in range(300)
+    ]
+    assert 0.74 <= np.mean(found) <= 0.93
+
+
+def collapsing(rng, seeds):
+    """The arm collapses in 15% of the seeds, so that the mean difference is -0.105."""
+    return -0.7 * (rng.random(seeds) < 0.15)
+
+
+@pytest.mark.parametrize("seeds", [6, 10, 20])
+def test_bounds_cover_a_tipping_outcome_and_do_not_call_it_equal(seeds):
+    rng, within, covered = np.random.default_rng(1), 0, 0
+    for _ in range(250):
+        values = tuple(map(float, collapsing(rng, seeds) + rng.normal(0, 1e-3, seeds)))
+        low, high = PairedDifference(values, (0, 1)).interval()
+        within += -0.1 < low and high < 0.1
+        covered += low <= -0.105 <= high
+    assert within <= 0.05 * 250 and covered >= 0.95 * 250
 
 
 def test_differences_that_do_not_vary_have_no_spread_to_divide_by():
     same = PairedDifference((0.0,) * 8)
     assert same.equal and same.p == 1.0 and same.interval() == (0.0, 0.0)
-    assert same.dz is None and same.tipping is None and same.equivalence(0.1) == 0.0
+    assert same.dz is None and same.tipping is None
     shifted = PairedDifference((0.1 + 0.2, 0.3, 0.3, 0.3))  # equal but for rounding
     assert shifted.constant and not shifted.equal and shifted.dz is None
-    assert shifted.p == 0.125 and shifted.equivalence(0.1) == 1.0
+    assert shifted.p == 0.125 and shifted.equivalence(1) is None

@@ -3,26 +3,34 @@
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from math import ceil, sqrt
+from math import sqrt
 
 import numpy as np
 from scipy import optimize, stats
 
-from mesa_memory.inference.difference import seeds_to_decide
+from mesa_memory.statistics.difference import MAX_EXACT_SEEDS, ROUNDING, seeds_to_decide
 
 #: beyond which the answer is no number of seeds that anybody runs
 MAX_SEEDS = 1_000_000
 #: a mean by its standard error, from which a test cannot miss it
 CERTAIN = 30
+#: of differences, to find the power of a test of few seeds
+DRAWS = 2_000
 
 
-def seeds_for_power(sd: float, effect: float, power: float = 0.8) -> int:
-    """The seeds that a paired t test needs, at 5% and two-sided; at least 6.
+def seeds_for_power(
+    sd: float, effect: float, power: float = 0.8, contrasts: int = 1
+) -> int:
+    """The seeds that the sign-flip test of ``compare`` needs, at 5% and two-sided.
+
+    The level of each of several contrasts is 5% by their number, which is Holm's first
+    step. Differences are taken to be normal.
 
     Args:
         sd: standard deviation of the paired differences.
         effect: the mean difference that must be found.
         power: probability of finding it, between 0 and 1.
+        contrasts: the number of arms that are compared with the base.
 
     Raises:
         ValueError: for a number out of its range, or an effect beyond reach.
@@ -32,16 +40,33 @@ def seeds_for_power(sd: float, effect: float, power: float = 0.8) -> int:
             "power must be between 0 and 1 and effect not 0, "
             f"got power={power!r} and effect={effect!r}"
         )
+    shift = min(abs(effect) / sd, CERTAIN) if sd else CERTAIN
+    level = 0.05 / contrasts
 
     def enough(seeds: int) -> bool:
-        limit = stats.t.ppf(0.975, seeds - 1)
-        shift = abs(effect) / sd * sqrt(seeds) if sd else np.inf
-        if shift > CERTAIN:
-            return True
-        reached = stats.nct.sf(limit, seeds - 1, shift)
-        return reached + stats.nct.cdf(-limit, seeds - 1, shift) >= power
+        exact = seeds <= MAX_EXACT_SEEDS
+        reached = _of_flips if exact else _of_t
+        return reached(seeds, shift, level) >= power
 
-    return _least(enough, f"an effect of {effect:g}")
+    return _least(enough, f"an effect of {effect:g}", seeds_to_decide(contrasts))
+
+
+def _of_flips(seeds: int, shift: float, level: float) -> float:
+    """The power of a sign-flip test, by draws: its p has few values at few seeds."""
+    flips = 1.0 - 2.0 * ((np.arange(2 ** (seeds - 1))[:, None] >> np.arange(seeds)) & 1)
+    draws = np.random.default_rng(0).normal(shift, 1.0, (DRAWS, seeds))
+    sums = np.abs(draws @ flips.T)
+    ps = np.mean(sums >= sums[:, :1] * (1 - ROUNDING), axis=1)
+    return float(np.mean(ps < level))
+
+
+def _of_t(seeds: int, shift: float, level: float) -> float:
+    """The power of a t test, which a sign-flip test of many seeds has, too."""
+    far, limit = shift * sqrt(seeds), stats.t.ppf(1 - level / 2, seeds - 1)
+    if far > CERTAIN:
+        return 1.0
+    above = stats.nct.sf(limit, seeds - 1, far)
+    return float(above + stats.nct.cdf(-limit, seeds - 1, far))
 
 
 def seeds_for_width(sd: float, half_width: float) -> int:
@@ -59,25 +84,21 @@ def seeds_for_width(sd: float, half_width: float) -> int:
     return _least(enough, f"a half width of {half_width:g}")
 
 
-def seeds_of_stein(sd: float, pilot: int, half_width: float) -> int:
-    """The seeds of Stein's two-stage procedure (1945), those of the pilot included.
-
-    The t quantile has the degrees of freedom of the pilot, so that the interval
-    mean ± half_width covers 95% although the number of seeds depends on the data.
-    """
-    return max(pilot, ceil((stats.t.ppf(0.975, pilot - 1) * sd / half_width) ** 2))
+def range_of_sd(sd: float, seeds: int) -> tuple[float, float]:
+    """The 80% interval of a standard deviation that normal differences have shown."""
+    low, high = stats.chi2.ppf((0.9, 0.1), seeds - 1)
+    return sd * sqrt((seeds - 1) / low), sd * sqrt((seeds - 1) / high)
 
 
-def _least(enough: Callable[[int], bool], wanted: str) -> int:
-    """The least number of seeds from 6 that is enough, by doubling and halving."""
-    high = seeds_to_decide(1)
+def _least(enough: Callable[[int], bool], wanted: str, least: int = 6) -> int:
+    """The least number of seeds that is enough, by doubling and halving."""
+    low = high = least
     while not enough(high):
-        high *= 2
+        low, high = high + 1, 2 * high
         if high > MAX_SEEDS:
             raise ValueError(
                 f"{wanted} needs more than {MAX_SEEDS:,} seeds at this spread"
             )
-    low = max(seeds_to_decide(1), high // 2)
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle + 1, high)

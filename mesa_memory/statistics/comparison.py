@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mesa_memory.core.notebook import NotebookShown
-from mesa_memory.inference.contrast import Contrast
-from mesa_memory.inference.difference import FEW_SEEDS, ROUNDING, PairedDifference, holm
-from mesa_memory.inference.numbers import number, p_of, signed
-from mesa_memory.inference.outcomes import Outcomes
-from mesa_memory.inference.power import seeds_for_power, seeds_for_width
-from mesa_memory.inference.variance import Pairing, Parts
+from mesa_memory.statistics.difference import (
+    FEW_SEEDS,
+    ROUNDING,
+    PairedDifference,
+    holm,
+    number,
+    p_of,
+    said_p,
+    seeds_to_decide,
+    share,
+    signed,
+)
+from mesa_memory.statistics.outcomes import Outcomes, VarianceParts
+from mesa_memory.statistics.power import range_of_sd, seeds_for_power, seeds_for_width
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +31,130 @@ if TYPE_CHECKING:
 
 #: seeds that are listed one by one
 MAX_LISTED = 6
+#: seeds that are named in a sentence on those that tip
+MAX_NAMED_SEEDS = 3
 #: size of an arm's panel in the plot
 PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 2.6, 3.4
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One arm against the base.
+
+    Attributes:
+        arm: its level of the factor.
+        mean: of its outcome, over seeds.
+        difference: arm less base, at each seed.
+        rho: correlation of both arms over seeds; None if one of them is constant.
+        p_holm: the sign-flip p, corrected for the number of arms.
+        parts: of the variance, if there are replicates.
+    """
+
+    arm: Any
+    mean: float
+    difference: PairedDifference
+    rho: float | None
+    p_holm: float
+    parts: VarianceParts | None = None
+
+    @property
+    def interval(self) -> str:
+        """The 95% interval of the mean difference, as text."""
+        low, high = self.difference.interval()
+        return f"[{number(low)}, {number(high)}]"
+
+    def verdict(self, outcome: str, base: Any, level: float, arms: int) -> str:
+        """The conclusion that the differences allow, in one sentence.
+
+        Args:
+            outcome, base: their names.
+            level: a smaller p is called a difference.
+            arms: the number of arms that are compared with the base.
+        """
+        difference, arm, seeds = self.difference, self.arm, self.difference.seeds
+        if difference.equal:
+            return f"{arm}: equal to {base} in all {seeds} seeds."
+        told = f"{self.interval}, {said_p(self.p_holm)}"
+        low, high = difference.interval()
+        if self.p_holm < level:
+            size = signed(difference.mean)
+            but = "; the interval includes 0" if low <= 0 <= high else ""
+            return f"{arm}: {outcome} differs from {base} by {size} ({told}){but}."
+        needed = seeds_to_decide(arms, level)
+        if seeds < needed:
+            contrasts = f"{arms} contrast{'s' * (arms > 1)}"
+            return (
+                f"{arm}: no verdict ({told}); {seeds} seeds and {contrasts} cannot show a "
+                f"difference: at least {needed}."
+            )
+        if not low <= 0 <= high:
+            return (
+                f"{arm}: undecided ({told}); the interval leaves out 0, but the sign-flip "
+                "test does not exclude that the arms are equal."
+            )
+        return f"{arm}: no difference from {base} was shown ({told})."
+
+    def findings(
+        self, margin: float | None, level: float, seeds: Sequence[Any]
+    ) -> list[str]:
+        """Sentences on equivalence, tipping and the parts of the variance.
+
+        Args:
+            margin: the largest difference that counts as none; None tests none.
+            level: as for ``verdict``.
+            seeds: the names of the seeds.
+        """
+        difference, arm, told = self.difference, self.arm, []
+        if margin is not None and not difference.equal:
+            told.append(f"{arm}: {self._equivalence(margin, self.p_holm < level)}.")
+        if few := difference.tipping:
+            part, low, high = share(len(few), difference.seeds)
+            named = ", ".join(
+                f"{seeds[at]}: {signed(difference.values[at])}"
+                for at in few[:MAX_NAMED_SEEDS]
+            )
+            more = ", …" if len(few) > MAX_NAMED_SEEDS else ""
+            verb = "differs" if len(few) == 1 else "differ"
+            told.append(
+                f"{arm}: {len(few)} of {difference.seeds} seeds ({part:.0%} [{low:.0%}, "
+                f"{high:.0%}]) {verb} clearly from the others (seed {named}{more}), so "
+                "this interval may be too short: look at the plot."
+            )
+        if self.parts:
+            parts = self.parts
+            told.append(
+                f"{arm}: variance of the difference of two runs: seed {number(parts.seed)}, "
+                f"seed x arm {number(parts.seed_by_arm)}, model "
+                f"{number(parts.model)}."
+            )
+        return told
+
+    def _equivalence(self, margin: float, differs: bool) -> str:
+        """The result of the equivalence test, which never denies a difference shown."""
+        difference = self.difference
+        p = difference.equivalence(margin)
+        told = self.interval if p is None else said_p(p)
+        low, high = difference.interval()
+        if differs and (low > margin or high < -margin):
+            return f"the difference is larger than {margin:g} ({self.interval})"
+        if low > margin or high < -margin:
+            return f"the interval lies beyond {margin:g} ({self.interval})"
+        if p is None and difference.bounds is None:
+            least = seeds_to_decide(1)
+            why = "without variance" if difference.constant else f"below {least} seeds"
+            return f"equivalence within {margin:g} cannot be tested {why}"
+        if p is not None and p < 0.05:
+            chance = f"{1 - 0.05 ** (1 / difference.seeds):.0%}"
+            return (
+                f"no difference larger than {margin:g} ({told}); an outcome that occurs "
+                f"in up to {chance} of seeds can be absent from {difference.seeds} seeds by "
+                "chance"
+            )
+        if p is None and -margin < low and high < margin:
+            return f"no difference larger than {margin:g} ({told})"
+        if differs:
+            return f"the difference may be larger than {margin:g} ({told})"
+        return f"equivalence within {margin:g} was not shown ({told})"
 
 
 @dataclass(frozen=True)
@@ -67,10 +197,10 @@ class Comparison(NotebookShown):
     def table(self) -> "pd.DataFrame":
         """A row for each arm, the base last.
 
-        ``mean``, ``difference``, ``low`` and ``high`` (95% t interval) in units of the
+        ``mean``, ``difference``, ``low`` and ``high`` (95% interval) in units of the
         outcome; ``p`` by sign flip, ``p_holm``, ``dz``, ``agreeing`` (share of seeds),
-        ``rho`` and ``runs_saved`` by pairing, ``p_equivalent``; variances ``seed``,
-        ``seed_by_arm`` and ``model`` if there are replicates.
+        ``rho`` (correlation of both arms over seeds), ``p_equivalent``; variances
+        ``seed``, ``seed_by_arm`` and ``model`` if there are replicates.
         """
         import pandas as pd
 
@@ -85,8 +215,7 @@ class Comparison(NotebookShown):
             "arm": each.arm, "seeds": seeds, "mean": each.mean,
             "difference": found.mean, "low": low, "high": high,
             "p": found.p, "p_holm": each.p_holm, "dz": found.dz,
-            "agreeing": found.agreeing, "rho": each.pairing.rho,
-            "runs_saved": each.pairing.saved(seeds),
+            "agreeing": found.agreeing, "rho": each.rho,
         }  # fmt: skip
         if self.margin is not None:
             row["p_equivalent"] = found.equivalence(self.margin)
@@ -124,24 +253,35 @@ class Comparison(NotebookShown):
         effect: float | None = None,
         power: float = 0.8,
         half_width: float | None = None,
-    ) -> dict[Any, int]:
+    ) -> dict[Any, tuple[int, int]]:
         """The seeds that each arm needs, with these runs as the pilot; at least 6.
 
         Args:
-            effect: the mean difference that a t test at 5% must find with ``power``.
+            effect: the mean difference that the sign-flip test of ``compare`` must find
+                with ``power``, corrected for the number of arms.
             power: between 0 and 1.
-            half_width: or the half width that a 95% interval must have.
+            half_width: or the half width that a 95% t interval must have.
+
+        Returns:
+            For each arm the numbers for the lowest and the highest spread that the pilot
+            allows (its 80% interval); a study with the first one may well be too small.
 
         Raises:
             ValueError: unless one of ``effect`` and ``half_width`` is given, in range.
         """
         if (effect is None) == (half_width is None):
             raise ValueError("give either effect=… or half_width=…")
+        arms = len(self.contrasts)
+
+        def needed(sd: float) -> int:
+            if effect is None:
+                return seeds_for_width(sd, half_width or 0.0)
+            return seeds_for_power(sd, effect, power, arms)
+
         return {
-            each.arm: seeds_for_power(each.difference.sd, effect, power)
-            if effect is not None
-            else seeds_for_width(each.difference.sd, half_width or 0.0)
+            each.arm: (needed(low), needed(high))
             for each in self.contrasts
+            for low, high in [range_of_sd(each.difference.sd, len(self.seeds))]
         }
 
     def __str__(self) -> str:
@@ -172,8 +312,7 @@ class Comparison(NotebookShown):
         """The rows of the table, the base last, with numbers as a paper prints them."""
         rows = []
         for each in self.contrasts:
-            difference, pairing = each.difference, each.pairing
-            saved = pairing.saved(difference.seeds)
+            difference = each.difference
             row = {
                 "arm": str(each.arm), "mean": number(each.mean),
                 "difference": signed(difference.mean),
@@ -181,17 +320,19 @@ class Comparison(NotebookShown):
                 "p": p_of(difference.p), "p (Holm)": p_of(each.p_holm),
                 "dz": "" if difference.dz is None else f"{difference.dz:.2f}",
                 "same sign": f"{difference.agreeing:.0%}",
-                "rho": "" if pairing.rho is None else f"{pairing.rho:.2f}",
-                "runs saved": "" if saved is None else str(saved),
+                "rho": "" if each.rho is None else f"{each.rho:.2f}",
             }  # fmt: skip
             if self.margin is not None:
-                row["p (equal)"] = p_of(difference.equivalence(self.margin))
+                p = difference.equivalence(self.margin)
+                row["p (equal)"] = "" if p is None else p_of(p)
             rows.append(row)
         return [*rows, {"arm": str(self.base), "mean": number(self.base_mean)}]
 
     def _of_seeds(self) -> list[str]:
         """Sentences on the seeds."""
-        told = []
+        told, arms = [], len(self.contrasts)
+        if arms > 1:
+            told.append(f"p is corrected for {arms} arms, the intervals are not.")
         if len(self.seeds) < FEW_SEEDS:
             told.append(f"Below {FEW_SEEDS} seeds these intervals and tests are rough.")
         if self.averaged:
@@ -201,9 +342,9 @@ class Comparison(NotebookShown):
             listed = ", ".join(map(str, list(self.left_out)[:MAX_LISTED]))
             more = ", …" if len(self.left_out) > MAX_LISTED else ""
             why = "; ".join(f"{reason} in {n}" for reason, n in reasons.items())
-            told.append(
-                f"{len(self.left_out)} seeds are left out ({listed}{more}): {why}."
-            )
+            count = len(self.left_out)
+            seeds = "1 seed is" if count == 1 else f"{count} seeds are"
+            told.append(f"{seeds} left out ({listed}{more}): {why}.")
         for arm, part in self.failing.items():
             told.append(
                 f"{arm} failed in {part:.0%} of the seeds: failure may depend on the arm."
@@ -218,6 +359,8 @@ def compare(
     outcome: str,
     base: Any,
     margin: float | None = None,
+    bounds: tuple[float, float] | None = None,
+    leave_out_nan: bool = False,
     others: Sequence[str] = (),
     level: float = 0.05,
     notes: Sequence[str] = (),
@@ -234,6 +377,9 @@ def compare(
         outcome: name of the column to compare; numbers, or True and False.
         base: the level that the others are compared with.
         margin: the largest difference that counts as none, above 0.
+        bounds: lowest and highest possible outcome, such as (0, 1) of a share: the
+            intervals, and the equivalence that they show, then hold for any shape.
+        leave_out_nan: seeds whose outcome is NaN in an arm are left out.
         others: columns of other factors.
         level: a p below it is called a difference.
         notes: sentences to add to the text.
@@ -243,19 +389,22 @@ def compare(
     """
     if margin is not None and not margin > 0:
         raise ValueError(f"margin must be a number above 0, got {margin!r}")
-    found = Outcomes.of(frame, factor, outcome, base, others)
+    found = Outcomes.of(frame, factor, outcome, base, others, leave_out_nan)
+    _check_bounds(bounds, found)
     values = found.means
     arms = [arm for arm in found.arms if arm != base]
-    differences = {arm: _difference(values[arm], values[base]) for arm in arms}
+    differences = {arm: _difference(values[arm], values[base], bounds) for arm in arms}
     corrected = holm([differences[arm].p for arm in arms])
     contrasts = tuple(
         Contrast(
             arm,
             float(np.mean(values[arm])),
             differences[arm],
-            Pairing.of(values[arm], values[base]),
+            _rho(values[arm], values[base]),
             p_holm,
-            Parts.of(found.cells[arm], found.cells[base]) if found.replicated else None,
+            VarianceParts.of(found.cells[arm], found.cells[base])
+            if found.replicated
+            else None,
         )
         for arm, p_holm in zip(arms, corrected)
     )
@@ -265,8 +414,28 @@ def compare(
     )  # fmt: skip
 
 
-def _difference(arm: np.ndarray, base: np.ndarray) -> PairedDifference:
+def _check_bounds(bounds: tuple[float, float] | None, found: Outcomes) -> None:
+    """Raises for outcomes beyond the bounds."""
+    if bounds is None:
+        return
+    low, high = bounds
+    cells = np.concatenate([values.ravel() for values in found.cells.values()])
+    if not low < high or cells.min() < low or cells.max() > high:
+        raise ValueError(
+            f"bounds must be the lowest and the highest possible outcome, got {bounds!r} "
+            f"for outcomes from {number(cells.min())} to {number(cells.max())}"
+        )
+
+
+def _difference(
+    arm: np.ndarray, base: np.ndarray, bounds: tuple[float, float] | None
+) -> PairedDifference:
     """The differences at each seed; what is rounding of the outcomes is 0."""
     found = arm - base
     found[np.abs(found) <= ROUNDING * np.maximum(np.abs(arm), np.abs(base))] = 0.0
-    return PairedDifference(tuple(map(float, found)))
+    return PairedDifference(tuple(map(float, found)), bounds)
+
+
+def _rho(arm: np.ndarray, base: np.ndarray) -> float | None:
+    constant = np.ptp(arm) == 0 or np.ptp(base) == 0
+    return None if constant else float(np.corrcoef(arm, base)[0, 1])

@@ -1,0 +1,172 @@
+"""The plan of a study: the stages of its runs, and the comparison of its arms."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mesa_memory.core.arguments import readable
+from mesa_memory.experiments.studies.design import Case, label_of
+from mesa_memory.experiments.studies.results import COUNTED, Results
+from mesa_memory.statistics.comparison import Comparison, compare
+from mesa_memory.stores.studies import FINISHED, Studies, StudyRow
+
+EXPLORATORY = "Exploratory: {}."
+
+
+def check_plan(study: Any) -> None:
+    """Raises unless the study has the factor, base, outcome and seeds of its plan."""
+    plan = study.plan
+    if plan is None:
+        return
+    if plan.factor not in study.design.varied:
+        there = ", ".join(study.design.varied) or "none"
+        raise ValueError(
+            f"the plan compares the factor {plan.factor!r}; those with several levels "
+            f"are: {there}"
+        )
+    levels = study.design.levels(plan.factor)
+    if plan.base not in levels:
+        raise ValueError(
+            f"the plan has base={plan.base!r}; the levels of {plan.factor!r} are {levels}"
+        )
+    if plan.outcome not in study.outcomes:
+        there = ", ".join(sorted(study.outcomes)) or "none"
+        raise ValueError(
+            f"the plan compares the outcome {plan.outcome!r}; the study has: {there}"
+        )
+    seeds, last = len(study.design.seeds), max(plan.looks, default=0)
+    if seeds < last:
+        raise ValueError(
+            f"the plan needs {last} seeds, and the study has {seeds}: give it "
+            f"seeds=range({last})"
+        )
+    plan.check_looks(len(levels) - 1)
+
+
+def asked_seeds(study: Any, kept: Mapping[str, Any]) -> int:
+    """The largest number of seeds that the plan may still ask for."""
+    looks = kept.get("looks") or []
+    if study.plan is not None and looks and looks[-1]["next"] == looks[-1]["seeds"]:
+        return int(looks[-1]["seeds"])
+    return len(study.design.seeds)
+
+
+def stages(study: Any, studies: Studies, row: StudyRow) -> Iterator[list[Case]]:
+    """The cases to make, in stages; the next one depends on the results so far.
+
+    A look waits until all its runs are finished: with a failed one, the plan stays there.
+    """
+    plan, seeds = study.plan, study.design.seeds
+    if plan is None:
+        yield study.design.cases
+        return
+    number = plan.looks[0] if plan.looks else len(seeds)
+    looks: list[dict[str, Any]] = []
+    others = [name for name in study.design.varied if name != plan.factor]
+    while True:
+        wanted = study.design.first(number).cases
+        yield wanted
+        keys = {case.key for case in wanted}
+        done = [case for case in studies.cases(row.id) if case.key in keys]
+        if any(case.state != FINISHED or case.due for case in done):
+            return
+        now = studies.find(study.name) or row
+        looks.append(plan.look(Results(studies, now).runs, seeds, number, others))
+        studies.update(row.id, design={**now.design, "looks": looks})
+        if looks[-1]["next"] == number:
+            return
+        number = looks[-1]["next"]
+
+
+def compare_arms(study: Any, **given: Any) -> Comparison:
+    """See ``Study.compare``; without any argument, it does what the plan says."""
+    plan, varied = study.plan, study.design.varied
+    names = ("factor", "base", "outcome", "margin", "bounds")
+    asked: dict[str, Any] = {name: given.get(name) for name in names}
+    if plan is not None and set(asked.values()) == {None}:
+        asked = {name: getattr(plan, name) for name in names}
+    asked["factor"] = factor = _only("factor", asked["factor"], varied)
+    asked["outcome"] = outcome_of(study, asked["outcome"])
+    frame = study.results().runs
+    asked["base"] = _level(factor, asked["base"], frame)
+    planned = plan is not None and asked == {
+        name: getattr(plan, name) for name in names
+    } | {"base": _level(factor, plan.base, frame)}
+    others = [name for name in varied if name != factor and name in frame.columns]
+    return compare(
+        frame,
+        **asked,
+        leave_out_nan=bool(given.get("leave_out_nan")),
+        others=others,
+        level=plan.level if planned else 0.05,
+        notes=[_note(study, planned)],
+    )
+
+
+def compare_outcomes(
+    study: Any, **compared: Any
+) -> tuple[Comparison, list[Comparison], list[str]]:
+    """The comparison asked for, and those of the same arms by the other outcomes.
+
+    Args:
+        study: a ``Study`` that has run.
+        **compared: see ``Study.compare``. Without an outcome and a plan, the first counts.
+
+    Returns:
+        The comparison, the others, and a sentence for each outcome that cannot be compared.
+    """
+    names = list(study.outcomes)
+    if study.plan is None and compared.get("outcome") is None and names:
+        compared["outcome"] = names[0]
+    found = study.compare(**compared)
+    others, refused = [], []
+    for name in names:
+        if name == found.outcome:
+            continue
+        try:
+            same = {"factor": found.factor, "base": found.base, "outcome": name}
+            others.append(study.compare(**same))
+        except ValueError as error:
+            refused.append(f"{name} is not compared: {error}")
+    return found, others, refused
+
+
+def outcome_of(study: Any, given: str | None) -> str:
+    """The outcome to compare: the only one, or a column of numbers by its name.
+
+    Raises:
+        ValueError: for any other name; lists those there are.
+    """
+    outcome = _only("outcome", given, sorted(study.outcomes))
+    counted = ("steps", *COUNTED)
+    if outcome not in study.outcomes and outcome not in counted:
+        own = ", ".join(sorted(study.outcomes)) or "none"
+        raise ValueError(
+            f"there is no outcome {outcome!r}; those of the study are: {own}. What is "
+            f"counted can be compared, too: {', '.join(counted)}"
+        )
+    return outcome
+
+
+def _only(kind: str, given: str | None, there: list[str]) -> str:
+    """The name that was given, or the only one of the study."""
+    if given is not None:
+        return given
+    if len(there) != 1:
+        names = ", ".join(there) or "none"
+        raise ValueError(f"{kind}=… must name one of those of the study: {names}")
+    return there[0]
+
+
+def _level(factor: str, base: Any, frame: Any) -> Any:
+    """The base as it stands in the table; its first level if none is given."""
+    if base is None and factor in frame.columns and None not in set(frame[factor]):
+        return frame[factor].iloc[0]
+    return readable(label_of(factor, base)) if callable(base) else base
+
+
+def _note(study: Any, planned: bool) -> str:
+    if planned:
+        return f"Planned before the first run: {study.plan}."
+    if study.plan is None:
+        return EXPLORATORY.format("the study has no plan")
+    return EXPLORATORY.format("it is not what the plan of the study names")
