@@ -160,7 +160,7 @@ def test_bounds_cover_a_tipping_outcome_and_do_not_call_it_equal(seeds):
     for _ in range(250):
         values = tuple(map(float, collapsing(rng, seeds) + rng.normal(0, 1e-3, seeds)))
         low, high = PairedDifference(values, (0, 1)).interval()
-        within += -0.1 < low and high < 0.1
+        within += low > -0.1 and high < 0.1
         covered += low <= -0.105 <= high
     assert within <= 0.05 * 250 and covered >= 0.95 * 250
 
