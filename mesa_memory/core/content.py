@@ -91,21 +91,27 @@ def plain(value: Any, depth: int = 0) -> Any:
     surrogates become ``"\ufffd"``, and any other object its text without address.
     """
     kind = type(value)
-    if kind is int:
-        return value if -_LONG < value < _LONG else _long_text(value)
     if kind is str:
         return storable(value)
+    if kind is int:
+        return value if -_LONG < value < _LONG else _long_text(value)
     if kind in _ATOMS:
         return value
     if depth >= MAX_DEPTH:
         return text_of(value)
     depth += 1
-    if kind is list:
-        return [plain(item, depth) for item in value]
-    if kind is tuple:
-        return tuple([plain(item, depth) for item in value])
-    if is_mapping(value):
-        return {_key(key): plain(item, depth) for key, item in value.items()}
+    if isinstance(value, _MAPPINGS):
+        copied = {}
+        for key, item in value.items():
+            # Nearly all of it is plain text, for which nothing is called.
+            clean = type(key) is str and key.isascii() and "\0" not in key
+            name = key if clean else _key(key)
+            clean = type(item) is str and item.isascii() and "\0" not in item
+            copied[name] = item if clean else plain(item, depth)
+        return copied
+    if kind is list or kind is tuple:
+        several = [i if type(i) in _ATOMS else plain(i, depth) for i in value]
+        return several if kind is list else tuple(several)
     return _other(value, depth)
 
 
@@ -316,14 +322,18 @@ def dollars(amount: float | None) -> str:
 
 def value_text(value: Any) -> str:
     """Any plain value on one line, compact, without quotes."""
-    if isinstance(value, str):
-        return one_line(value)
-    if isinstance(value, int | float):
-        return one_line(str(value))
+    kind = type(value)
+    if kind is str:
+        clean = value.isascii() and value.isprintable()
+        return value if clean else one_line(value)
+    if kind is int or kind is float:
+        return str(value)
     if isinstance(value, list | tuple):
         # A tuple that was stored comes back as a list; prompts must not tell them apart.
         return "[" + ", ".join(map(value_text, value)) + "]"
-    return "{" + pairs(value) + "}" if is_mapping(value) else one_line(str(value))
+    if isinstance(value, _MAPPINGS):
+        return "{" + pairs(value) + "}"
+    return one_line(value if isinstance(value, str) else str(value))
 
 
 def pairs(mapping: Mapping, without: Set[Any] = frozenset()) -> str:

@@ -13,7 +13,7 @@ own files do not read, and its text grows no faster than its values.
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -66,8 +66,43 @@ _LOOP = frozenset(("index", "index0", "first", "last", "length"))
 _NUMBER = re.compile(r"%[-+ 0]?\d?(\.\d)?[dfgs]%?")
 
 
-#: texts and values in turn: the texts with ``%s`` for each value, and the values' names
-type Phrase = tuple[str, tuple[str, ...]]
+#: what a phrase may be made of, see ``Phrase``
+_PHRASE_NODES = (
+    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const),
+    *(nodes.If, nodes.Not, nodes.And, nodes.Or),
+)
+#: a text with ``%s`` for each value, and the values' names
+type Form = tuple[str, tuple[str, ...]]
+
+
+class Phrase:
+    """A part that only asks which of its values are empty, as most do.
+
+    Attributes:
+        asked: names of the values that it asks for.
+        forms: for each answer (True: the value is not empty) the text to be filled in, as
+            far as it was needed.
+    """
+
+    def __init__(self, tree: nodes.Template) -> None:
+        self._body = tree.body
+        tests = [node.test for node in tree.find_all(nodes.If)]
+        tests += tree.find_all((nodes.And, nodes.Or))
+        found = nodes.List(tests).find_all(nodes.Name)
+        self.asked = tuple({name.name: None for name in found})
+        self.forms: dict[tuple[bool, ...], Form] = {}
+
+    def form(self, answer: tuple[bool, ...]) -> Form:
+        """The text to be filled in for an answer, see ``forms``."""
+        form, names = "", []
+        for node in _shown(self._body, dict(zip(self.asked, answer, strict=True))):
+            if isinstance(node, nodes.Name):
+                form += "%s"
+                names.append(node.name)
+            else:
+                form += str(node.as_const()).replace("%", "%%")
+        self.forms[answer] = form, tuple(names)
+        return self.forms[answer]
 
 
 class PromptFile:
@@ -105,13 +140,13 @@ class PromptFile:
 
     @cached_property
     def phrases(self) -> Mapping[str, Phrase]:
-        """The parts without conditions and loops, which most are.
+        """The parts without loops and comparisons.
 
         Raises:
             PromptFileError: for a part that is not a template of values.
         """
-        found = {name: _phrase(self._tree(name)) for name in self.parts}
-        return {name: phrase for name, phrase in found.items() if phrase}
+        trees = {name: self._tree(name) for name in self.parts}
+        return {n: Phrase(tree) for n, tree in trees.items() if _is_phrase(tree)}
 
     @cached_property
     def templates(self) -> Mapping[str, Template]:
@@ -209,19 +244,38 @@ class PromptFile:
                 )
 
 
-def _phrase(tree: nodes.Template) -> Phrase | None:
-    """The phrase that a template is; None if there is more to it."""
-    form, names = "", []
-    for output in tree.body:
-        for node in getattr(output, "nodes", (output,)):
-            if isinstance(node, nodes.TemplateData):
-                form += node.data.replace("%", "%%")
-            elif isinstance(node, nodes.Name):
-                form += "%s"
-                names.append(node.name)
-            else:
-                return None
-    return form, tuple(names)
+def _is_phrase(tree: nodes.Template) -> bool:
+    return all(type(node) in _PHRASE_NODES for node in tree.find_all(nodes.Node))
+
+
+def _shown(
+    body: Iterable[nodes.Node], given: Mapping[str, bool]
+) -> Iterator[nodes.Node]:
+    """The texts and values of a phrase if these values are given, and the others empty."""
+    for node in body:
+        if isinstance(node, nodes.Output):
+            yield from _shown(node.nodes, given)
+        elif isinstance(node, nodes.If):
+            branches = [(each.test, each.body) for each in (node, *node.elif_)]
+            holding = (then for test, then in branches if _holds(test, given))
+            yield from _shown(next(holding, node.else_), given)
+        elif isinstance(node, nodes.And | nodes.Or):
+            left = _holds(node.left, given) is isinstance(node, nodes.Or)
+            yield from _shown([node.left if left else node.right], given)
+        else:
+            yield node
+
+
+def _holds(test: nodes.Node, given: Mapping[str, bool]) -> bool:
+    """True if a condition of a phrase holds."""
+    if isinstance(test, nodes.Name):
+        return given[test.name]
+    if isinstance(test, nodes.Not):
+        return not _holds(test.node, given)
+    if isinstance(test, nodes.And | nodes.Or):
+        either = _holds(test.left, given), _holds(test.right, given)
+        return any(either) if isinstance(test, nodes.Or) else all(either)
+    return bool(test.as_const())
 
 
 def _not_allowed(node: nodes.Node) -> str:

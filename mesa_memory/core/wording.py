@@ -83,12 +83,14 @@ class Wording:
         """
         self.used[file] = None
         found = self.files[file]
-        if part in found.phrases:
-            form, names = found.phrases[part]
-            if lacking := {*names} - values.keys():
-                problem = f"cannot be filled in: {min(lacking)!r} is undefined"
-                raise found.fault(part, problem)
-            return (form % tuple([values[name] for name in names])).strip("\n")
+        if (phrase := found.phrases.get(part)) is not None:
+            try:
+                given = tuple([bool(values[name]) for name in phrase.asked])
+                form, names = phrase.forms.get(given) or phrase.form(given)
+                return (form % tuple([values[name] for name in names])).strip("\n")
+            except KeyError as error:
+                problem = f"cannot be filled in: {error} is undefined"
+                raise found.fault(part, problem) from error
         try:
             text = found.templates[part].render(values).strip("\n")
         except TEMPLATE_FAULTS as error:

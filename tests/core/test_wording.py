@@ -3,9 +3,11 @@
 import json
 import pickle
 import re
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
+from jinja2 import Template
 from mesa import Model
 
 from mesa_memory import LongTermMemory, configure
@@ -148,6 +150,19 @@ def test_a_file_uses_no_value_that_its_head_does_not_name():
     for name, file in ENGLISH.files.items():
         used = set().union(*(file.used(part) for part in file.parts))
         assert used - WHOSE == file.allowed - WHOSE, f"{FOLDER}/en/{name}.md"
+
+
+@pytest.mark.parametrize("language", languages())
+def test_a_phrase_says_what_its_template_says(language):
+    wording = Wording(language)
+    for name, file in wording.files.items():
+        for part, phrase in file.phrases.items():
+            template = Template(file.parts[part], trim_blocks=True, lstrip_blocks=True)
+            for given in product((True, False), repeat=len(phrase.asked)):
+                empty = {n for n, there in zip(phrase.asked, given) if not there}
+                values = {n: "" if n in empty else f"100% {n}" for n in file.used(part)}
+                told = wording(name, part, **values)
+                assert told == template.render(values).strip("\n"), (name, part, empty)
 
 
 # -- the language of an agent, where it is to be detected ---------------------------------
