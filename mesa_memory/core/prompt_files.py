@@ -100,7 +100,8 @@ class Phrase:
                 form += "%s"
                 names.append(node.name)
             else:
-                form += str(node.as_const()).replace("%", "%%")
+                text = getattr(node, "data", None) or str(getattr(node, "value", ""))
+                form += text.replace("%", "%%")
         self.forms[answer] = form, tuple(names)
         return self.forms[answer]
 
@@ -275,7 +276,7 @@ def _holds(test: nodes.Node, given: Mapping[str, bool]) -> bool:
     if isinstance(test, nodes.And | nodes.Or):
         either = _holds(test.left, given), _holds(test.right, given)
         return any(either) if isinstance(test, nodes.Or) else all(either)
-    return bool(test.as_const())
+    return bool(getattr(test, "value", False))
 
 
 def _not_allowed(node: nodes.Node) -> str:
