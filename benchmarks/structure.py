@@ -241,7 +241,7 @@ def entered(recalls: bool = True, recorded: bool = False) -> list[tuple[str, str
 
         for _ in range(WARM_UP_STEPS):
             step()
-        found = _traced(step)
+        found = traced(step)
         records = model.listener.memory.current_records()
         if services.recorder:
             services.recorder.close()
@@ -250,7 +250,12 @@ def entered(recalls: bool = True, recorded: bool = False) -> list[tuple[str, str
     return found
 
 
-def _traced(work: Callable[[], None]) -> list[tuple[str, str]]:
+def traced(work: Callable[[], None], here: bool = False) -> list[tuple[str, str]]:
+    """(file, function) of each function of the package that is entered, by thread.
+
+    Args:
+        here: leave out what other threads do.
+    """
     found: dict[int, list[tuple[str, str]]] = defaultdict(list)
     start = len(str(PACKAGE)) + 1
 
@@ -265,6 +270,8 @@ def _traced(work: Callable[[], None]) -> list[tuple[str, str]]:
         work()
     finally:
         threading.setprofile_all_threads(None)
+    if here:
+        return found[threading.get_ident()]
     return [entry for thread in found.values() for entry in thread]
 
 
