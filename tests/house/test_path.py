@@ -13,7 +13,7 @@ BOUNDS = {
     "LongTermMemory": (1_470, 43),
     "EpisodicMemory": (2_000, 44),
     "ImpressionMemory": (1_180, 29),
-    "FactMemory": (2_280, 51),
+    "FactMemory": (2_320, 51),
     "ConversationMemory": (1_540, 29),
     "NarrativeMemory": (1_190, 28),
     "LayeredMemory": (1_850, 35),
