@@ -17,15 +17,15 @@ from collections import deque
 from collections.abc import Mapping, Set
 from dataclasses import fields, is_dataclass
 from types import SimpleNamespace
-from typing import Any, TypeGuard
+from typing import Any
 
 #: nested content deeper than this is shown as text
 MAX_DEPTH = 12
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _ATOMS = frozenset({float, bool, type(None)})
-#: a dict is one, and is told sooner without asking
-_MAPPINGS = (dict, Mapping)
+#: for ``isinstance``: a dict is one, and is told sooner by its own class
+MAPPINGS = (dict, Mapping)
 #: Python refuses to write longer integers as text
 _LONG = 10**4000
 _ADDRESS = re.compile(r"(?: object)? at 0x[0-9a-fA-F]+")
@@ -100,7 +100,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if depth >= MAX_DEPTH:
         return text_of(value)
     depth += 1
-    if isinstance(value, _MAPPINGS):
+    if isinstance(value, MAPPINGS):
         copied = {}
         for key, item in value.items():
             # Nearly all of it is plain text, for which nothing is called.
@@ -331,7 +331,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, list | tuple):
         # A tuple that was stored comes back as a list; prompts must not tell them apart.
         return "[" + ", ".join(map(value_text, value)) + "]"
-    if isinstance(value, _MAPPINGS):
+    if isinstance(value, MAPPINGS):
         return "{" + pairs(value) + "}"
     return one_line(value if isinstance(value, str) else str(value))
 
@@ -354,11 +354,6 @@ def pairs(mapping: Mapping, without: Set[Any] = frozenset()) -> str:
 def rest_of(mapping: Mapping, said: Set[Any]) -> str:
     """``pairs`` without the spoken words; usually empty."""
     return "" if mapping.keys() <= said else pairs(mapping, said)
-
-
-def is_mapping(value: Any) -> TypeGuard[Mapping]:
-    """True for a mapping."""
-    return isinstance(value, _MAPPINGS)
 
 
 # -- unique ids of agents ---------------------------------------------------------------

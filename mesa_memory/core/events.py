@@ -13,10 +13,10 @@ from contextlib import suppress
 from typing import Any
 
 from mesa_memory.core.content import (
+    MAPPINGS,
     by_id,
     id_of,
     is_id,
-    is_mapping,
     one_line,
     pairs,
     rest_of,
@@ -55,28 +55,40 @@ _FULL_STOPS, _QUOTES = (*".!?…。！？",), "\"')]»”’」"
 
 def message_text(content: Any, voice: Voice = PLAIN) -> str:
     """A message's content, such as ``Ada to Bob: …``; a bare text as it is."""
-    return _message(content, voice) if is_mapping(content) else value_text(content)
+    return (
+        _message(content, voice)
+        if isinstance(content, MAPPINGS)
+        else value_text(content)
+    )
 
 
 def event_text(kind: str, content: Any, limit: int, voice: Voice = PLAIN) -> str:
     """One event on one line, at most about ``limit`` characters."""
+    line: str | None = None
     if kind == "message":
-        return shorten(message_text(content, voice), limit)
-    line = _sentence(kind, content, voice) if is_mapping(content) else None
+        line = message_text(content, voice)
+    elif isinstance(content, MAPPINGS):
+        line = _sentence(kind, content, voice)
     if line is None:
         line = _other(kind, content, voice)
-    if len(line) > limit and is_state(kind, content):
+    if len(line) <= limit:
+        return line
+    if is_state(kind, content):
         line = _state(content, voice, brief=True) or line
     return shorten(line, limit)
 
 
 def is_state(kind: str, content: Any) -> bool:
     """True for Mesa-LLM's observations: the state of all things in sight."""
-    return kind == "observation" and is_mapping(content) and _is_sight(content)
+    return (
+        kind == "observation" and isinstance(content, MAPPINGS) and _is_sight(content)
+    )
 
 
 def _is_sight(content: Mapping) -> bool:
-    return is_mapping(content.get(_SELF)) or is_mapping(content.get(_NEAR))
+    return isinstance(content.get(_SELF), MAPPINGS) or isinstance(
+        content.get(_NEAR), MAPPINGS
+    )
 
 
 def is_dump(kind: str, content: Any) -> bool:
@@ -86,7 +98,7 @@ def is_dump(kind: str, content: Any) -> bool:
 
 def is_call(kind: str, content: Any) -> bool:
     """True for the content of a plan that is litellm's reply as Python text."""
-    if kind != _BECAME or not is_mapping(content):
+    if kind != _BECAME or not isinstance(content, MAPPINGS):
         return False
     text = content.get("content")
     return isinstance(text, str) and text.startswith("Message(")
@@ -95,10 +107,10 @@ def is_call(kind: str, content: Any) -> bool:
 def sight(content: Mapping, voice: Voice = PLAIN) -> str:
     """Of an observation, who is in sight; how and where they are left out."""
     near = content.get(_NEAR)
-    if not is_mapping(near) or not near:
-        return voice.say("sight of nobody")
+    if not isinstance(near, MAPPINGS) or not near:
+        return voice.wording.say("sight of nobody")
     seen = ", ".join(_known(key, voice) for key in near)
-    return voice.say("sight", seen=seen, brief=False)
+    return voice.wording.say("sight", seen=seen, brief=False)
 
 
 def merged(events: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -127,12 +139,14 @@ def merged(events: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 def _with_arguments(content: Any, chosen: list[tuple[str, Any]]) -> dict | None:
     """An action with the arguments of its calls; None if they are of another plan."""
-    calls = content.get("tool_calls") if is_mapping(content) else None
-    if not isinstance(calls, list) or not all(map(is_mapping, calls)):
+    calls = content.get("tool_calls") if isinstance(content, MAPPINGS) else None
+    if not isinstance(calls, list) or not all(
+        isinstance(call, MAPPINGS) for call in calls
+    ):
         return None
     if [call.get("name") for call in calls] != [name for name, _ in chosen]:
         return None
-    if not all(is_mapping(arguments) for _, arguments in chosen):
+    if not all(isinstance(arguments, MAPPINGS) for _, arguments in chosen):
         return None
     full = []
     for call, (_, arguments) in zip(calls, chosen, strict=True):
@@ -156,7 +170,7 @@ def _message(content: Mapping, voice: Voice) -> str:
 
 def _other(kind: str, content: Any, voice: Voice) -> str:
     """An event of another form: a sentence as it is, all else behind its kind."""
-    if not is_mapping(content):
+    if not isinstance(content, MAPPINGS):
         said, bare = value_text(content), isinstance(content, str)
     elif content.get("sender") is None:
         said = _own_text(content, str(kind))
@@ -165,7 +179,7 @@ def _other(kind: str, content: Any, voice: Voice) -> str:
         said, bare = _message(content, voice), False
     if bare and _is_sentence(said):
         return said
-    return voice.say("other", kind=one_line(str(kind)), text=said)
+    return voice.wording.say("other", kind=one_line(str(kind)), text=said)
 
 
 def _is_sentence(text: str) -> bool:
@@ -210,23 +224,25 @@ def _sentence(kind: str, content: Mapping, voice: Voice) -> str | None:
     if kind == "reflection" and {"text", "depth"} <= content.keys():
         doubtful = bool(content.get("doubtful"))
         text = value_text(content["text"])
-        return voice.say("reflection", text=text, doubtful=doubtful)
+        return voice.wording.say("reflection", text=text, doubtful=doubtful)
     if kind == "conversation" and {"text", "with", "turns"} <= content.keys():
         who = voice.listed(_several(content["with"]))
-        return voice.say("conversation", who=who, text=value_text(content["text"]))
+        return voice.wording.say(
+            "conversation", who=who, text=value_text(content["text"])
+        )
     return _calls(kind, content, voice)
 
 
 def _done(action: Any, result: Any, voice: Voice) -> str | None:
     """An action of the agent and its result; None for another form."""
-    if not is_mapping(action) or not isinstance(action.get("name"), str):
+    if not isinstance(action, MAPPINGS) or not isinstance(action.get("name"), str):
         return None
     answer = "" if result is None else _NUMPY.sub(r"\1", value_text(result))
     given = action.get("arguments")
-    if is_mapping(given):  # what came of it may say them, too
+    if isinstance(given, MAPPINGS):  # what came of it may say them, too
         given = {k: v for k, v in given.items() if value_text(v) not in answer}
     reason = action.get("rationale")
-    return voice.say(
+    return voice.wording.say(
         "done",
         name=value_text(action["name"]),
         given=_given(given) if given else "",
@@ -241,24 +257,24 @@ def _state(content: Mapping, voice: Voice, brief: bool = False) -> str:
     own, near = content.get(_SELF), content.get(_NEAR)
     where = how = ""
     here, elsewhere, said = list[str](), list[str](), list[str]()
-    if is_mapping(own):
+    if isinstance(own, MAPPINGS):
         where, how = _condition(own, "location", _OWN_SAID)
     elif own is not None:
         said.append(f"{value_text(own)}.")
-    if is_mapping(near):
+    if isinstance(near, MAPPINGS):
         here, elsewhere = _company(near, where, brief, voice)
     if where:
         company = ", ".join(here)
         told = {"where": where, "how": how, "company": company}
-        said.append(voice.say("place", **told, brief=brief and bool(here)))
+        said.append(voice.wording.say("place", **told, brief=brief and bool(here)))
     elif how:
-        said.append(voice.say("own state", how=how))
+        said.append(voice.wording.say("own state", how=how))
     if elsewhere:
-        said.append(voice.say("sight", seen=", ".join(elsewhere), brief=brief))
-    elif is_mapping(near) and not here:
-        said.append(voice.say("sight of nobody"))
-    elif near is not None and not is_mapping(near):
-        said.append(voice.say("sight", seen=value_text(near), brief=False))
+        said.append(voice.wording.say("sight", seen=", ".join(elsewhere), brief=brief))
+    elif isinstance(near, MAPPINGS) and not here:
+        said.append(voice.wording.say("sight of nobody"))
+    elif near is not None and not isinstance(near, MAPPINGS):
+        said.append(voice.wording.say("sight", seen=value_text(near), brief=False))
     if rest := rest_of(content, _SIGHT_SAID):
         said.append(f"{rest}.")
     return " ".join(said)
@@ -270,13 +286,13 @@ def _company(
     """Those in sight at the agent's own place, and the others with theirs."""
     here, elsewhere = list[str](), list[str]()
     for key, state in near.items():
-        if is_mapping(state):
+        if isinstance(state, MAPPINGS):
             where, how = _condition(state, "position", _NEAR_SAID)
         else:
             where, how = "", value_text(state)
         together = bool(place) and where == place
         told = {"where": "" if together else where, "how": "" if brief else how}
-        seen = voice.say("seen", who=_known(key, voice), **told)
+        seen = voice.wording.say("seen", who=_known(key, voice), **told)
         (here if together else elsewhere).append(seen)
     return here, elsewhere
 
@@ -321,10 +337,10 @@ def _flat(text: Any) -> str:
 def _plan(content: Mapping, voice: Voice) -> str | None:
     keys = content.keys() - {"importance"}
     if keys == {"content"}:
-        return voice.say("planned", text=_flat(content["content"]), action="")
+        return voice.wording.say("planned", text=_flat(content["content"]), action="")
     if keys == {"reasoning", "action"}:
         reasons, action = _flat(content["reasoning"]), _flat(content["action"])
-        return voice.say("planned", text=reasons, action=action)
+        return voice.wording.say("planned", text=reasons, action=action)
     return None
 
 
@@ -333,14 +349,14 @@ def _execution(content: Mapping, voice: Voice) -> str | None:
         return None
     text = content["content"]
     if not isinstance(text, str) or not text.startswith("Message("):
-        return voice.say("carried out", text=_flat(text))
+        return voice.wording.say("carried out", text=_flat(text))
     if calls := _chosen(text):
         said = [
             one_line(name) + (f" ({_given(given)})" if given else "")
             for name, given in calls
         ]
-        return voice.say("chose", calls="; ".join(said))
-    return None if "tool_calls=[" in text else voice.say("chose nothing")
+        return voice.wording.say("chose", calls="; ".join(said))
+    return None if "tool_calls=[" in text else voice.wording.say("chose nothing")
 
 
 def _chosen(text: str) -> list[tuple[str, Any]]:
@@ -356,7 +372,9 @@ def _chosen(text: str) -> list[tuple[str, Any]]:
 
 
 def _given(arguments: Any) -> str:
-    return pairs(arguments) if is_mapping(arguments) else value_text(arguments)
+    return (
+        pairs(arguments) if isinstance(arguments, MAPPINGS) else value_text(arguments)
+    )
 
 
 def _calls(kind: str, content: Mapping, voice: Voice) -> str | None:
@@ -365,15 +383,15 @@ def _calls(kind: str, content: Mapping, voice: Voice) -> str | None:
     if not isinstance(calls, list):
         return None
     for call in calls:
-        if not is_mapping(call) or "name" not in call:
+        if not isinstance(call, MAPPINGS) or "name" not in call:
             return None
     told = {
         "calls": "; ".join([_used(call) for call in calls]),
         "rest": rest_of(content, _CALLS_SAID),
     }
     if kind == "action":
-        return voice.say("used", **told)
-    return voice.say("used in", kind=one_line(str(kind)), **told)
+        return voice.wording.say("used", **told)
+    return voice.wording.say("used in", kind=one_line(str(kind)), **told)
 
 
 def _used(call: Mapping) -> str:
@@ -394,13 +412,13 @@ def subjects(kind: str, content: Any) -> list[Any]:
     Messages name sender and recipients; observations have the agents seen as keys of
     ``local_state``, ``"ClassName 7"``.
     """
-    if kind not in _ABOUT_AGENTS or not is_mapping(content):
+    if kind not in _ABOUT_AGENTS or not isinstance(content, MAPPINGS):
         return []
     if kind == "message":
         named, sender = recipients_of(content), content.get("sender")
         return [sender, *named] if is_id(sender) else named
     seen = content.get(_NEAR)
-    return [id_of(key) for key in seen] if is_mapping(seen) else []
+    return [id_of(key) for key in seen] if isinstance(seen, MAPPINGS) else []
 
 
 def recipients_of(message: Mapping) -> list[Any]:
@@ -413,11 +431,11 @@ def deliveries(action: Any) -> list[tuple[str, list[Any]]]:
 
     ``speak_to`` and the like leave no message of their own in their agent's memory.
     """
-    if not is_mapping(action):
+    if not isinstance(action, MAPPINGS):
         return []
     calls = action.get("tool_calls")
     done = calls if isinstance(calls, list) else ()
-    answers = [c.get("response") for c in done if is_mapping(c)]
+    answers = [c.get("response") for c in done if isinstance(c, MAPPINGS)]
     found = []
     for answer in (*answers, action.get("result")):
         if isinstance(answer, str) and (sent := _SENT.match(answer)):
@@ -437,7 +455,7 @@ def counterpart(kind: str, content: Any, me: Any) -> Any:
     Args:
         me: unique id of the agent that remembers the event.
     """
-    if kind not in _ABOUT_AGENTS or not is_mapping(content):
+    if kind not in _ABOUT_AGENTS or not isinstance(content, MAPPINGS):
         return None
     if kind == "message":
         sender = content.get("sender")
@@ -446,7 +464,7 @@ def counterpart(kind: str, content: Any, me: Any) -> Any:
         others = set(recipients_of(content))
     else:
         seen = content.get(_NEAR)
-        if not is_mapping(seen) or len(seen) > 2:
+        if not isinstance(seen, MAPPINGS) or len(seen) > 2:
             return None  # nobody, or a crowd, which would take long to look through
         others = set(map(id_of, seen))
     others.discard(me)
@@ -458,6 +476,6 @@ def evidence(kind: str, content: Any, subject: Any) -> Any:
     if not is_state(kind, content):
         return content
     near = content.get(_NEAR)
-    if not is_mapping(near):
+    if not isinstance(near, MAPPINGS):
         return {}
     return {_NEAR: {key: near[key] for key in near if id_of(key) == subject}}

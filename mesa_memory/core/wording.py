@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -46,6 +46,7 @@ class Wording:
 
     Attributes:
         used: names of the files from which something was told, for the record.
+        told, say: tell a part of the prompt files ``memory`` and ``events``, see a call.
 
     Raises:
         PromptFileError: for an unknown language, a folder or file that is not there, or a
@@ -61,6 +62,7 @@ class Wording:
         self.language = language
         self.files = dict(built_in(language))
         self.used: dict[str, None] = {}
+        self.told, self.say = partial(self, "memory"), partial(self, "events")
         for name, file in own_files(language, folder).items():
             file.check_against(built_in(FIRST_LANGUAGE)[name])
             file.parts = self.files[name].parts | file.parts
@@ -106,10 +108,6 @@ class Wording:
     def parts(self, file: str) -> list[str]:
         """The names of a file's parts, in its order; none of a file that does not exist."""
         return list(self.files[file].parts) if file in self.files else []
-
-    def told(self, part: str, **values: Any) -> str:
-        """A text of the prompt file ``memory``."""
-        return self("memory", part, **values)
 
     def described(self, schema: Any, purpose: str) -> Any:
         """A reply's schema with the descriptions of a task's prompt file.
@@ -222,7 +220,7 @@ def _with(node: Any, descriptions: dict[str, str]) -> Any:
 # -- names in texts ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Voice:
     """The names and the words of a text.
 
@@ -234,55 +232,60 @@ class Voice:
         owner: unique id of the agent that remembers: what it heard went to it, and
             messages name those to whom they went; None leaves them out.
         to_owner: whether it reads the text itself and is called "you".
+        names: by unique id, those that it was asked for; without an owner, none is kept.
     """
 
     naming: Callable[[Any], str] = by_id
     wording: Wording = ENGLISH
     owner: Any = None
     to_owner: bool = False
+    names: dict[Any, str] = field(default_factory=dict)
 
     def __call__(self, unique_id: Any) -> str:
         """The name of an agent; of the reader, too."""
-        return self.naming(unique_id)
-
-    def say(self, part: str, **values: Any) -> str:
-        """A sentence of the prompt file ``events``."""
-        return self.wording("events", part, **values)
+        if self.owner is None or type(unique_id) not in (int, str):
+            return self.naming(unique_id)
+        name = self.names.get(unique_id)
+        if name is None:
+            name = self.names[unique_id] = self.naming(unique_id)
+        return name
 
     def message(self, sender: Any, recipients: Sequence[Any], text: str) -> str:
         """A spoken line with its speaker, and its listeners where known."""
-        who = self.say("you") if self._reads(sender) else self(sender)
-        heard = self._heard(sender, recipients)
-        shown = heard if len(heard) <= MAX_ADDRESSEES + 1 else heard[:MAX_ADDRESSEES]
-        names = [
-            self.say("to you") if self._reads(other) else self(other) for other in shown
-        ]
-        to = names[0] if names else ""
-        if len(heard) > 1:
-            to = self.say("to several", others=names, more=len(heard) - len(names))
-        return self.say("message", who=who, to=to, text=text)
+        say, who, to = self.wording.say, self(sender), ""
+        you = self.owner if self.to_owner else None
+        if you is not None and sender == you:
+            who = say("you")
+        heard = self._heard(sender, recipients) if self.owner is not None else []
+        if heard:
+            several = len(heard) > MAX_ADDRESSEES + 1
+            shown = heard[:MAX_ADDRESSEES] if several else heard
+            names = [self(other) for other in shown]
+            if you is not None and shown[0] == you:
+                own = say("to you")
+                names = [own if o == you else n for o, n in zip(shown, names)]
+            to = names[0]
+            if len(heard) > 1:
+                to = say("to several", others=names, more=len(heard) - len(names))
+        return say("message", who=who, to=to, text=text)
 
     def listed(self, unique_ids: Iterable[Any]) -> str:
         """Names in a sentence: ``Ada, Bob and Agent 4``; of many, how many more."""
-        several = [self(each) for each in unique_ids]
+        say, several = self.wording.say, [self(each) for each in unique_ids]
         if not several:
-            return self.say("nobody else")
+            return say("nobody else")
         shown = several[:MAX_LISTED_NAMES]
         if more := len(several) - len(shown):
-            return self.say("more names", others=shown, more=more)
-        return shown[0] if len(shown) == 1 else self.say("names", others=shown)
+            return say("more names", others=shown, more=more)
+        return shown[0] if len(shown) == 1 else say("names", others=shown)
 
     def _heard(self, sender: Any, recipients: Sequence[Any]) -> list[Any]:
-        """The listeners, the owner first; empty if they are not shown."""
-        if self.owner is None:
-            return []
+        """The listeners, the owner first."""
         heard = [other for other in recipients if other != sender]
-        if not heard and sender != self.owner:
-            return [self.owner]
-        return sorted(heard, key=lambda other: other != self.owner)
-
-    def _reads(self, unique_id: Any) -> bool:
-        return self.to_owner and unique_id == self.owner
+        if self.owner in heard:
+            others = [other for other in heard if other != self.owner]
+            return [self.owner] * (len(heard) - len(others)) + others
+        return [self.owner] if not heard and sender != self.owner else heard
 
 
 @cache
