@@ -156,7 +156,8 @@ def attribute(
     """Finds the memories on which the outcome of a recorded run, or a decision, hangs.
 
     Records that say the same are erased together, as news that was passed on survives
-    the erasure of one copy. Candidates are records that agents were shown after the step.
+    the erasure of one copy. Candidates are records that agents were shown after the step; an event shown
+    as a fact is erased with it.
     If language models answer differently each time, each group is tried ``screen`` times; the
     three with the largest effects are tried ``confirm`` times more on fresh runs and tested
     by permutation, corrected by Holm's method. If no group alone changes the outcome, groups

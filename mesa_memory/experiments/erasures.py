@@ -21,10 +21,10 @@ FOUND_CHARS = 120
 
 @dataclass(frozen=True)
 class Erasure:
-    """Records that say the same, and were shown after the step.
+    """Records that say the same, and were shown after the step, also as a fact.
 
     Attributes:
-        text: what they say.
+        text: what they say; of a fact, the event that it was made from.
         records: their ids by the unique id of their agents, current at the step.
         followers: how many current records were made from them; these stay.
     """
@@ -64,19 +64,20 @@ def candidates(model: Any, shown: "Shown | None") -> list[Erasure]:
         model: at the step.
         shown: after the step; None takes every record, as the run ends at the step.
     """
-    records: dict[str, dict[Any, list[str]]] = {}
+    records: dict[str, dict[Any, dict[str, None]]] = {}
     current: list[MemoryRecord] = []
     for agent in model.agents:
         memory = getattr(agent, "memory", None)
         if not isinstance(memory, MemoryModule):
             continue
-        held = memory.current_records()
-        for record in held:
-            line = memory.layer_context.own_line(record)
-            if shown is None or shown.has(record, (line, _words(record))):
-                of_text = records.setdefault(_words(record), {})
-                of_text.setdefault(agent.unique_id, []).append(record.id)
-        current += held
+        held = {record.id: record for record in memory.current_records()}
+        seen = [r for r in held.values() if shown is None or shown.has(r, memory)]
+        for record in seen:
+            made_of = [held[name] for name in record.sources if name in held]
+            text, names = _origin(record, made_of, seen)
+            of_text = records.setdefault(text, {})
+            of_text.setdefault(agent.unique_id, {}).update(dict.fromkeys(names))
+        current += held.values()
     return [
         Erasure(
             text,
@@ -85,6 +86,19 @@ def candidates(model: Any, shown: "Shown | None") -> list[Erasure]:
         )
         for text, of_text in records.items()
     ]
+
+
+def _origin(
+    record: MemoryRecord, events: Sequence[MemoryRecord], seen: Sequence[MemoryRecord]
+) -> tuple[str, list[str]]:
+    """The words that a record goes back to, and the ids of all that says them.
+
+    Events that say the same and are shown as nothing but a fact are erased with it.
+    """
+    said = {_words(event) for event in events}
+    if len(said) != 1 or any(event in seen for event in events):
+        return _words(record), [record.id]
+    return said.pop(), [*(event.id for event in events), record.id]
 
 
 def _words(record: MemoryRecord) -> str:
@@ -97,7 +111,10 @@ def _words(record: MemoryRecord) -> str:
 
 
 def _followers(names: set[str], current: Iterable[MemoryRecord]) -> int:
-    return sum(not names.isdisjoint(record.sources) for record in current)
+    return sum(
+        record.id not in names and not names.isdisjoint(record.sources)
+        for record in current
+    )
 
 
 @dataclass(frozen=True)
@@ -142,9 +159,10 @@ class Shown:
         joined = {agent: "\n".join(told) for agent, told in texts.items()}
         return cls(joined, frozenset(recalled))
 
-    def has(self, record: MemoryRecord, lines: Iterable[str]) -> bool:
-        """True if the record, or one of its lines, was shown to its agent."""
+    def has(self, record: MemoryRecord, memory: MemoryModule) -> bool:
+        """True if the record, its line or its words, was shown to its agent."""
         text = self.texts.get(record.agent, "")
+        lines = memory.layer_context.own_line(record), _words(record)
         found = any(line[:FOUND_CHARS] in text for line in lines)
         return found or record.id in self.recalled
 

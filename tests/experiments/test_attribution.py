@@ -15,7 +15,7 @@ from mesa_memory import FactMemory, ShortTermMemory, configure, register_policy
 from mesa_memory.cli import main
 from mesa_memory.errors import StoreError
 from mesa_memory.experiments import attribute, draw
-from mesa_memory.experiments.erasures import candidates
+from mesa_memory.experiments.erasures import Shown, candidates
 from mesa_memory.runs.recording.resume import copy_at
 from mesa_memory.statistics.difference import GroupDifference
 from tests.support.playing import play
@@ -51,7 +51,7 @@ class Valley(mesa.Model):
         self.fords, self.told = 0, told
 
         def policy(turn):
-            ford = SECRET in turn.prompt
+            ford = "broken" in turn.prompt  # also as a fact
             return "ford" if ford != (NOISE.random() < noise) else "bridge"
 
         name = register_policy(f"valley-{noise}", policy)
@@ -131,10 +131,33 @@ def test_equal_claims_are_one_group_and_facts_of_an_erased_event_stay(tmp_path):
         each for text, each in groups.items() if "bridge" in text and text != SECRET
     ]
     assert [{*each.records} for each in facts] == [{1, 2}]
-    table = asked(file, memory=FactMemory).table()
-    # The fact is shown in the place of the event, and nothing was made from it.
-    (fact,) = [what for what in set(table.what) if "bridge" in what]
-    assert set(table[(table.what == fact) & ~table.single]["stays"]) == {0}
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_an_event_of_which_only_the_fact_is_shown_is_erased_with_it(tmp_path, told):
+    file, model = recorded(tmp_path, n=2, told=told, memory=FactMemory, rng=1)
+    found = asked(file, memory=FactMemory)
+    (blamed,) = found.blamed
+    assert blamed.erasure.text == SECRET and blamed.erasure.followers == 0
+    knowers = {1, 2} if told else {int(model.knower) + 1}
+    assert {*blamed.erasure.records} == knowers
+    # An event and a fact; the one who knows has its own message, too.
+    assert {len(names) for names in blamed.erasure.records.values()} <= {2, 3}
+    assert blamed.difference.mean == -2 * len(knowers)
+
+
+def test_a_fact_of_several_events_is_a_group_of_its_own(tmp_path):
+    file, _ = recorded(tmp_path, n=2, told=True, memory=FactMemory, rng=1)
+    model = copy_at(Valley, file, CUT, memory=FactMemory)
+    for agent in model.agents:
+        heard = {"message": "They say that the bridge is broken.", "sender": 9}
+        agent.memory.add_to_memory("message", heard)
+        agent.memory.process_step()
+    text = "\n".join(a.memory.get_prompt_ready() for a in model.agents)
+    shown = Shown({a.unique_id: text for a in model.agents}, frozenset())
+    groups = {each.text: each for each in candidates(model, shown)}
+    (fact,) = [text for text, each in groups.items() if text.startswith("the bridge")]
+    assert {*map(len, groups[fact].records.values())} == {1}
 
 
 def test_one_decision_hangs_on_the_line_of_its_prompt(tmp_path, caplog):
