@@ -29,8 +29,9 @@ NOT_PLAYED = "Another run is shown than the one that the controls of this page p
 def make_memory_component(page: int = 0) -> tuple[Callable[..., Any], int]:
     """The dashboard as a component for ``SolaraViz(model, components=[...])``.
 
-    While it exists, each unrecorded model of the program that is stepped is recorded in
-    memory, from its first step on. So the tab shows all steps whenever it is opened.
+    While it exists, each unrecorded model that a page steps is recorded in memory, from
+    its first step on. So the tab shows all steps whenever it is opened. In a notebook,
+    which has no page's thread, this holds for each model that is stepped.
 
     Args:
         page: tab of Mesa's page on which it stands.

@@ -1,6 +1,8 @@
 """What can be shown of a running model, and what cannot."""
 
+import copy
 import gc
+import threading
 
 import pytest
 
@@ -75,6 +77,26 @@ def test_a_listed_component_records_from_the_first_step_before_it_is_drawn(befor
     unseen = Others(ours=2, theirs=0, none=1)
     unseen.step()
     assert Services.of(unseen).recorder is None
+
+
+@pytest.mark.parametrize("place", ["page", "study", "copy"])
+def test_beside_a_page_only_the_models_that_it_steps_are_recorded(place, monkeypatch):
+    component = make_memory_component(page=1)
+    model = Others(ours=2, theirs=0, none=1)
+    monkeypatch.setattr("mesa_memory.hosts.solara.server_runs", lambda: True)
+    session = object() if place == "page" else None
+    monkeypatch.setattr("mesa_memory.hosts.solara.current_session", lambda: session)
+    monkeypatch.setattr("mesa_memory.hosts.solara.is_closed", lambda session: False)
+    monkeypatch.setattr("mesa_memory.hosts.solara.is_seen", lambda session: True)
+    stepped = copy.deepcopy(model) if place == "copy" else model
+    thread = threading.Thread(target=stepped.step)  # the session stays with its thread
+    thread.start()
+    thread.join()
+    assert stepped.steps == 1 and component[1] == 1
+    recorder = Services.of(stepped).recorder
+    assert (recorder is not None) == (place == "page")
+    if recorder is not None:
+        recorder.close()
 
 
 @pytest.mark.parametrize("record", [True, "file"])

@@ -12,7 +12,7 @@ from mesa_memory.runs.recording.attachment import start
 from mesa_memory.runs.recording.config import Recording
 from mesa_memory.runs.recording.recorder import Recorder
 from mesa_memory.runtime.services import Services
-from mesa_memory.viz.live.step_lock import locks, take_turns
+from mesa_memory.viz.live.step_lock import locks, on_page, take_turns
 from mesa_memory.viz.serving.run_feed import (
     LOOK_INTERVAL_S,
     SHARE_BESIDE,
@@ -96,9 +96,14 @@ def live_feed(model: Any) -> Feed:
 
 
 def record_from_first_step(model: Any) -> None:
-    """Has an unrecorded model recorded in memory as soon as it is stepped."""
+    """Has an unrecorded model recorded in memory as soon as a page steps it."""
     take_turns(model)
-    locks(model)[-1].before = partial(record, model)
+    locks(model)[-1].before = partial(_record_for_page, model)
+
+
+def _record_for_page(model: Any) -> None:
+    if on_page():
+        record(model)
 
 
 def record(model: Any) -> None:

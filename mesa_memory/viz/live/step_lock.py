@@ -102,6 +102,11 @@ def wait_for_viewer(over: Callable[[], bool]) -> None:
         solara.wait_closed(session, CHECK_INTERVAL_S)
 
 
+def on_page() -> bool:
+    """True if this thread belongs to a page; also where no server could tell."""
+    return not solara.server_runs() or _session() is not None
+
+
 def _session() -> Any:
     """The session to which this thread belongs, also when it has ended; None if none."""
     if not solara.server_runs():
