@@ -1,14 +1,10 @@
 """The context of a memory's layers: their agent, time, records and requests."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mesa_memory.core import render
-from mesa_memory.core.content import kind_text, plain, storable
+from mesa_memory.core.content import kind_text, plain
 from mesa_memory.core.events import ROUTINE_KINDS, counterpart
 from mesa_memory.core.inbox import Commit, Group, Inbox
 from mesa_memory.core.records import (
@@ -21,77 +17,14 @@ from mesa_memory.core.records import (
 )
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.text.thinking import decision
-from mesa_memory.core.wording import ENGLISH, Voice, Wording
+from mesa_memory.core.wording import Voice, Wording
 from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.hosts.mesa_llm.names import Names, role_of
+from mesa_memory.hosts.mesa_llm.names import Names, NamesNow
 from mesa_memory.layers.declared_state import held_by
+from mesa_memory.layers.view import StepView, current_view, is_unnoticed
 
-
-class ContextFlag:
-    """A value that a thread or task sets on an object for a while; no other sees it."""
-
-    def __init__(self, name: str) -> None:
-        self._values: ContextVar[Mapping[int, Any]] = ContextVar(name)
-
-    def of(self, thing: Any) -> Any:
-        """The value here and now; None if it is not set."""
-        return self._values.get({}).get(id(thing))
-
-    def put(self, thing: Any, value: Any) -> None:
-        """Sets the value on an object; None takes it away."""
-        values = {**self._values.get({}), id(thing): value}
-        if value is None:
-            del values[id(thing)]
-        self._values.set(values)
-
-    @contextmanager
-    def on(self, thing: Any, value: Any = True) -> Iterator[None]:
-        """Sets the value on an object meanwhile."""
-        before = self.of(thing)
-        self.put(thing, value)
-        try:
-            yield
-        finally:
-            self.put(thing, before)
-
-
-#: the ``StepView`` of the batch that is being settled; on a memory's context
-SETTLING = ContextFlag("settling")
-#: a read that is part of another one; on a memory
-SHOWING = ContextFlag("showing")
-#: the text of a query and its embedding, which were awaited; on a recollection
-EMBEDDED = ContextFlag("embedded")
-#: the question that a prompt is read for; on a memory's context
-ABOUT = ContextFlag("about")
-#: reads that leave no trace; on a memory's context
-UNNOTICED = ContextFlag("unnoticed")
 #: messages that the history keeps, unless a memory says otherwise
 HISTORY_MESSAGES = 50
-
-
-def settle(context: "LayerContext", commit: Commit) -> None:
-    """From now on this flow takes up a batch of steps.
-
-    A flow has a ``contextvars.Context`` of its own, so nothing needs to be taken back.
-    Its waiter may be reading; the flow is not.
-    """
-    SETTLING.put(context, StepView(commit))
-    UNNOTICED.put(context, None)
-
-
-@dataclass(slots=True)
-class StepView:
-    """A batch of steps that is being settled, as all of its requests see it.
-
-    It must not hold the agent: a connection that a request opens keeps what is set here.
-
-    Attributes:
-        commit: the batch; None outside of one.
-        told_of: see ``LayerContext``; None before the first request.
-    """
-
-    commit: Commit | None = None
-    told_of: dict[str, Any] | None = None
 
 
 class LayerContext:
@@ -171,10 +104,15 @@ class LayerContext:
     # -- time -----------------------------------------------------------------------
 
     @property
+    def view(self) -> StepView:
+        """The facts of the read or the batch under way, see ``StepView``."""
+        return self.runtime.memory.view()
+
+    @property
     def commit(self) -> Commit | None:
         """The batch of steps that this thread or task is taking up."""
-        view = SETTLING.of(self)
-        return view and view.commit
+        view = current_view(self.runtime.memory)
+        return None if view is None else view.commit
 
     @property
     def clock(self) -> float:
@@ -188,8 +126,8 @@ class LayerContext:
 
         Deferred work ends when the answers come, which must not show in any record.
         """
-        commit = self.commit
-        return self.clock if commit is None else commit.now
+        view = current_view(self.runtime.memory)
+        return self.clock if view is None else view.now
 
     # -- records --------------------------------------------------------------------
 
@@ -208,7 +146,7 @@ class LayerContext:
         if not isinstance(content, Mapping):  # a program may set ``step_content``
             return kind, plain(content)
         if kind == "message":
-            content = self.names.with_ids(content)
+            content = self.all_names.with_ids(content)
         own = kind in ROUTINE_KINDS
         kept = plain(content)
         texts = {key: text for key, text in kept.items() if isinstance(text, str)}
@@ -321,73 +259,50 @@ class LayerContext:
     # -- what is said, and asked ----------------------------------------------------
 
     @property
-    def names(self) -> Names:
-        """Gives an agent's name by its unique id."""
+    def all_names(self) -> Names:
+        """The names of the model's agents, also of those that have left."""
         return Names.of(self.agent.model)
+
+    @property
+    def names(self) -> NamesNow:
+        """Gives an agent's name by its unique id."""
+        return self.view.names
 
     @property
     def wording(self) -> Wording:
         """The words of all that the agent and its model are told."""
-        return self.runtime.wording if self.runtime is not None else ENGLISH
-
-    @property
-    def told_of(self) -> dict[str, Any]:
-        """The inputs of every task: in which words, and whose memory it is.
-
-        ``me`` is the agent's name, ``role`` the beginning of its ``system_prompt``. For a
-        batch of steps the agent is looked at once, at the first request.
-        """
-        view: StepView = SETTLING.of(self) or StepView()
-        if view.told_of is None:
-            me, role = self.names(self.agent.unique_id), role_of(self.agent)
-            view.told_of = {"wording": self.wording, "me": me, "role": role}
-        return view.told_of
+        return self.view.wording
 
     @property
     def unnoticed(self) -> bool:
         """True during a read that must leave no trace."""
-        return bool(UNNOTICED.of(self))
+        return is_unnoticed(self.runtime.memory)
 
     def line(self, event: MemoryRecord) -> str:
         """An event on one line, as requests tell it: everybody by name."""
-        limit, voice = self.event_chars, self.voice
-        return render.event_text(event.kind, event.content, limit, voice)
+        return self.view.line(event)
 
     def own_line(self, event: MemoryRecord) -> str:
         """An event on one line, as the agent itself is told: it is "you"."""
-        limit, voice = self.event_chars, self.own_voice
-        return render.event_text(event.kind, event.content, limit, voice)
+        return self.view.own_line(event)
 
     def told(self, part: str, **values: Any) -> str:
         """A text of the prompt file ``memory``."""
-        return self.wording.told(part, **values)
+        return self.view.told(part, **values)
 
     @property
     def voice(self) -> Voice:
         """Names and words in requests about this memory."""
-        return Voice(self.names, self.wording, self.agent.unique_id)
+        return self.view.voice
 
     @property
     def own_voice(self) -> Voice:
         """Names and words in what the agent itself is told."""
-        return Voice(self.names, self.wording, self.agent.unique_id, to_owner=True)
-
-    def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
-        """The system text of a task; a user's class may have written it."""
-        return storable(self.runtime.memory.system_for(task, inputs))
+        return self.view.own_voice
 
     def request_for(self, task: Any, /, **inputs: Any) -> LLMRequest:
         """The request that ``ask`` sends."""
-        model, api_base = self.runtime.target(purpose=task.purpose)
-        inputs = {**self.told_of, **inputs}
-        return task.request(
-            inputs,
-            system=self.system_for(task, inputs),
-            agent=self.agent.unique_id,
-            step=self.now,
-            model=model,
-            api_base=api_base,
-        )
+        return self.view.request_for(task, **inputs)
 
     def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
         """The checked reply to a task; see ``Layer.ask``.

@@ -99,7 +99,7 @@ class Conversations(Layer):
 
     def step_ends(self, now: float) -> None:
         """Closes the conversations in which a participant has left the model."""
-        has_left = self.context.names.has_left
+        has_left = self.context.names.all.has_left
         for talk in self.talks:
             if talk.closed is None and any(map(has_left, talk.others)):
                 talk.closed = now

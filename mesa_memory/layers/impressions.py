@@ -228,7 +228,7 @@ class Impressions(Layer):
         named = subjects(kind if seen else "message", content)
         others = [s for s in dict.fromkeys(named) if s != me]
         # Somebody unknown who speaks has a mind.
-        minds = ((s, self.context.names.has_mind(s)) for s in others)
+        minds = ((s, self.context.names.all.has_mind(s)) for s in others)
         return [s for s, mind in minds if (not seen if mind is None else mind)]
 
     def _at_hand(self, known: Iterable[Any]) -> list[Any]:

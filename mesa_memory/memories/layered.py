@@ -248,7 +248,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         sections = [self._section(layer, found) for layer in shown]
         sections.append(self._recent(sum(section.weight for section in sections)))
         runtime = self.layer_context.runtime
-        room = self.budget - self.count(opening_text(self.layer_context))
+        room = self.budget - self.count(opening_text(self.layer_context, self.view()))
         prompt = compose(sections, room, self.count)
         seen = prompt.shown()
         for recalled in found.values():

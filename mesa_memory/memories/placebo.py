@@ -13,7 +13,7 @@ from itertools import cycle, islice
 from typing import Any
 
 from mesa_memory.hosts.mesa.draws import draw
-from mesa_memory.layers.context import SHOWING
+from mesa_memory.layers.view import reading
 from mesa_memory.memories.host.reads import SHOWN_SECTIONS, MemoryReads
 
 #: begins the name of a placebo where a memory has a name
@@ -105,7 +105,9 @@ def other_agent(memory: Any, section: str, text: str) -> str:
     # A rank of its own for each, so that others who come or go change nothing.
     purpose = f"placebo of {me.unique_id}"
     chosen = max(others, key=lambda agent: draw(agent, purpose, 0).random()).memory
-    with chosen.peek(), SHOWING.on(chosen):  # as a part, which is not recorded
+    with reading(
+        chosen, unnoticed=True, nested=True
+    ):  # as a part, which is not recorded
         return str(getattr(chosen, _READS[section])())
 
 

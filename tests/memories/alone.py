@@ -5,7 +5,9 @@ import numpy as np
 from mesa_memory.core.records import RecordBus
 from mesa_memory.core.requests import Embedded
 from mesa_memory.core.wording import ENGLISH
+from mesa_memory.hosts.mesa_llm.names import Names, NamesNow
 from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.view import Limits, StepView
 
 
 class LayerRuntime:
@@ -33,6 +35,11 @@ class LayerRuntime:
 
     def records(self):
         return []
+
+    def view(self):
+        names = NamesNow(Names.of(self.agent.model))
+        now = self.agent.model.steps
+        return StepView(self, self.agent, now, names, ENGLISH, self, Limits())
 
     def embed(self, texts):
         return Embedded(np.array([[1.0, 0.0] for _ in texts]), self.name)
@@ -65,6 +72,7 @@ def joined(layer):
     """The layer, as a part of a memory."""
     context = LayerContext("test")
     context.runtime = LayerRuntime()
+    context.runtime.layer_context = context
     context.agent = context.runtime.agent
     layer.join(context)
     return layer

@@ -192,6 +192,43 @@ class Names:
                 self.meet(agent)
 
 
+class NamesNow:
+    """The names of a model's agents at one moment: each is looked up once."""
+
+    __slots__ = ("_called", "_full", "all")
+
+    def __init__(self, names: Names) -> None:
+        self.all = names
+        self._called: dict[Any, str] = {}
+        self._full: dict[Any, str] = {}
+
+    def __call__(self, unique_id: Any) -> str:
+        """See ``Names``."""
+        if type(unique_id) is not int and type(unique_id) is not str:
+            return self.all(unique_id)
+        name = self._called.get(unique_id)
+        if name is None:
+            name = self._called[unique_id] = self.all(unique_id)
+        return name
+
+    def full(self, unique_id: Any) -> str:
+        """See ``Names``."""
+        if type(unique_id) is not int and type(unique_id) is not str:
+            return self.all.full(unique_id)
+        name = self._full.get(unique_id)
+        if name is None:
+            name = self._full[unique_id] = self.all.full(unique_id)
+        return name
+
+    def name(self, unique_id: Any) -> str:
+        """The agent's own name; empty without one."""
+        return self.all.name(unique_id)
+
+    def unique_id(self, who: Any) -> Any:
+        """The id of an agent given as itself, by its id, or by its id as text."""
+        return self.all.unique_id(who)
+
+
 def own_name(agent: Any) -> str:
     """An agent's ``name`` on one line; empty without one."""
     name = _attribute(agent, "name")

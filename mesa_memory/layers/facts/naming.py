@@ -48,7 +48,7 @@ class NameResolver:
         names = self.context.names
         if label := _LABEL.fullmatch(said):
             who = id_of(label[1])
-            there = who in self.met or who == me or names.has_mind(who) is not None
+            there = who in self.met or who == me or names.all.has_mind(who) is not None
             return who if there else None
         everybody = {who: names.name(who) for who in (me, *self.met)}
         found = with_name(everybody, text)

@@ -145,7 +145,7 @@ class Grader:
         if self.shown or (commit is not None and commit.recall):
             yield from asking.grade(list(asking.first.values()))
         else:
-            system = self.context.system_for(GRADE, inputs([0], False))
+            system = self.context.view.system_for(GRADE, inputs([0], False))
             yield from _graded_once(asking, "|".join([*map(str, target), system]))
         found, problem = asking.outcome.grades, asking.outcome.problem
         if isinstance(problem, ContentFiltered):
@@ -181,7 +181,7 @@ class Grader:
     @property
     def unnamed(self) -> dict[str, str]:
         """The name to leave out of requests: agents without a role share their grades."""
-        return {} if self.context.told_of["role"] else {"me": ""}
+        return {} if self.context.view.request_inputs["role"] else {"me": ""}
 
 
 @dataclass

@@ -17,7 +17,7 @@ from mesa_memory.core.records import MemoryRecord, Part
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import EmbedderError
-from mesa_memory.layers.context import ABOUT, EMBEDDED, LayerContext
+from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.stream.indexing import EventIndex, searched, unsigned
 from mesa_memory.retrieval.index import ScoredRecord, SearchResult
 from mesa_memory.retrieval.scoring import Scoring
@@ -157,7 +157,7 @@ class Recollection:
     def known_vector(self, text: str) -> Embedded | None:
         """The embedding of a text, if it is among the last that were made."""
         source = self.context.runtime.services.embedder.name
-        for asked in (EMBEDDED.of(self), *self._asked.values()):
+        for asked in (self.context.view.embedded, *self._asked.values()):
             if asked and asked[0] == text and asked[1] and asked[1].source == source:
                 return asked[1]
         return None
@@ -178,7 +178,7 @@ class Recollection:
 
     def tried(self, text: str, must: bool) -> bool:
         """True if the text's embedding was awaited in vain."""
-        return (EMBEDDED.of(self) or self._asked.get(must)) == (text, None)
+        return (self.context.view.embedded or self._asked.get(must)) == (text, None)
 
     def scoring_of(self, text: str) -> Scoring:
         """The default scoring of a recall about a text."""
@@ -203,7 +203,7 @@ class Recollection:
     @property
     def question(self) -> str | None:
         """The question that a prompt is read for; None takes the focus."""
-        return ABOUT.of(self.context)
+        return self.context.view.about
 
     def sought(self) -> str:
         """The query of a recall that names none: the prompt's question, or the focus."""

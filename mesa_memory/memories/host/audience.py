@@ -42,7 +42,7 @@ def _complete(message: dict[str, Any], context: Any) -> None:
     sender, text = message["sender"], message.get("message")
     recipients = recipients_of(message)
     for unique_id in recipients:
-        agent = None if unique_id == sender else context.names.agent(unique_id)
+        agent = None if unique_id == sender else context.all_names.agent(unique_id)
         for memory in () if agent is None else _memories(agent):
             own = memory.layer_context
             own.inbox.complete(sender, text, recipients, own.clock)

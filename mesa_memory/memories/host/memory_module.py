@@ -21,10 +21,12 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import check_agent, checked_int
 from mesa_memory.errors import LLMError
 from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts.mesa_llm.names import Names, NamesNow
 from mesa_memory.layers.base import Layer, with_unique_names
-from mesa_memory.layers.context import HISTORY_MESSAGES, LayerContext, settle
+from mesa_memory.layers.context import HISTORY_MESSAGES, LayerContext
 from mesa_memory.layers.declared_state import StateWatch, watched
 from mesa_memory.layers.entry import Entry
+from mesa_memory.layers.view import Limits, StepView, begin
 from mesa_memory.memories.host.audience import TELLING_KINDS, tell_audience
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.layer_names import new_layer
@@ -156,6 +158,25 @@ class MemoryModule(MemoryReads):
         to = self._connection
         return to.known if to.model is self.agent.model else to.services
 
+    def new_view(self, commit: Commit | None = None, **options: Any) -> StepView:
+        """The facts of a batch, or of this moment.
+
+        Args:
+            options: of a read, see ``StepView``.
+        """
+        agent, services = self.agent, self.services
+        return StepView(
+            self,
+            agent,
+            self.layer_context.clock if commit is None else commit.now,
+            NamesNow(Names.of(agent.model)),
+            services.wordings.of_agent(agent),
+            services,
+            Limits(self.event_chars, self.section_chars),
+            commit,
+            **options,
+        )
+
     llm = Delegate("_connection", "Mesa-LLM's llm object; may be replaced.")
 
     # -- arrival ------------------------------------------------------------------
@@ -188,7 +209,7 @@ class MemoryModule(MemoryReads):
         now = context.clock
         kind, kept = context.plain_event(kind, content)
         if context.met != now:
-            context.names.meet(self.agent)
+            context.all_names.meet(self.agent)
             context.met = now
         with self._lock:
             event = context.open_event(kind, now, kept, origin)
@@ -284,7 +305,7 @@ class MemoryModule(MemoryReads):
 
     def instructions(self, task: Task, inputs: Mapping[str, Any]) -> str:
         """The system text of a task, with the agent's task of this moment."""
-        known = {**self.layer_context.told_of, **inputs}
+        known = {**self.view().request_inputs, **inputs}
         return task.system(known, getattr(self.agent, "step_prompt", None))
 
     def instant(self) -> bool:
@@ -294,7 +315,8 @@ class MemoryModule(MemoryReads):
     def _settle(self, commit: Commit) -> Flow[None]:
         """One batch, as of the time when it was committed."""
         context = self.layer_context
-        settle(context, commit)
+        view = self.new_view(commit=commit)
+        begin(view)  # a flow has a context of its own, so there is nothing to take back
         watch = self._watch()
         for step, events in commit.groups:
             for layer in self.layers:

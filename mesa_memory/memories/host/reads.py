@@ -3,7 +3,7 @@
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import wraps
 from operator import attrgetter
 from typing import Any, TypedDict
@@ -17,10 +17,11 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.wording import COMMON, STEP
 from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.context import ABOUT, SHOWING, UNNOTICED, LayerContext
+from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.declared_state import held_by, records_of
 from mesa_memory.layers.entry import Message, foreign
 from mesa_memory.layers.lines import Line, in_steps, pending
+from mesa_memory.layers.view import StepView, begin, current_view, end, reading, view_of
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.prompt.sections import Section, compose, until_step
 
@@ -82,61 +83,75 @@ def prepare_reads(cls: type) -> None:
             get = found.fget and synchronized(found.fget)
             setattr(cls, name, property(get, found.fset, found.fdel, found.__doc__))
         elif callable(found):
-            read = synchronized(found, recall=name in _RECALLS)
-            section = SHOWN_SECTIONS.get(name)
-            setattr(cls, name, recorded(read, section) if section else read)
+            section, recall = SHOWN_SECTIONS.get(name), name in _RECALLS
+            read = recorded(found, section) if section else synchronized(found, recall)
+            setattr(cls, name, read)
 
 
 def synchronized(read: Callable[..., Any], recall: bool = False) -> Callable[..., Any]:
     """A read that first waits for unfinished work, and then is alone with the memory."""
 
     @wraps(read)
-    def reading(self: Any, *args: Any, **given: Any) -> Any:
+    def settled(self: Any, *args: Any, **given: Any) -> Any:
+        if self._exclusive.thread == threading.get_ident():
+            return read(self, *args, **given)  # a part of another read
         self.settle(recall)
-        with self.exclusive():
-            return read(self, *args, **given)
+        with self._exclusive:
+            view = self.view()  # held until the end
+            token = begin(view)
+            try:
+                return read(self, *args, **given)
+            finally:
+                end(token)
 
-    return reading
+    return settled
 
 
 def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
-    """A read that tells the recorder its text, unless it is part of another one.
+    """``synchronized``, and tells the recorder its text, unless it is part of another.
 
     All that an agent is shown passes here: a placebo changes it, the opening text precedes it.
     Each such read takes ``about``, see ``MemoryReads.get_prompt_ready``.
     """
+    part = synchronized(read)
 
     @wraps(read)
-    def reading(self: Any, about: str | None = None) -> str:
+    def shown(self: Any, about: str | None = None) -> str:
         if not isinstance(about, str | None):
             raise TypeError(f"about must be a question or None, got {about!r}")
-        if SHOWING.of(self):
-            return read(self)
-        if about is not None:  # it is a recall
-            self.settle(recall=True)
-        asked = nullcontext() if about is None else self.reads_about(about)
-        with SHOWING.on(self), asked:
-            text = read(self)
+        options = (
+            {"nested": True} if about is None else {"nested": True, "about": about}
+        )
+        if (outer := current_view(self)) is not None and outer.nested:
+            return part(self)
+        self.settle(recall=about is not None)
+        with self._exclusive:
+            view = view_of(self, **options)
+            token = begin(view)
+            try:
+                text = read(self)
+            finally:
+                end(token)
         if self.shown_instead is not None:
             text = self.shown_instead(self, section, text)
-        recorder, context = self.services.recorder, self.layer_context
-        opening = opening_text(context) if section in PINNED_SECTIONS else ""
+        context = self.layer_context
+        opening = opening_text(context, view) if section in PINNED_SECTIONS else ""
         text = "\n\n".join(part for part in (opening, text) if part)
-        if recorder and not UNNOTICED.of(context):
+        if (recorder := view.services.recorder) and not view.unnoticed:
             used, context.budget_used = context.budget_used, None
             recorder.shown(context.whose(), section, text, used)
         return text
 
-    return reading
+    return shown
 
 
-def opening_text(context: LayerContext) -> str:
+def opening_text(context: LayerContext, view: StepView) -> str:
     """The name of a step, and the pinned facts under their heading; empty without any."""
-    wording = context.wording
+    wording = view.wording
     parts = [wording(COMMON, STEP)] if wording.step else []
     if context.pinned:
         told = (f"- {r.content['field']}: {r.content['value']}" for r in context.pinned)
-        parts.append("\n".join([f"{context.told('heading biography')}:", *told]))
+        parts.append("\n".join([f"{view.told('heading biography')}:", *told]))
     return "\n\n".join(parts)
 
 
@@ -273,19 +288,26 @@ class MemoryReads(Memory):
         recent = self.under("short_term", self.format_short_term())
         return f"{self.under(heading, known, until)}\n\n{recent}" if known else recent
 
+    def view(self) -> StepView:
+        """The facts of the read or the batch under way here, or else of this moment.
+
+        A layer of one's own is given it; what users call by hand asks for it.
+        """
+        return view_of(self)
+
     @contextmanager
     def peek(self) -> Iterator[None]:
         """Reads of this thread or task leave no trace: no access, nothing recorded.
 
         For an observer's eye, such as a data collector's; not for what the agent sees.
         """
-        with UNNOTICED.on(self.layer_context):
+        with reading(self, unnoticed=True):
             yield
 
     @contextmanager
     def reads_about(self, question: str | None) -> Iterator[None]:
         """Reads of this thread or task recall for a question; None: for the step."""
-        with ABOUT.on(self.layer_context, question):
+        with reading(self, about=question):
             yield
 
     def messages(

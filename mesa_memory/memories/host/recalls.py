@@ -10,8 +10,9 @@ from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Embedded
 from mesa_memory.core.text.vocabulary import vocabulary
 from mesa_memory.core.wording import Voice
-from mesa_memory.layers.context import EMBEDDED, LayerContext
+from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.stream.recalling import Query, RecallResult, Recollection
+from mesa_memory.layers.view import reading
 from mesa_memory.memories.host.reads import prepare_reads
 from mesa_memory.retrieval.index import RecordIndex, ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
@@ -168,7 +169,7 @@ class RecallMixin:
         if not (several := self.rankers()):
             return self.recall(query, k, scoring, **filters)
         known = await several[0].foresee(query, scoring)
-        with EMBEDDED.on(several[0].ranker, known):
+        with reading(self, embedded=known):
             return self.recall(query, k, scoring, **filters)
 
     def explain(

@@ -44,7 +44,7 @@ def snapshot_of(memory: Any) -> dict[str, Any]:
         "made_by": context.made_by and Opaque(context.made_by),
         "parts": {layer.name: layer_snapshot(layer) for layer in memory.layers},
         "state": declared_state(memory),
-        "names": context.names.departed(),
+        "names": context.all_names.departed(),
     }
     return snapshot | {name: value for name, value in seldom.items() if value}
 
@@ -67,7 +67,7 @@ def restore_memory(
     context.filtered = dict.fromkeys(snapshot.get("filtered", ()))
     context.pinned = list(snapshot.get("pinned", ()))
     context.leaving = {key: (why, at) for key, why, at in snapshot.get("leaving", ())}
-    context.names.remember(snapshot.get("names", ()))
+    context.all_names.remember(snapshot.get("names", ()))
     for now, groups in snapshot["waiting"]:
         place = context.runtime.services.bus.next_order()
         work.put(Commit(now, [(step, events) for step, events in groups], place))

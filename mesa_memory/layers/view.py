@@ -1,0 +1,218 @@
+"""What holds for one read of a memory, or for one batch of steps that it settles."""
+
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from mesa_memory.core import render
+from mesa_memory.core.content import storable
+from mesa_memory.core.inbox import Commit
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.requests import Embedded, Flow, LLMRequest
+from mesa_memory.core.wording import Voice, Wording
+from mesa_memory.hosts.mesa_llm.names import NamesNow, role_of
+
+
+class Limits(NamedTuple):
+    """Longest texts of a memory, in characters.
+
+    Attributes:
+        event_chars: of one event in a prompt.
+        section_chars: of one section of a prompt.
+    """
+
+    event_chars: int = 1000
+    section_chars: int = 8000
+
+
+@dataclass(frozen=True, eq=False)
+class StepView:
+    """The facts of one read or of one settled batch; each is looked up once.
+
+    ``memory.view()`` makes it. A batch that is settled in the background keeps the facts
+    of its own step. Nothing holds a view longer than its read or its batch.
+
+    Attributes:
+        memory: the memory that is read or settled.
+        agent: the agent that remembers.
+        now: the model's clock; of a batch, the clock when the step was finished.
+        names: gives an agent's name by its unique id.
+        wording: the words of all that the agent and its model are told.
+        services: of the agent's model.
+        limits: longest texts in a prompt.
+        commit: the batch that is settled; None in a read.
+        about: the question that a prompt is read for; None takes the step.
+        unnoticed: whether a read must leave no trace.
+        embedded: the text of a query and its embedding, which were awaited.
+        nested: whether a read of this memory that is shown is under way.
+    """
+
+    memory: Any
+    agent: Any
+    now: float
+    names: NamesNow
+    wording: Wording
+    services: Any
+    limits: Limits
+    commit: Commit | None = None
+    about: str | None = None
+    unnoticed: bool = False
+    embedded: tuple[str, Embedded | None] | None = None
+    nested: bool = False
+
+    # -- words ----------------------------------------------------------------------
+
+    def told(self, part: str, **values: Any) -> str:
+        """A text of the prompt file ``memory``."""
+        return self.wording("memory", part, **values)
+
+    @cached_property
+    def voice(self) -> Voice:
+        """Names and words in requests about this memory."""
+        return Voice(self.names, self.wording, self.agent.unique_id)
+
+    @cached_property
+    def own_voice(self) -> Voice:
+        """Names and words in what the agent itself is told."""
+        return Voice(self.names, self.wording, self.agent.unique_id, to_owner=True)
+
+    def line(self, event: MemoryRecord) -> str:
+        """An event on one line, as requests tell it: everybody by name."""
+        limit = self.limits.event_chars
+        return render.event_text(event.kind, event.content, limit, self.voice)
+
+    def own_line(self, event: MemoryRecord) -> str:
+        """An event on one line, as the agent itself is told: it is "you"."""
+        limit = self.limits.event_chars
+        return render.event_text(event.kind, event.content, limit, self.own_voice)
+
+    # -- requests -------------------------------------------------------------------
+
+    @cached_property
+    def request_inputs(self) -> Mapping[str, Any]:
+        """The inputs of every task: in which words, and whose memory it is.
+
+        ``me`` is the agent's name, ``role`` the beginning of its ``system_prompt``.
+        """
+        me, role = self.names(self.agent.unique_id), role_of(self.agent)
+        return {"wording": self.wording, "me": me, "role": role}
+
+    def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
+        """The system text of a task; a user's class may have written it."""
+        return storable(self.memory.system_for(task, inputs))
+
+    def request_for(self, task: Any, /, **inputs: Any) -> LLMRequest:
+        """The request that ``ask`` sends."""
+        model, api_base = self.memory.layer_context.runtime.target(purpose=task.purpose)
+        inputs = {**self.request_inputs, **inputs}
+        return task.request(
+            inputs,
+            system=self.system_for(task, inputs),
+            agent=self.agent.unique_id,
+            step=self.now,
+            model=model,
+            api_base=api_base,
+        )
+
+    def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
+        """The checked reply to a task: ``reply = yield from view.ask(TASK, name=value)``.
+
+        Args:
+            inputs: what the task's system text and prompt are made of.
+
+        Returns:
+            What the task's check lets through: an instance of its schema, or a text.
+
+        Raises:
+            LLMError: without a usable reply.
+        """
+        return task.ask(self.request_for(task, **inputs))
+
+
+class _Read(NamedTuple):
+    """How a memory is read here and now; holds neither the memory nor its agent.
+
+    Connections and tasks that begin meanwhile keep a copy of all context variables.
+
+    Attributes:
+        view: of the read or batch under way; None between two reads.
+        options: of the reads to come, see ``StepView``.
+        outer: the read around this one, of any memory.
+    """
+
+    memory: weakref.ref[Any]
+    view: weakref.ref[StepView] | None
+    options: Mapping[str, Any]
+    outer: "_Read | None"
+
+
+_READ: ContextVar[_Read | None] = ContextVar("read", default=None)
+
+
+def _read_of(memory: Any) -> _Read | None:
+    """The innermost read of a memory in this thread or task."""
+    read = _READ.get()
+    while read is not None and read.memory() is not memory:
+        read = read.outer
+    return read
+
+
+def current_view(memory: Any) -> StepView | None:
+    """The view of the read or batch of a memory that is under way here, if any."""
+    read = _read_of(memory)
+    return None if read is None or read.view is None else read.view()
+
+
+def is_unnoticed(memory: Any) -> bool:
+    """True if a read of a memory here and now must leave no trace."""
+    view, read = current_view(memory), _read_of(memory)
+    if view is not None:
+        return view.unnoticed
+    return read is not None and bool(read.options.get("unnoticed"))
+
+
+def view_of(memory: Any, **options: Any) -> StepView:
+    """The view of the read or batch of a memory that is under way here, or a new one.
+
+    Args:
+        options: further ones of this view.
+    """
+    read = _read_of(memory)
+    if read is None:
+        return memory.new_view(**options)
+    if read.view is not None and (view := read.view()) is not None:
+        return replace(view, **options) if options else view
+    return memory.new_view(**{**read.options, **options})
+
+
+def begin(view: StepView) -> Any:
+    """From now on this thread or task sees a view; returns a token for ``end``."""
+    read = _Read(weakref.ref(view.memory), weakref.ref(view), {}, _READ.get())
+    return _READ.set(read)
+
+
+end = _READ.reset
+
+
+@contextmanager
+def reading(memory: Any, **options: Any) -> Iterator[None]:
+    """Reads of a memory in this thread or task have these options meanwhile.
+
+    Args:
+        options: such as ``about``, see ``StepView``; others stay as they are.
+    """
+    view, read = current_view(memory), _read_of(memory)
+    if view is not None:  # held here, as nobody else holds it
+        view = replace(view, **options)
+    elif read is not None:
+        options = {**read.options, **options}
+    seen = None if view is None else weakref.ref(view)
+    token = _READ.set(_Read(weakref.ref(memory), seen, options, _READ.get()))
+    try:
+        yield
+    finally:
+        _READ.reset(token)
