@@ -21,7 +21,7 @@ from mesa_memory.core.wording import Voice, Wording
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.names import Names, NamesNow
 from mesa_memory.layers.declared_state import held_by
-from mesa_memory.layers.view import StepView, current_view, is_unnoticed
+from mesa_memory.layers.view import StepView, current_view, read_option
 
 #: messages that the history keeps, unless a memory says otherwise
 HISTORY_MESSAGES = 50
@@ -276,7 +276,7 @@ class LayerContext:
     @property
     def unnoticed(self) -> bool:
         """True during a read that must leave no trace."""
-        return is_unnoticed(self.runtime.memory)
+        return bool(read_option(self.runtime.memory, "unnoticed"))
 
     def line(self, event: MemoryRecord) -> str:
         """An event on one line, as requests tell it: everybody by name."""

@@ -167,12 +167,14 @@ def current_view(memory: Any) -> StepView | None:
     return None if read is None or read.view is None else read.view()
 
 
-def is_unnoticed(memory: Any) -> bool:
-    """True if a read of a memory here and now must leave no trace."""
-    view, read = current_view(memory), _read_of(memory)
-    if view is not None:
-        return view.unnoticed
-    return read is not None and bool(read.options.get("unnoticed"))
+def read_option(memory: Any, name: str) -> Any:
+    """An option of the reads of a memory here and now, such as ``unnoticed``."""
+    read = _read_of(memory)
+    if read is None:
+        return getattr(StepView, name)
+    view = None if read.view is None else read.view()
+    given = read.options.get(name, getattr(StepView, name))
+    return given if view is None else getattr(view, name)
 
 
 def view_of(memory: Any, **options: Any) -> StepView:

@@ -22,6 +22,7 @@ class LayerRuntime:
         self.bus, self.agent = RecordBus(), Owner()
         self.services = self.embedder = self
         self.memory, self.layers = self, ()
+        self.layer_context = self.runtime = self
         self.work, self.waiting = self, ()
 
     def target(self, purpose=""):
@@ -39,7 +40,7 @@ class LayerRuntime:
     def view(self):
         names = NamesNow(Names.of(self.agent.model))
         now = self.agent.model.steps
-        return StepView(self, self.agent, now, names, ENGLISH, self, Limits())
+        return StepView(self, self.agent, now, names, self.wording, self, Limits())
 
     def embed(self, texts):
         return Embedded(np.array([[1.0, 0.0] for _ in texts]), self.name)
@@ -72,7 +73,6 @@ def joined(layer):
     """The layer, as a part of a memory."""
     context = LayerContext("test")
     context.runtime = LayerRuntime()
-    context.runtime.layer_context = context
     context.agent = context.runtime.agent
     layer.join(context)
     return layer

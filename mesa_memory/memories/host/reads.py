@@ -21,7 +21,7 @@ from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.declared_state import held_by, records_of
 from mesa_memory.layers.entry import Message, foreign
 from mesa_memory.layers.lines import Line, in_steps, pending
-from mesa_memory.layers.view import StepView, begin, current_view, end, reading, view_of
+from mesa_memory.layers.view import StepView, begin, end, read_option, reading, view_of
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.prompt.sections import Section, compose, until_step
 
@@ -122,7 +122,7 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
         options = (
             {"nested": True} if about is None else {"nested": True, "about": about}
         )
-        if (outer := current_view(self)) is not None and outer.nested:
+        if read_option(self, "nested"):
             return part(self)
         self.settle(recall=about is not None)
         with self._exclusive:
