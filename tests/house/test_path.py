@@ -8,18 +8,18 @@ from tests.support.walker import Walk
 
 #: three events and one prompt: the most calls, and the most files
 BOUNDS = {
-    "ShortTermMemory": (940, 27),
-    "STLTMemory": (1_020, 28),
-    "LongTermMemory": (1_470, 43),
-    "EpisodicMemory": (2_000, 44),
-    "ImpressionMemory": (1_180, 29),
-    "FactMemory": (2_320, 51),
-    "ConversationMemory": (1_540, 29),
-    "NarrativeMemory": (1_190, 28),
-    "LayeredMemory": (1_850, 35),
+    "ShortTermMemory": (750, 28),
+    "STLTMemory": (810, 29),
+    "LongTermMemory": (1_370, 44),
+    "EpisodicMemory": (1_770, 45),
+    "ImpressionMemory": (1_180, 30),
+    "FactMemory": (2_320, 52),
+    "ConversationMemory": (1_540, 30),
+    "NarrativeMemory": (1_190, 29),
+    "LayeredMemory": (1_850, 36),
 }
 #: the shortest of several steps, in their thread: when rows are written is up to time
-RECORDED = (2_550, 63)
+RECORDED = (2_550, 64)
 
 
 @pytest.mark.parametrize("name", BOUNDS)
