@@ -16,7 +16,7 @@ BOUNDS = {
     "FactMemory": (2_320, 52),
     "ConversationMemory": (1_540, 30),
     "NarrativeMemory": (1_190, 29),
-    "LayeredMemory": (1_850, 36),
+    "LayeredMemory": (1_850, 37),
 }
 #: the shortest of several steps, in their thread: when rows are written is up to time
 RECORDED = (2_550, 64)
