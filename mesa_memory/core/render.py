@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -23,8 +23,12 @@ RECORD_CHARS = 2000
 
 def step_text(step: Any, lines: Iterable[str], wording: Wording = ENGLISH) -> str:
     """A step's heading and its events, one line each."""
-    heading = wording.told("step", step=value_text(step))
-    return "\n- ".join([heading, *lines])
+    return "\n- ".join([_step_heading(step, wording), *lines])
+
+
+@lru_cache(maxsize=10_000, typed=True)
+def _step_heading(step: Any, wording: Wording) -> str:
+    return wording.told("step", step=value_text(step))
 
 
 def at_step(step: Any, line: str, wording: Wording = ENGLISH) -> str:
@@ -75,7 +79,7 @@ def folded_lines(
     """
     events = [(step, *event) for step, told in steps for event in told]
     found = []
-    for places in repetitions((kind, line) for _, kind, line in events):
+    for places in repetitions([(kind, line) for _, kind, line in events]):
         step, _, line = events[places[-1]]
         if len(places) > 1:
             line = repeated(line, len(places), events[places[0]][0], wording)

@@ -86,7 +86,7 @@ def folded(lines: Sequence[Line]) -> list[Line]:
     What stays is the last of them, with how often it was, and the records of all.
     """
     kept = []
-    for places in render.repetitions((line.kind, line.text) for line in lines):
+    for places in render.repetitions([(line.kind, line.text) for line in lines]):
         line = lines[places[-1]]
         if len(places) > 1:
             records = tuple(r for p in places for r in lines[p].records)
@@ -98,8 +98,13 @@ def folded(lines: Sequence[Line]) -> list[Line]:
 
 
 def in_steps(lines: Sequence[Line], wording: Wording = ENGLISH) -> list[str]:
-    """Lines as text, one block for each step, in the order given."""
+    """Lines as text, folded, one block for each step, in the order given."""
+    return under_steps(folded(lines), wording)
+
+
+def under_steps(lines: Iterable[Line], wording: Wording = ENGLISH) -> list[str]:
+    """``in_steps`` for lines that are folded already."""
     steps: dict[Any, list[str]] = {}
-    for line in folded(lines):
+    for line in lines:
         steps.setdefault(line.step, []).append(line.text)
     return [render.step_text(step, told, wording) for step, told in steps.items()]

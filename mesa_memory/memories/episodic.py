@@ -202,7 +202,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         prompt = compose([section], self.section_chars, len)
         seen = prompt.shown()
         context.runtime.note_recall("prompt", found, lambda r: r.record.id in seen)
-        return section.text(prompt.fitted[0], len, heading=False)
+        return prompt.bodies[0]
 
     def prompt_text(self) -> str:
         """The recalled events, and recent steps."""

@@ -220,8 +220,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
     def format_short_term(self) -> str:
         """The recent steps of the prompt."""
         with self.peek():
-            prompt = self._composed()
-        return prompt.sections[-1].text(prompt.fitted[-1], self.count, heading=False)
+            return self._composed().bodies[-1]
 
     def get_communication_history(self) -> str:
         """Nothing: messages stand in the prompt, as far as its budget goes.

@@ -188,7 +188,7 @@ recalls = _log(
 )
 
 #: the exact memory text that an agent was shown; ``budget`` says what became of its
-#: tokens, see ``memories.sections.BudgetReport``
+#: tokens, see ``memories.prompt.sections.BudgetReport``
 prompts = _log(
     "prompts",
     Column("layer", Text),

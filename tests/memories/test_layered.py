@@ -250,7 +250,7 @@ def test_a_layer_that_fails_leaves_the_prompt_complete_but_for_its_own_section(
         for each in (street, sound):
             lived(each, 6)
         now, wanted = (s.first._composed() for s in (street, sound))
-        names = [section.name for section in wanted.sections]
+        names = [section.name for section in wanted.report.sections]
         for place, each in enumerate(names):
             if each == name:
                 assert "(not up to date since step" in now.texts[place]

@@ -70,6 +70,8 @@ def fit(shares: Sequence[Share], total: int) -> list[Fitted]:
     Args:
         shares: the first shows a record that others hold, too.
     """
+    if whole := _whole(shares, total):
+        return whole
     shown: set[str] = set()
     fillings = [_Filling(share, shown) for share in shares if share.items]
     room = total
@@ -84,6 +86,20 @@ def fit(shares: Sequence[Share], total: int) -> list[Fitted]:
     _give_out(opened, room)
     found = iter(fillings)
     return [next(found).result() if share.items else Fitted() for share in shares]
+
+
+def _whole(shares: Sequence[Share], total: int) -> list[Fitted] | None:
+    """All lines, as in most prompts; None if they do not fit or some tell the same."""
+    keys = [key for share in shares for item in share.items for key in item.keys]
+    if len(set(keys)) < len(keys):
+        return None
+    fitted = []
+    for share in shares:
+        sizes = [item.size for item in share.items]
+        groups = {item.group for item in share.items} - {None}
+        tokens = sum(sizes) + share.frame + share.group_size * len(groups)
+        fitted.append(Fitted(tuple(range(len(sizes))), tokens=tokens if sizes else 0))
+    return fitted if sum([each.tokens for each in fitted]) <= total else None
 
 
 def _give_out(fillings: Sequence["_Filling"], room: float) -> None:

@@ -4,7 +4,7 @@ What is left out is counted in the text and reported. Each line of an agent's me
 begins with ``- `` or stands for a step, so that no text of an agent looks like a heading.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.conversations import Conversations
 from mesa_memory.layers.facts.layer import Facts
-from mesa_memory.layers.lines import Line, folded, in_steps, of_entry
+from mesa_memory.layers.lines import Line, folded, of_entry, under_steps
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.memories.prompt.budget import Fitted, Item, Share, fit
@@ -83,46 +83,42 @@ class Section:
                 size=count(f"- {line.text}\n"),
                 rank=line.rank,
                 # What a layer says of an event itself stands beside the event.
-                keys=tuple(record.id for record in line.records) if line.kind else (),
+                keys=tuple([record.id for record in line.records]) if line.kind else (),
                 group=line.step if self.steps else None,
             )
             for line in self.lines
         ]
         steps = {line.step for line in self.lines} if self.steps else ()
-        group = max(
-            (count(f"{render.step_text(s, (), self.wording)}\n") for s in steps),
-            default=0,
-        )
+        headings = [render.step_text(step, (), self.wording) for step in steps]
+        group = max([count(f"{heading}\n") for heading in headings], default=0)
         return Share(items, self.weight, count(self._frame(len(items))), group)
 
-    def bare(self) -> str:
-        """Its text without lines."""
-        said = self.problem or self.empty
-        return f"{self.heading}:\n{said}" if said else ""
+    def text(self, body: str) -> str:
+        """A body under its heading; empty without one."""
+        return f"{self.heading}:\n{body}" if body else ""
 
-    def text(self, fitted: Fitted, count: Counter, heading: bool = True) -> str:
-        """Its text; empty without room for a line."""
+    def body(self, fitted: Fitted, count: Counter) -> str:
+        """Its text below the heading; empty without room for a line."""
         if not self.lines:
-            return self.bare() if heading else self.problem or self.empty
+            return self.problem or self.empty
         lines = [self.lines[place] for place in fitted.shown]
         missing = len(fitted.left_out)
         if fitted.cut is not None:
             place, room = fitted.cut
             short = _shortened(self.lines[place], room, count)
             lines, missing = [*lines, *short], missing - len(short)
-        if not lines and not missing:
+        if not fitted.tokens or not (lines or missing):
             return ""  # all of it is shown elsewhere
-        note = [self._note(missing)] * bool(missing)
-        told = self._told(lines)
-        above = [f"{self.heading}:"] * heading + [self.problem] * bool(self.problem)
-        unsure = self.weak and (missing or self.recall_left_out)
-        note += [self.wording.told("unsure")] * bool(unsure)
-        return "\n".join([*above, *note, *told]) if fitted.tokens else ""
-
-    def _told(self, lines: Sequence[Line]) -> list[str]:
-        if not self.steps:
-            return [f"- {line.text}" for line in lines]
-        return in_steps(lines, self.wording)
+        above = [self.problem] * bool(self.problem)
+        if missing:
+            above.append(self._note(missing))
+        if self.weak and (missing or self.recall_left_out):
+            above.append(self.wording.told("unsure"))
+        if self.steps:
+            told = under_steps(lines, self.wording)
+        else:
+            told = [f"- {line.text}" for line in lines]
+        return "\n".join([*above, *told])
 
     def _note(self, count: int) -> str:
         """A remark on lines that do not fit."""
@@ -201,14 +197,14 @@ class Prompt:
     """A composed prompt.
 
     Attributes:
-        sections: in the order in which they are shown.
-        fitted: the visible part of each.
+        fitted: the visible part of each section, in the order in which they are shown.
+        bodies: of each, the text without its heading.
         texts: of each, with its heading.
         report: what was left out.
     """
 
-    sections: tuple[Section, ...]
     fitted: tuple[Fitted, ...]
+    bodies: tuple[str, ...]
     texts: tuple[str, ...]
     report: BudgetReport
 
@@ -230,36 +226,40 @@ def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
             is the one that shows a record that others hold, too.
     """
     shares = [section.share(count) for section in sections]
-    bare = sum(count(f"{each.bare()}\n\n") for each in sections if not each.lines)
+    bare = [
+        each.text(each.problem or each.empty) for each in sections if not each.lines
+    ]
 
     def fitting(room: int) -> tuple[list[Fitted], list[str], int]:
         fitted = fit(shares[::-1], room)[::-1]
         pairs = zip(sections, fitted, strict=True)
-        texts = [section.text(found, count) for section, found in pairs]
-        return fitted, texts, count(joined(texts)) - budget
+        bodies = [section.body(found, count) for section, found in pairs]
+        return fitted, bodies, count(joined(under_headings(bodies))) - budget
+
+    def under_headings(bodies: Sequence[str]) -> list[str]:
+        pairs = zip(sections, bodies, strict=True)
+        return [section.text(body) for section, body in pairs]
 
     # The sizes of lines do not quite add up to that of the whole text.
-    room = budget - bare
-    fitted, texts, excess = fitting(room)
+    room = budget - sum([count(f"{text}\n\n") for text in bare])
+    fitted, bodies, excess = fitting(room)
     while excess > 0 and any(found.tokens for found in fitted):
-        room = min(room, sum(found.tokens for found in fitted)) - excess
-        fitted, texts, excess = fitting(room)
+        room = min(room, sum([found.tokens for found in fitted])) - excess
+        fitted, bodies, excess = fitting(room)
     if excess < 0 and any(found.left_out for found in fitted):
         more = fitting(room - excess)
         if more[-1] <= 0:
-            fitted, texts, excess = more
+            fitted, bodies, excess = more
+    texts = under_headings(bodies)
     if excess > 0:  # not even what says that something is wrong has room
-        texts = [""] * len(texts)
-    weight = sum(section.weight for section in sections) or 1.0
-    report = BudgetReport(
-        budget,
-        count(joined(texts)),
-        tuple(
-            _reported(section, found, count(text), section.weight / weight)
-            for section, found, text in zip(sections, fitted, texts, strict=True)
-        ),
-    )
-    return Prompt(tuple(sections), tuple(fitted), tuple(texts), report)
+        texts, excess = [""] * len(texts), -budget
+    weight = sum([section.weight for section in sections]) or 1.0
+    reports = [
+        _reported(section, found, count(text), section.weight / weight)
+        for section, found, text in zip(sections, fitted, texts, strict=True)
+    ]
+    report = BudgetReport(budget, budget + excess, tuple(reports))
+    return Prompt(tuple(fitted), tuple(bodies), tuple(texts), report)
 
 
 def until_step(heading: str, step: float, wording: Wording) -> str:
@@ -269,7 +269,7 @@ def until_step(heading: str, step: float, wording: Wording) -> str:
 
 def joined(texts: Sequence[str]) -> str:
     """Sections one below the other."""
-    return "\n\n".join(text for text in texts if text)
+    return "\n\n".join([text for text in texts if text])
 
 
 def _reported(
@@ -283,16 +283,15 @@ def _reported(
         section.name,
         share,
         tokens,
-        tuple(_ids(shown)),
-        tuple(_ids(left_out)),
+        _ids(shown),
+        _ids(left_out),
         len(shown),
         len(left_out),
     )
 
 
-def _ids(lines: Sequence[Line]) -> Iterator[str]:
-    seen: dict[str, Any] = {r.id: None for line in lines for r in line.records}
-    yield from seen
+def _ids(lines: Sequence[Line]) -> tuple[str, ...]:
+    return tuple({record.id: None for line in lines for record in line.records})
 
 
 def _shortened(line: Line, room: int, count: Counter) -> list[Line]:
