@@ -8,7 +8,7 @@ letters, so that Анна is Anna; summaries may be in another language than the
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from functools import cache, lru_cache
 
 from mesa_memory.core.text.refusals import speaks_to_user
 from mesa_memory.core.text.replies import Unusable, is_json
@@ -19,6 +19,8 @@ from mesa_memory.tasks.offline.terms import Terms, letters, plain_words
 KEEP_ONE_OF = 10
 #: … but need not keep more than this many
 KEEP_AT_MOST = 5
+#: an event is told clearly with this many terms that no other one has
+CLEAR_TERMS = 2
 #: length in characters from which a summary has had to choose what to tell
 FULL_CHARS = 1000
 #: one event of several is almost all that is told from this share, and number, of terms
@@ -53,8 +55,8 @@ def check_summary(text: str, inputs: Inputs) -> None:
         raise Unusable("json text")
     if not speaks_to_user(text):
         return
-    events = Terms.of("\n".join(_said(inputs)))
-    if len(_shared(Terms.of(text), events)) <= 1:
+    new = Terms.of(text)
+    if len(set().union(*(new.shared(Terms.of(line)) for line in _said(inputs)))) <= 1:
         raise Unusable("no summary")
 
 
@@ -65,21 +67,41 @@ def doubt_of(text: str, inputs: Inputs) -> str:
         inputs: ``lines`` (step, line) of the events, ``max_chars``; if there is one,
             ``summary``, the one before; of a conversation, names of the ``others``.
     """
-    new, known = Terms.of(text), inputs.get("summary", "")
-    lines, old = _said(inputs), Terms.of(known)
-    events = Terms.of("\n".join([*lines, inputs.get("others", "")]))
-    if "others" in inputs and not len(Terms.of("\n".join(map(_speech, lines)))):
+    lines, known = _said(inputs), inputs.get("summary", "")
+    if "others" in inputs and not any(len(Terms.of(_speech(line))) for line in lines):
         return ""  # small talk
-    if known and letters(text) == letters(known):
-        full = len(known) >= min(FULL_CHARS, inputs["max_chars"] // 2)
-        return "" if full or not len(events.without(old)) else REPEATED
-    if _drops(new, old):
-        return DROPPED
-    if not _shared(new, events):
-        return REPEATED if len(old) else NOTHING_SHARED
-    if not _one_exchange(lines) and _tells_one(new, [*map(Terms.of, lines)]):
-        return ONE_EVENT
+    new, old, events = Terms.of(text), Terms.of(known), [*map(Terms.of, lines)]
+    if not _is_clear(new, old, events):
+        sources = [*events, Terms.of(inputs.get("others", ""))]
+        if known and letters(text) == letters(known):
+            full = len(known) >= min(FULL_CHARS, inputs["max_chars"] // 2)
+            adds = any(len(source.without(old)) for source in sources)
+            return REPEATED if adds and not full else ""
+        if _drops(new, old):
+            return DROPPED
+        if not any(new.shared(source) for source in sources):
+            return REPEATED if len(old) else NOTHING_SHARED
+        if not _one_exchange(lines) and _tells_one(new, events):
+            return ONE_EVENT
     return NO_NUMBER if _drops_numbers(text, lines, inputs) else ""
+
+
+def _is_clear(new: Terms, old: Terms, events: Sequence[Terms]) -> bool:
+    """True for a summary that tells most of the events, and keeps the one before.
+
+    No other check but that of numbers would find it doubtful, and this one needs no
+    language of a text.
+    """
+    said, kept = new.sure, new.sure & old.sure
+    if len({*events}) < len(events):
+        return False
+    if old.text and (len(kept) < KEEP_AT_MOST or len(kept) == len(said)):
+        return False
+    clear = 0
+    for event in events:
+        rest = (other.possible for other in events if other is not event)
+        clear += len((said & event.sure).difference(*rest)) >= CLEAR_TERMS
+    return 2 * (clear - 1) >= len(events) - 1 and clear > 0
 
 
 def _drops(new: Terms, old: Terms) -> bool:
@@ -89,15 +111,16 @@ def _drops(new: Terms, old: Terms) -> bool:
     need = min(KEEP_AT_MOST, len(old) // KEEP_ONE_OF, len(new) // 4)
     if new.language != old.language:
         need = 1
-    return len(_shared(new, old)) < max(1, need)
+    return len(new.shared(old)) < max(1, need)
 
 
 def _tells_one(new: Terms, events: Sequence[Terms]) -> bool:
     """True if a summary of several events covers almost only one of them."""
-    best = max(events, key=lambda event: len(_shared(new, event)))
-    others = [event.without(best) for event in events]
+    shared = [new.shared(event) for event in events]
+    best = events[max(range(len(events)), key=lambda n: len(shared[n]))]
+    others = [event.without(best) for event in events if event is not best]
     others = [event for event in others if len(event)]
-    told = [len(_shared(new, event)) for event in others]
+    told = [len(new.shared(event)) for event in others]
     if not any(told):
         return bool(others)
     well = sum(n >= min(2, len(event)) for n, event in zip(told, others, strict=True))
@@ -105,10 +128,10 @@ def _tells_one(new: Terms, events: Sequence[Terms]) -> bool:
         return False
     rest = [event for event in events if event is not best]
     common = set().union(*(e.words | e.names | e.numbers for e in rest))
-    shared = set().union(*(_shared(new, event) for event in events))
-    own = len(shared - common)
+    every = set().union(*shared)
+    own = len(every - common)
     share = ONE_SHARE if len(others) > 1 else ONE_SHARE_OF_TWO
-    return own >= ONE_TERMS and own >= share * len(shared)
+    return own >= ONE_TERMS and own >= share * len(every)
 
 
 def _one_exchange(lines: Sequence[str]) -> bool:
@@ -125,19 +148,25 @@ def _one_exchange(lines: Sequence[str]) -> bool:
 
 def _drops_numbers(text: str, lines: Sequence[str], inputs: Inputs) -> bool:
     """True if the events tell several numbers and a summary keeps not one."""
-    told = {*_NUMBER.findall(_NO_MATTER.sub(" ", "\n".join(map(_speech, lines))))}
+    told = set().union(*map(_numbers, lines))
     if len(told) < 2:
         return False
     # 4.20 may be told as 4,2.
     parts = {part for number in told for part in _DIGITS.findall(number)}
-    counters = rf"{_AGENT}|(?:{vocabulary_of(inputs).steps.pattern})\d*"
-    kept = re.sub(counters, " ", text, flags=re.IGNORECASE)
-    return parts.isdisjoint(_DIGITS.findall(kept))
+    found = _digits_or_steps(vocabulary_of(inputs).steps.pattern).finditer(text)
+    return all(each[1] not in parts for each in found)
 
 
-def _shared(new: Terms, source: Terms) -> set[Any]:
-    """Names, words and numbers of a text that come from another one."""
-    return set().union(*new.shared(source))
+@lru_cache(maxsize=1024)
+def _numbers(line: str) -> frozenset[str]:
+    """The numbers that a line of an event tells."""
+    return frozenset(_NUMBER.findall(_NO_MATTER.sub(" ", _speech(line))))
+
+
+@cache
+def _digits_or_steps(steps: str) -> re.Pattern[str]:
+    """Finds the numbers of a text, in group 1, and agents and steps without a group."""
+    return re.compile(rf"{_AGENT}|(?:{steps})\d*|(\d+)", re.IGNORECASE)
 
 
 def _said(inputs: Inputs) -> list[str]:

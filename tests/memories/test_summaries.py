@@ -1,6 +1,7 @@
 """What becomes the running summary, and what only stands in its place."""
 
 import json
+import random
 import re
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from mesa_memory import (
 )
 from mesa_memory.core.wording import Wording
 from mesa_memory.llm import Reply
+from mesa_memory.tasks import grounding
 from mesa_memory.tasks.grounding import check_summary, doubt_of
 from tests.support.models import hear
 from tests.support.playing import ended
@@ -164,6 +166,26 @@ def test_all_summaries_of_a_capable_model_are_used_and_hardly_any_is_doubtful():
         check_summary(text, inputs)
         doubtful += bool(doubt_of(text, inputs))
     assert len(VILLAGE) == 85 and doubtful <= 3
+
+
+def test_what_is_clearly_told_is_not_doubtful_by_the_whole_check(monkeypatch):
+    rng, scenes = random.Random(4), TABLE["scenes"].values()
+    events = [event for scene in scenes for event in scene["events"]]
+    texts = ["", *(scene["known"] for scene in scenes), *(t for _, t in TABLE["good"])]
+    cases = []
+    for _ in range(600):
+        lines, known = rng.choices(events, k=rng.randint(1, 4)), rng.choice(texts)
+        told = [line for _, line in lines if rng.random() < 0.7]
+        summary = " ".join([known, *told, rng.choice(texts)])
+        inputs = {"lines": lines, "summary": known, "max_chars": 800}
+        cases.append((summary, inputs))
+    quickly = [doubt_of(*case) for case in cases]
+    clear, is_clear = [], grounding._is_clear
+    monkeypatch.setattr(
+        grounding, "_is_clear", lambda *given: clear.append(is_clear(*given))
+    )
+    assert [doubt_of(*case) for case in cases] == quickly
+    assert 100 < sum(clear) < 500
 
 
 #: a message that dictates, and replies that follow it

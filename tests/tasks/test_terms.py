@@ -7,12 +7,19 @@ from mesa_memory.tasks.offline.terms import Terms, letters, plain_words
 SAID = "Ada sold 12 fish at 3.5 coins - to Bob, who said: it was GPT-4's idea. Good"
 
 
+def terms(text):
+    """All kinds of terms of a text."""
+    found = Terms.of(text)
+    kinds = found.words, found.names, found.numbers, found.tokens, found.sound
+    return *kinds, found.language
+
+
 def test_a_common_sign_parts_words_as_any_other_sign_does():
     for sign in "–—‘’“”•…":
         text = f"{SAID}{sign} Step 4: {sign}Carla{sign}s boat {sign} won{sign}t"
         other = text.replace(sign, "\u00a7")
         assert plain_words(text) == plain_words(other)
-        assert Terms.of(text) == Terms.of(other)
+        assert terms(text) == terms(other)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +51,7 @@ LAID_OUT = (
 
 @pytest.mark.parametrize("text", LAID_OUT)
 def test_a_summary_that_is_put_on_one_line_is_known_again(text):
-    assert Terms.of(" ".join(text.split())) == Terms.of(text)
+    assert terms(" ".join(text.split())) == terms(text)
 
 
 @pytest.mark.parametrize("text", ["", SAID, f"{SAID}…", f"{SAID} é", *LAID_OUT])

@@ -6,9 +6,9 @@ Names are compared by their sound in Latin letters, so that Анна is Anna.
 import re
 from collections import Counter
 from collections.abc import Iterable, Set
-from dataclasses import dataclass
+from copy import copy
 from difflib import SequenceMatcher
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain
 from typing import NamedTuple
 from unicodedata import numeric
@@ -28,7 +28,8 @@ _TOKEN = re.compile(
     rf"[{_HAN}]+|[{_KANA}]+|[{_THAI}]+|[{_HIRAGANA}]+"
     rf"|(?:[^\W_{_HAN}{_KANA}{_THAI}{_HIRAGANA}]+|[{_MARKS}]+)+"
 )
-_ASCII_TOKEN = re.compile(r"[^\W_]+")
+#: ASCII with spaces for all but letters and digits; other signs stay as they are
+_PARTED = "".join(char if char.isalnum() else " " for char in map(chr, range(128)))
 _BEYOND_LATIN = re.compile("[^\0-\u024f]+")
 _RUN = re.compile(rf"[{_HAN}{_THAI}]")
 _HAN_RUN = re.compile(rf"[{_HAN}]")
@@ -94,118 +95,172 @@ def _languages_of() -> dict[str, list[int]]:
     return found
 
 
-def _language(tokens: Iterable[str]) -> str:
-    """The language with most of these tokens among its function words.
+def _language(words: Set[str]) -> str:
+    """The language with most of these words, in small letters, among its function words.
 
     A few words may belong to any language; they are taken for English.
     """
     known = _languages_of()
-    found = [
-        known[word] for word in {token.lower() for token in tokens} if word in known
-    ]
+    found = [known[word] for word in known.keys() & words]
     counts = Counter(chain.from_iterable(found))
     best = max(sorted(counts), key=counts.__getitem__, default=0)
     return list(_function_words())[best if counts[best] > 1 else 0]
 
 
 def _tokens(text: str) -> list[str]:
-    return (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
+    """The words and numbers of a text, in order."""
+    found = text.translate(_PARTED).split()
+    if text.isascii():
+        return found
+    parts = ([one] if one.isascii() else _TOKEN.findall(one) for one in found)
+    return [*chain.from_iterable(parts)]
 
 
 class _Word(NamedTuple):
     """A token, independent of the text around it.
 
     Attributes:
+        small: the token in small letters.
         sound: in small Latin letters.
+        stem: of the sound; empty for a number, a run, and a word about the task.
+        sure: its term in a text of any language; empty for function words of one.
         is_number: True for digits.
         is_run: True for a run of a script without spaces.
-        has_meaning: True unless it is a number, a run, or a word about the task.
         is_name: True with a capital, and in a script without capitals.
     """
 
+    small: str
     sound: str
+    stem: str
+    sure: str
     is_number: bool
     is_run: bool
-    has_meaning: bool
     is_name: bool
 
 
 @lru_cache(maxsize=10_000)
 def _word(token: str) -> _Word:
-    sound, number = anyascii(token).lower(), token.isdecimal()
+    small, sound, number = token.lower(), anyascii(token).lower(), token.isdecimal()
     run = bool(_RUN.match(token))
     empty = number or run or len(sound) < 2 or sound in _GENERIC
-    meaning = not (empty or _GRAMMAR.match(token))
-    return _Word(sound, number, run, meaning, token[0].upper() == token[0])
+    cut = "" if empty or _GRAMMAR.match(token) else stem(sound)
+    sure = sound if number else "" if small in _languages_of() else cut
+    is_name = token[0].upper() == token[0]
+    return _Word(small, sound, cut, sure, number, run, is_name)
 
 
-@dataclass(frozen=True)
 class Terms:
-    """The terms of a text, in small Latin letters.
+    """The terms of a text, in small Latin letters; each kind is found on first use.
 
     Attributes:
-        words: beginnings of words, or pairs of signs, with a meaning.
-        names: words with a capital, and all words of a script without capitals.
-        numbers: digits.
-        tokens: all words as they stand.
-        sound: runs of a script without spaces.
-        language: the most likely one, and whether it has Latin letters.
+        text: without the numbers that count its lines.
     """
 
-    words: Set[str]
-    names: Set[str]
-    numbers: Set[str]
-    tokens: Set[str]
-    sound: str
-    language: tuple[str, bool]
+    def __init__(self, text: str) -> None:
+        if "\n" in text or text.lstrip()[:1].isdecimal() or "step" in text.lower():
+            text = _COUNTERS.sub(" ", text)
+        self.text = _INSIDE.sub("", text)
+        self._words = [*map(_word, dict.fromkeys(_tokens(self.text)))]
+
+    @staticmethod
+    @lru_cache(maxsize=1024)
+    def of(text: str) -> "Terms":
+        """The terms of a text, made once."""
+        return Terms(text)
 
     def __len__(self) -> int:
         return len(self.words) + len(self.numbers)
 
-    @classmethod
-    def of(cls, text: str) -> "Terms":
-        """The terms of a text, without the numbers that count its lines."""
-        return _terms(text)
+    @cached_property
+    def sure(self) -> set[str]:
+        """The words and numbers that are terms in whatever language the text is."""
+        return {word.sure for word in self._words} - {""}
+
+    @cached_property
+    def possible(self) -> set[str]:
+        """The words and numbers that may be terms, by the language of the text."""
+        return {word.stem or word.sound for word in self._words}
+
+    @cached_property
+    def language(self) -> tuple[str, bool]:
+        """The most likely language, and whether the text has Latin letters."""
+        language = _language({word.small for word in self._words})
+        return language, self.text.isascii() or _is_mostly_latin(_tokens(self.text))
+
+    @cached_property
+    def _telling(self) -> list[_Word]:
+        empty = _function_words()[self.language[0]]
+        return [word for word in self._words if word.stem and word.small not in empty]
+
+    @cached_property
+    def words(self) -> set[str]:
+        """The beginnings of words, or pairs of signs, with a meaning."""
+        runs = [word.small for word in self._words if word.is_run]
+        pieces = {piece for run in runs for piece in _pieces(run)}
+        empty = _function_words()[self.language[0]]
+        return {word.stem for word in self._telling} | (pieces - empty)
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The words with a capital, and all words of a script without capitals."""
+        return {word.sound for word in self._telling if word.is_name}
+
+    @cached_property
+    def numbers(self) -> set[str]:
+        """The digits of numbers."""
+        numbers = {word.sound for word in self._words if word.is_number}
+        if not self.text.isascii():
+            numbers |= {str(int(numeric(n))) for n in _HAN_NUMBERS if n in self.text}
+        return numbers
+
+    @cached_property
+    def tokens(self) -> set[str]:
+        """All words as they stand."""
+        return {word.sound for word in self._words}
+
+    @cached_property
+    def sound(self) -> str:
+        """The runs of a script without spaces."""
+        return " ".join(word.sound for word in self._words if word.is_run)
+
+    @cached_property
+    def _names_by_start(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name in self.names:
+            found.setdefault(name[:2], []).append(name)
+        return found
 
     def without(self, other: "Terms") -> "Terms":
         """The terms that ``other`` does not have."""
-        own = self.words - other.words, self.names - other.names
-        numbers = self.numbers - other.numbers
-        return Terms(*own, numbers, self.tokens, self.sound, self.language)
+        rest = copy(self)
+        rest.words, rest.names = self.words - other.words, self.names - other.names
+        rest.numbers = self.numbers - other.numbers
+        return rest
 
-    def shared(self, source: "Terms") -> tuple[set[str], set[str]]:
-        """The names, and the words and numbers, that come from ``source``."""
+    def shared(self, source: "Terms") -> set[str]:
+        """The names, words and numbers that come from ``source``."""
         other_script = self.language[1] != source.language[1]
-        names = {name for name in source.names if _occurs(name, self, other_script)}
-        names |= {n for n in self.names if len(n) >= 3 and n in source.sound}
-        words = {*(self.words & source.words), *(self.numbers & source.numbers)}
-        return names, words - {stem(name) for name in names}
+        names = {name for name in source.names if self._has(name, other_script)}
+        if source.sound:
+            names |= {n for n in self.names if len(n) >= 3 and n in source.sound}
+        words = (self.words & source.words) | (self.numbers & source.numbers)
+        return names | (words - set(map(stem, names)))
 
-
-@lru_cache(maxsize=1024)
-def _terms(text: str) -> Terms:
-    text = " ".join(_COUNTERS.sub(" ", text).split())
-    text = _INSIDE.sub("", text)
-    tokens = _tokens(text)
-    language = _language(tokens)
-    empty = _function_words()[language]
-    known = {token: _word(token) for token in tokens}
-    telling = [
-        word
-        for token, word in known.items()
-        if word.has_meaning and token.lower() not in empty
-    ]
-    runs = [token for token, word in known.items() if word.is_run]
-    pieces = {piece for run in runs for piece in _pieces(run)} - empty
-    numbers = {word.sound for word in known.values() if word.is_number}
-    return Terms(
-        words={stem(word.sound) for word in telling} | pieces,
-        names={word.sound for word in telling if word.is_name},
-        numbers=numbers | {str(int(numeric(n))) for n in _HAN_NUMBERS if n in text},
-        tokens={word.sound for word in known.values()},
-        sound=" ".join(known[run].sound for run in runs),
-        language=(language, text.isascii() or _is_mostly_latin(tokens)),
-    )
+    def _has(self, name: str, other_script: bool) -> bool:
+        """True if a name stands in the text, perhaps in another script or case."""
+        if name in self.tokens or stem(name) in self.words:
+            return True
+        if len(name) < 3:
+            return False
+        if name in self.sound:
+            return True
+        begins = name[: max(3, len(name) - 1)]
+        for other in self._names_by_start.get(name[:2], ()):
+            if other.startswith(begins) and abs(len(other) - len(name)) <= 3:
+                return True
+            if other_script and _sounds_alike(name, other):
+                return True
+        return False
 
 
 def _is_mostly_latin(tokens: Iterable[str]) -> bool:
@@ -224,23 +279,6 @@ def stem(word: str) -> str:
     if not word.isalpha():
         return word
     return word[:5] if len(word) > 5 else word.removesuffix("s") or word
-
-
-def _occurs(name: str, text: Terms, other_script: bool) -> bool:
-    """True if a name stands in a text, perhaps in another script or case."""
-    if name in text.tokens or stem(name) in text.words:
-        return True
-    if len(name) < 3:
-        return False
-    if name in text.sound:
-        return True
-    begins = name[: max(3, len(name) - 1)]
-    for other in text.names:
-        if other.startswith(begins) and abs(len(other) - len(name)) <= 3:
-            return True
-        if other_script and other[:2] == name[:2] and _sounds_alike(name, other):
-            return True
-    return False
 
 
 def _sounds_alike(name: str, other: str) -> bool:
