@@ -29,7 +29,7 @@ def changed(package: str, what: str, advice: str) -> HostChanged:
     )
 
 
-class Around:
+class CallableWrapper:
     """A callable in the place of an object's own one, which it calls.
 
     A copy of the object does not have it, since a copy is not watched.

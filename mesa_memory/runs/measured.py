@@ -1,11 +1,13 @@
-"""The measures of a run besides its memories, and its agents' answers to questions."""
+"""Numbers and outcomes of a run by step, and its agents' answers to questions."""
 
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import case, func, select
 
 import mesa_memory.stores.schema as schema
+from mesa_memory.core.records import DERIVED
+from mesa_memory.runs.past import of_agents
 from mesa_memory.runs.recorded import RecordedRun
 from mesa_memory.runs.table import Table, table
 
@@ -20,6 +22,17 @@ def measures(run: RecordedRun) -> list[str]:
     columns = (log.c.measured, log.c.outcomes)
     rows = run.rows(select(*columns).where(run.mine(log)))
     return sorted({name for row in rows for values in row for name in values or ()})
+
+
+def measured(run: RecordedRun) -> dict[str, dict[float, Any]]:
+    """The measures of the model by name and step."""
+    log = schema.measures
+    wanted = select(log.c.step, log.c.measured).where(run.mine(log), log.c.agent == "")
+    found: dict[str, dict[float, Any]] = {}
+    for step, values in run.rows(wanted.order_by(log.c.step)):
+        for name, value in values.items():
+            found.setdefault(name, {})[step] = value
+    return found
 
 
 def attributes(run: RecordedRun) -> list[str]:
@@ -76,3 +89,53 @@ def responses(run: RecordedRun) -> list[dict[str, Any]]:
     columns = (table.c.step, table.c.agent, table.c.question, table.c.value)
     wanted = select(*columns, table.c.error).where(run.mine(table))
     return run.records(wanted.order_by(table.c.step, table.c.agent, table.c.question))
+
+
+def ends(run: RecordedRun) -> list[tuple[float, int]]:
+    """Each finished step, and the last ``seq`` that was written by its end."""
+    steps = schema.steps
+    wanted = select(steps.c.step, steps.c.seq).where(run.mine(steps))
+    return run.rows(wanted.order_by(steps.c.step))
+
+
+def scenes(run: RecordedRun) -> list[tuple[int, str, dict[str, Any]]]:
+    """``seq``, kind and changes of all ``scenes``, in order."""
+    log = schema.scenes
+    wanted = select(log.c.seq, log.c.kind, log.c.state).where(run.mine(log))
+    return run.rows(wanted.order_by(log.c.seq))
+
+
+def remembered(run: RecordedRun) -> list[tuple]:
+    """Per agent and step: events, derived records, sum of grades, graded events."""
+    records = schema.records
+    # An event happened, or was carried in; no memory made it.
+    raw = records.c.origin.is_distinct_from(DERIVED)
+    graded = case((raw, records.c.importance))
+    sums = (
+        func.sum(case((raw, 1), else_=0)),
+        func.sum(case((raw, 0), else_=1)),
+        func.coalesce(func.sum(graded), 0.0),
+        func.count(graded),
+    )
+    return _per_agent_and_step(run, records, *sums)
+
+
+def recalled(run: RecordedRun) -> list[tuple]:
+    """Per agent and step: number of recalls."""
+    return _per_agent_and_step(run, schema.recalls, func.count())
+
+
+def called(run: RecordedRun) -> list[tuple]:
+    """Per agent and step: requests, tokens, US dollars, unpriced requests."""
+    log = schema.calls
+    tokens = func.coalesce(log.c.tokens_in, 0) + func.coalesce(log.c.tokens_out, 0)
+    spent = func.coalesce(func.sum(log.c.cost), 0.0)
+    unpriced = func.count() - func.count(log.c.cost)
+    sums = (func.count(), func.sum(tokens), spent, unpriced)
+    return _per_agent_and_step(run, log, *sums)
+
+
+def _per_agent_and_step(run: RecordedRun, log: Any, *sums: Any) -> list[tuple]:
+    keys = log.c.agent, log.c.step
+    wanted = select(*keys, *sums).where(of_agents(run, log))
+    return run.rows(wanted.group_by(*keys))

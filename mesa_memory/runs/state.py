@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.arguments import readable
 from mesa_memory.core.prompt_files import PromptFile
 from mesa_memory.core.wording import COMMON, ENGLISH, Wording, restored, step_sentence
 from mesa_memory.runs.recorded import RecordedRun, table_of
-from mesa_memory.runs.table import Table
+from mesa_memory.runs.table import Table, table
 from mesa_memory.stores.sql import Store
 
 records = schema.records
@@ -32,19 +32,30 @@ def state(
 ) -> Table:
     """See ``Run.state``."""
     at = run.step(step)
-    known = or_(records.c.graded_at.is_(None), records.c.graded_at <= at)
-    graded = case((known, records.c.importance)).label("importance")
-    sound = or_(records.c.stale_since.is_(None), records.c.stale_since <= at)
-    stale = case((sound, records.c.stale_since)).label("stale_since")
-    then = {"importance": graded, "stale_since": stale}
-    columns = [then.get(c.name, c) for c in COLUMNS]
     mine = run.mine(records), records.c.agent == run.name_of(agent)
-    wanted = select(*columns).where(*mine, valid_at(at)).order_by(records.c.seq)
+    wanted = select(*COLUMNS, records.c.graded_at).where(*mine, valid_at(at))
+    wanted = wanted.order_by(records.c.seq)
     if layer is not None:
         wanted = wanted.where(records.c.layer == layer)
     if kind is not None:
         wanted = wanted.where(records.c.kind == kind)
-    return run.table(wanted)
+    rows = [as_known(row, at) for row in run.records(wanted)]
+    return table(tuple(column.name for column in COLUMNS), rows)
+
+
+def as_known(row: dict[str, Any], step: float) -> dict[str, Any]:
+    """A record as it was at the end of a step, without what was found out later.
+
+    Args:
+        row: of ``records``, with ``graded_at``.
+    """
+    graded, stale = row["graded_at"], row["stale_since"]
+    later: dict[str, Any] = {}
+    if graded is not None and graded > step:
+        later["importance"] = None
+    if stale is not None and stale > step:
+        later["stale_since"] = None
+    return row | later if later else row
 
 
 def agents(run: RecordedRun) -> Table:
@@ -72,12 +83,11 @@ def agents(run: RecordedRun) -> Table:
 
 def prompt_files(run: RecordedRun) -> Table:
     """See ``Run.prompt_files``."""
-    table = schema.prompt_files
-    wanted = select(
-        table.c.language, table.c.name, table.c.hash, table.c.step, table.c.text
-    )
-    order = table.c.language, table.c.name, table.c.step
-    return run.table(wanted.where(run.mine(table)).order_by(*order))
+    files = schema.prompt_files
+    names = ("language", "name", "hash", "step", "text")
+    wanted = select(*(files.c[name] for name in names)).where(run.mine(files))
+    order = files.c.language, files.c.name, files.c.step
+    return run.table(wanted.order_by(*order))
 
 
 def step_name(run: RecordedRun) -> str:
@@ -108,9 +118,9 @@ def _wording(language: str, events: str) -> Wording:
 
 def interventions(run: RecordedRun) -> Table:
     """See ``Run.interventions``."""
-    table = schema.interventions
-    columns = (table.c.seq, table.c.step, table.c.agent, table.c.kind, table.c.detail)
-    return run.table(select(*columns).where(run.mine(table)).order_by(table.c.seq))
+    log = schema.interventions
+    columns = (log.c.seq, log.c.step, log.c.agent, log.c.kind, log.c.detail)
+    return run.table(select(*columns).where(run.mine(log)).order_by(log.c.seq))
 
 
 def overview(store: Store) -> Table:

@@ -6,7 +6,7 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.serving.run_feed import Feed
+from mesa_memory.viz.serving.live_run import LiveRun
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Actions:
     """
 
     step: Callable[[], Any] | None = None
-    keep: Callable[[Any], Feed] | None = None
+    keep: Callable[[Any], LiveRun] | None = None
 
 
 NO_ACTIONS = Actions()

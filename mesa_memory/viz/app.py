@@ -12,10 +12,10 @@ from mesa_memory.viz.actions import Actions
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import STYLE, Dashboard
 from mesa_memory.viz.live.controls import Controls
-from mesa_memory.viz.live.live_feed import record_from_first_step
+from mesa_memory.viz.live.model_run import record_from_first_step
 from mesa_memory.viz.live.page_runs import PageRuns, use_current
+from mesa_memory.viz.serving.live_run import LiveRun, labels
 from mesa_memory.viz.serving.origin import FOREIGN, opened_elsewhere
-from mesa_memory.viz.serving.run_feed import Feed, labels
 from mesa_memory.viz.widgets import Note
 from mesa_memory.viz.widgets.saying import HostPage
 from mesa_memory.viz.widgets.tabs import Panel, TabRow
@@ -95,7 +95,7 @@ def _actions(page: PageRuns, played: Callable[[], Any]) -> Actions:
             model.step()
         redraw()
 
-    def keep(made: Any) -> Feed:
+    def keep(made: Any) -> LiveRun:
         feed = page.show(made)
         redraw()
         return feed

@@ -6,14 +6,14 @@ from typing import Any
 import solara
 import solara.lab
 
-from mesa_memory.viz.serving.run_feed import Source
+from mesa_memory.viz.serving.live_run import RunState
 
 #: agents times steps of a run that is read at once, without a thread
 QUICK_AGENT_STEPS = 2_000
 
 
 def use_answer[T](
-    source: Source, function: Callable[..., T], *arguments: Any, says: str
+    source: RunState, function: Callable[..., T], *arguments: Any, says: str
 ) -> T | None:
     """``source.of(function, *arguments)``; None until the first answer is there.
 
@@ -69,6 +69,6 @@ def use_work[T](
     return None
 
 
-def is_small(source: Source) -> bool:
+def is_small(source: RunState) -> bool:
     """True if a run is read in less time than anyone notices."""
     return len(source.steps) * len(source.agent_ids) < QUICK_AGENT_STEPS

@@ -14,10 +14,10 @@ from mesa_memory.viz.address import Address
 from mesa_memory.viz.data.presence import missing
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.hooks import use_chosen, use_newest
-from mesa_memory.viz.serving.run_feed import Feed, Source, labels
+from mesa_memory.viz.serving.live_run import LiveRun, RunState, labels
 from mesa_memory.viz.views import GROUPS, Group, View
+from mesa_memory.viz.views.empty import NO_MEMORIES, Nothing
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.nothing import NO_MEMORIES, Nothing
 from mesa_memory.viz.widgets.saying import HostPage
 from mesa_memory.viz.widgets.tabs import PANEL, Panel, TabRow
 
@@ -35,9 +35,9 @@ STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 
 @solara.component
 def Dashboard(
-    feeds: Sequence[Feed],
+    feeds: Sequence[LiveRun],
     selection: Selection,
-    usual: Feed | None = None,
+    usual: LiveRun | None = None,
     actions: Actions = NO_ACTIONS,
 ) -> Any:
     """All views of some runs.
@@ -79,7 +79,7 @@ def Dashboard(
 
 
 def use_run_in_address(
-    feed: Feed, usual: Feed, runs: int, selection: Selection
+    feed: LiveRun, usual: LiveRun, runs: int, selection: Selection
 ) -> None:
     """Writes the current run, or the run of a new model, into a page's address."""
     before = solara.use_ref(usual.key)
@@ -95,7 +95,7 @@ def use_run_in_address(
 
 @solara.component
 def Controls(
-    feeds: Sequence[Feed], feed: Feed, source: Source, selection: Selection
+    feeds: Sequence[LiveRun], feed: LiveRun, source: RunState, selection: Selection
 ) -> Any:
     """Run, agent and step, for all views, with the class of the memory.
 
@@ -122,7 +122,7 @@ def Controls(
 
 
 @solara.component
-def Tabs(source: Source, selection: Selection, groups: Sequence[Group]) -> Any:
+def Tabs(source: RunState, selection: Selection, groups: Sequence[Group]) -> Any:
     """Groups of views, the views of one group, and the view that is chosen."""
     lacks = dict(source.of(missing))
     if len(source.all) > 1:
@@ -172,7 +172,7 @@ def _reason(item: Group | View, lacks: dict[str, str]) -> str:
 
 
 @solara.component
-def Guarded(view: View, source: Source, selection: Selection) -> Any:
+def Guarded(view: View, source: RunState, selection: Selection) -> Any:
     """A view, or its error; the rest of the page goes on."""
     error, clear = solara.use_exception()
     # With another choice, or new steps, it may work again.

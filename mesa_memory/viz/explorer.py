@@ -11,12 +11,12 @@ from mesa_memory.runs import open_run
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
 from mesa_memory.viz.serving import server
-from mesa_memory.viz.serving.run_feed import Feed, give_keys
+from mesa_memory.viz.serving.live_run import LiveRun, give_keys
 from mesa_memory.viz.serving.server import Place
 
 
 @solara.component
-def Runs(feeds: Sequence[Feed]) -> Any:
+def Runs(feeds: Sequence[LiveRun]) -> Any:
     """All runs of the server; every session reads the same, and selects for itself."""
     with solara.AppBar():
         solara.AppBarTitle("mesa-memory")
@@ -25,7 +25,7 @@ def Runs(feeds: Sequence[Feed]) -> Any:
     Dashboard(list(feeds), use_selection())
 
 
-def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[Feed]:
+def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[LiveRun]:
     """Opens recorded runs.
 
     Args:
@@ -34,13 +34,13 @@ def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[Feed]:
     Raises:
         StoreError, ValueError: if one cannot be read; none stays open then.
     """
-    found: list[Feed] = []
+    found: list[LiveRun] = []
     with ExitStack() as opened:
         for store, which in runs:
             run = opened.enter_context(open_run(store, which))
             state = f"This run {run.status}; the page shows it until then."
             notes = [state] if run.status in ("failed", "stopped") else []
-            found.append(Feed(run, str(run), notes))
+            found.append(LiveRun(run, str(run), notes))
         opened.pop_all()
     give_keys(found)
     for feed in found:
@@ -48,7 +48,7 @@ def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[Feed]:
     return found
 
 
-def serve(feeds: Sequence[Feed], place: Place, open_page: bool = True) -> None:
+def serve(feeds: Sequence[LiveRun], place: Place, open_page: bool = True) -> None:
     """Serves the page of some runs until it is interrupted.
 
     Args:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from mesa_memory.viz.serving.run_feed import Source
+from mesa_memory.viz.serving.live_run import RunState
 
 #: characters of an address that are read; a person's choice is shorter
 MAX_QUERY_CHARS = 8_000
@@ -110,20 +110,20 @@ class Selection:
             changes["agent"] = str(changes["agent"])
         self.held.value = replace(self.choice, **changes)
 
-    def step(self, source: Source) -> float | None:
+    def step(self, source: RunState) -> float | None:
         """The chosen step, or the last finished one before it; None without steps."""
         return nearest(source.steps, self.choice.step)
 
-    def agent(self, source: Source) -> Any:
+    def agent(self, source: RunState) -> Any:
         """The chosen agent's unique id, else the first one's; None without agents."""
         return _meant(source.agent_ids, self.choice.agent)
 
-    def other_agent(self, source: Source) -> Any:
+    def other_agent(self, source: RunState) -> Any:
         """The agent to compare with; None if none is chosen."""
         chosen = self.choice.other_agent
         return None if chosen is None else _meant(source.agent_ids, chosen)
 
-    def shown(self, source: Source, view: str) -> Choice:
+    def shown(self, source: RunState, view: str) -> Choice:
         """The choice with the run, step and agent that a view shows, chosen or not."""
         agent = self.agent(source)
         return replace(

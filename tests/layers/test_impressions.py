@@ -9,7 +9,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_memory import ImpressionMemory, ScriptedLLM, configure, open_run
 from mesa_memory.core.wording import Wording
 from mesa_memory.tasks import IMPRESS
-from mesa_memory.viz.data.requests.requests import requests
+from mesa_memory.viz.views.requests import requests
 from tests.support.single import settle
 
 REPLY = {"text": "Seems fair.", "sentiment": 0.1, "familiarity": 0.3}

@@ -21,7 +21,7 @@ from mesa_memory.layers import Reflection
 from mesa_memory.llm.schemas import schema_of
 from mesa_memory.tasks import GRADE, QUESTIONS, REFLECT
 from mesa_memory.tasks.reflect import Insights
-from mesa_memory.viz.data.contents.evidence import evidence
+from mesa_memory.viz.views.evidence import evidence
 from tests.support.diary import Diary
 from tests.support.models import citizen, configure, live, said
 from tests.support.playing import ended

@@ -22,7 +22,7 @@ from mesa_memory import (
 )
 from mesa_memory.cli import main
 from mesa_memory.llm import Reply
-from mesa_memory.viz.data.requests import cost
+from mesa_memory.viz.views import cost
 from tests.support.behaviours import Behaviour, always, completion
 from tests.support.fleet import ASKING, HASTY
 from tests.support.keeping import STEPS, live, town

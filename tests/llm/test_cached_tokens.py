@@ -7,7 +7,7 @@ from mesa_memory import LongTermMemory, Services, open_run
 from mesa_memory.cli import main
 from mesa_memory.llm.cost import pricing
 from mesa_memory.runs.calls import KEYS
-from mesa_memory.viz.data.requests import cost as viewed
+from mesa_memory.viz.views import cost as viewed
 from tests.support.openai_server import OpenAIServer
 from tests.support.playing import ended, lived
 from tests.support.street import Street

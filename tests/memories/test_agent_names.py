@@ -19,7 +19,7 @@ from mesa_memory import (
     register_policy,
 )
 from mesa_memory.cli import main
-from mesa_memory.viz.serving.run_feed import Feed
+from mesa_memory.viz.serving.live_run import LiveRun
 
 REPLY = {"text": "Kind.", "sentiment": 0.5, "familiarity": 0.5}
 
@@ -157,8 +157,8 @@ def test_tables_and_the_command_line_call_agents_by_name(tmp_path):
         assert run.names == {1: "Ada", 2: "Bob"}
         rows = run.agents(as_records=True)
         assert [row["name"] for row in rows] == ["Ada", "Bob", None]
-        assert Feed(run, "street").source.called(1) == "Ada (1)"
-        assert Feed(run, "street").source.called(3) == "3"
+        assert LiveRun(run, "street").source.called(1) == "Ada (1)"
+        assert LiveRun(run, "street").source.called(3) == "3"
     assert "Ada" in shown("inspect", path)
     assert "Agent Ada (1) remembered" in shown("inspect", path, "--agent", "1")
     assert "Agent Ada (1) remembered" in shown("inspect", path, "--agent", "Ada")

@@ -14,7 +14,7 @@ from mesa_memory import (
     open_run,
     register_policy,
 )
-from mesa_memory.viz.data.requests.requests import requests
+from mesa_memory.viz.views.requests import requests
 
 VAGUE, GOOD = "We had a pleasant time.", "Bram gives forty crowns; Ada thanks him."
 

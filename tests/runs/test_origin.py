@@ -4,8 +4,9 @@ import pytest
 
 from mesa_memory import ImpressionMemory, ScriptedLLM, Services, open_run, resume
 from mesa_memory.interventions import edit, exchange, implant
+from mesa_memory.runs.past import past as past_of
 from mesa_memory.viz.data import agent as memories
-from mesa_memory.viz.data.contents import evidence
+from mesa_memory.viz.views import evidence
 from tests.support.mood import MoodMemory
 from tests.support.playing import ended, lived, play
 from tests.support.recorded_town import RecordedTown
@@ -47,7 +48,7 @@ def test_what_rests_on_no_record_is_derived_all_the_same(tmp_path):
     llm = ScriptedLLM(rules={"temper": {"mood": "glad"}})
     ended(lived(Street(file, n=2, memory=MoodMemory, llm=llm), 4))
     with open_run(file) as run:
-        past = memories.past(run, 1)
+        past = past_of(run, 1)
         (mood,) = [row for row in past.rows if row["kind"] == "mood"]
         assert (mood["origin"], mood["sources"]) == ("derived", [])
         assert mood["text"] == "glad"

@@ -129,14 +129,13 @@ def _explain(path: str) -> None:
 
 def _look(path: str) -> None:
     """What the dashboard shows."""
+    from mesa_memory.runs.past import past as past_of
     from mesa_memory.viz import explorer
     from mesa_memory.viz.data import agent as agents
-    from mesa_memory.viz.data import compare, recall
+    from mesa_memory.viz.data import recall, spread
     from mesa_memory.viz.data.activity import activity
-    from mesa_memory.viz.data.contents import evidence, impressions
     from mesa_memory.viz.data.presence import missing, steps
-    from mesa_memory.viz.data.requests import cost
-    from mesa_memory.viz.data.spread import spread
+    from mesa_memory.viz.views import compare, cost, evidence, impressions
 
     (feed,) = explorer.open_feeds([(path, None)])
     try:
@@ -152,7 +151,7 @@ def _look(path: str) -> None:
         spread.found(run, "fish")
         step = source.steps[-1] if source.steps else 0
         for agent in source.agent_ids[:3]:
-            past = agents.past(run, agent)
+            past = past_of(run, agent)
             agents.layer_views(past, step)
             rows = agents.changed(past, source.steps, step)
             for name in agents.columns(rows):

@@ -5,11 +5,10 @@ from collections import Counter
 
 from mesa_memory import Services
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import conversations
-from mesa_memory.viz.data.agent import past
-from mesa_memory.viz.data.spread import spread
-from mesa_memory.viz.data.story.scene import scene
-from mesa_memory.viz.views import GROUPS
+from mesa_memory.runs.past import past
+from mesa_memory.viz.data import spread
+from mesa_memory.viz.data.scene import scene
+from mesa_memory.viz.views import GROUPS, conversations
 from tests.support.live_pages import BUDGET, Minds
 
 TEXT = "the town well is a danger, it is poisoned"

@@ -7,7 +7,7 @@ from mesa.time import Schedule
 
 from mesa_memory import Services, ShortTermMemory, configure, open_run, resume
 from mesa_memory.errors import HostChanged
-from mesa_memory.viz.live.live_feed import live_feed
+from mesa_memory.viz.live.model_run import live_feed
 
 
 class Walker(mesa.Agent):

@@ -18,7 +18,7 @@ from mesa_memory import (
 )
 from mesa_memory.errors import DuplicatePurpose
 from mesa_memory.tasks import Task, Unusable, registered
-from mesa_memory.viz.data.requests.cost import spent
+from mesa_memory.viz.views.cost import spent
 from tests.support.openai_server import Behaviour, OpenAIServer
 from tests.support.playing import ended, lived
 from tests.support.street import Street

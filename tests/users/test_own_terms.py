@@ -6,9 +6,9 @@ import pytest
 
 from mesa_memory import EpisodicMemory, Scoring, open_run
 from mesa_memory.retrieval import Term
-from mesa_memory.viz.data import agent as past_of
+from mesa_memory.runs.past import past as past_of
 from mesa_memory.viz.data import recall as data
-from mesa_memory.viz.views.recall.recall import bars
+from mesa_memory.viz.views.recall import bars
 from tests.support.playing import ended
 from tests.support.street import Street
 
@@ -93,7 +93,7 @@ def test_a_term_is_in_the_table_the_record_and_the_recall_view(tmp_path):
         assert list(table.columns)[-3:] == ["promise", "late", "text"]
         rows = run.recalls(1, 2, as_records=True)
         assert {row["promise"] for row in rows} == {0.0, 1.0}
-        past = past_of.past(run, 1)
+        past = past_of(run, 1)
         for row in data.recalls(run, 1, 2):
             recall = data.understood(row, past)
             assert recall.names[-2:] == ("promise", "late")

@@ -4,10 +4,10 @@ import pytest
 
 from mesa_memory import Services
 from mesa_memory.runs import open_run
+from mesa_memory.runs.past import past
 from mesa_memory.viz.data import interventions
-from mesa_memory.viz.data.agent import past
-from mesa_memory.viz.data.contents import evidence
 from mesa_memory.viz.live.by_hand import Change, ask, forked
+from mesa_memory.viz.views import evidence
 from tests.support.playing import lived
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import Inn

@@ -6,8 +6,8 @@ import pytest
 
 from mesa_memory import Services
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import agent as agents
-from mesa_memory.viz.data import compare
+from mesa_memory.runs.past import past as past_of
+from mesa_memory.viz.views import compare
 from tests.support.browser import run_key
 from tests.support.dashboards import dashboard
 from tests.support.recorded_town import RecordedTown
@@ -47,7 +47,7 @@ def runs(files):
 
 def test_the_course_counts_what_the_states_hold(runs):
     run = runs[0]
-    left, right = agents.past(run, 1), agents.past(run, 2)
+    left, right = past_of(run, 1), past_of(run, 2)
     course = compare.course(left, right, run.steps)
     for place, step in enumerate(run.steps):
         mine, theirs = (
@@ -59,7 +59,7 @@ def test_the_course_counts_what_the_states_hold(runs):
 
 
 def test_a_memory_differs_from_the_step_at_which_it_was_told_something(runs):
-    one, same, other = (agents.past(run, 2) for run in runs)
+    one, same, other = (past_of(run, 2) for run in runs)
     steps = runs[0].steps
     assert not any(compare.course(one, same, steps)["only left"])
     apart = compare.course(one, other, steps)["only right"]

@@ -3,9 +3,10 @@
 import pytest
 
 from mesa_memory.interventions import erase
-from mesa_memory.viz.data import conversations, presence
-from mesa_memory.viz.data.agent import Past, cell, columns, past
-from mesa_memory.viz.data.contents import chapters, facts
+from mesa_memory.runs.past import Past, past
+from mesa_memory.viz.data import presence
+from mesa_memory.viz.data.agent import cell, columns
+from mesa_memory.viz.views import chapters, conversations, facts
 from tests.support.playing import lived, reading
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import SAID, Inn

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data.requests import cost
+from mesa_memory.viz.views import cost
 from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play

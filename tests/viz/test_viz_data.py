@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from mesa_memory import Services, open_run
-from mesa_memory.viz.data import agent, wording
+from mesa_memory.runs.past import past as past_of
+from mesa_memory.viz.data import agent, text_diff
 from mesa_memory.viz.data.activity import activity
-from mesa_memory.viz.serving.run_feed import Feed
+from mesa_memory.viz.serving.live_run import LiveRun
 from tests.support.playing import play
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.recorded_town import RecordedTown
@@ -56,7 +57,7 @@ def test_the_mean_grade_of_no_event_is_not_a_number(run):
 
 def test_a_past_is_what_the_run_says_at_every_step(run):
     for who in (1, 2, 4):
-        past = agent.past(run, who)
+        past = past_of(run, who)
         for step in run.steps:
             expected = run.state(who, step, as_records=True)
             found = past.at(step)
@@ -67,7 +68,7 @@ def test_a_past_is_what_the_run_says_at_every_step(run):
 
 
 def test_what_a_step_changed_leads_from_one_state_to_the_next(run):
-    past = agent.past(run, 2)
+    past = past_of(run, 2)
     for before, step in zip(run.steps, run.steps[1:]):
         rows = agent.changed(past, run.steps, step)
         added = {r["id"] for r in rows if r["change"] == "added"}
@@ -80,7 +81,7 @@ def test_a_summary_stands_alone_beside_the_version_before_it(run):
     summaries = [
         found
         for step in run.steps
-        for view in agent.layer_views(agent.past(run, 2), step)
+        for view in agent.layer_views(past_of(run, 2), step)
         for found in view.texts
     ]
     assert summaries
@@ -92,7 +93,7 @@ def test_a_summary_stands_alone_beside_the_version_before_it(run):
 def test_a_kind_of_record_that_nobody_knows_has_a_table_with_its_numbers():
     known = {
         "layer": "facts", "step": 2.0, "valid_from": 2.0, "valid_to": None,
-        "importance": None, "subject": None, "superseded_by": None, "graded_at": None,
+        "importance": None, "subject": None, "superseded_by": None, "graded_at": None, "stale_since": None,
     }  # fmt: skip
     rows = [
         known
@@ -128,10 +129,10 @@ def test_changes_hold_both_versions_of_a_text():
         ("word " * 4000, "words " * 4000),
     ]
     for old, new in cases:
-        pieces = wording.changes(old, new)
-        after = "".join(text for mark, text in pieces if mark != wording.REMOVED)
+        pieces = text_diff.changes(old, new)
+        after = "".join(text for mark, text in pieces if mark != text_diff.REMOVED)
         assert after == new
-        before = [text for mark, text in pieces if mark != wording.ADDED]
+        before = [text for mark, text in pieces if mark != text_diff.ADDED]
         assert "".join(before).split() == old.split()
 
 
@@ -146,7 +147,7 @@ def test_an_answer_is_worked_out_once_until_there_are_new_steps():
         asked.append(unit)
         return len(run.steps)
 
-    feed = Feed(open_run(recorder.store), "town")
+    feed = LiveRun(open_run(recorder.store), "town")
     source = feed.source
     assert [source.of(count, "steps"), source.of(count, "steps")] == [1, 1]
     assert asked == ["steps"]

@@ -3,9 +3,9 @@
 import pytest
 
 from mesa_memory.runs import open_run
+from mesa_memory.runs.past import past
 from mesa_memory.stores import open_store
-from mesa_memory.viz.data.agent import past
-from mesa_memory.viz.data.contents import evidence as data
+from mesa_memory.viz.views import evidence as data
 from tests.support.recorded_minds import HOSTILE, Minds
 
 

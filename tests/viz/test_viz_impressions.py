@@ -5,8 +5,8 @@ import pytest
 from mesa_memory.layers.impressions import Impressions
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
-from mesa_memory.viz.data.contents import impressions as data
-from mesa_memory.viz.views.contents import impressions as charts
+from mesa_memory.viz.views import impressions as charts
+from mesa_memory.viz.views import impressions as data
 from tests.support.playing import play
 from tests.support.recorded import Story
 from tests.support.recorded_minds import Minds

@@ -8,7 +8,7 @@ import pytest
 
 from mesa_memory import Services
 from mesa_memory.viz import make_memory_component
-from mesa_memory.viz.live.live_feed import live_feed
+from mesa_memory.viz.live.model_run import live_feed
 from tests.support.live_pages import Others
 from tests.support.recorded_town import RecordedTown
 

@@ -3,10 +3,10 @@
 import pytest
 
 from mesa_memory import Scoring, Services
+from mesa_memory.runs.past import Past, past
 from mesa_memory.viz.data import recall as data
-from mesa_memory.viz.data.agent import Past, past
 from mesa_memory.viz.data.presence import steps
-from mesa_memory.viz.views.recall.recall import bars
+from mesa_memory.viz.views.recall import bars
 from tests.support.recorded_town import RecordedTown
 
 STEPS = 8

@@ -3,13 +3,13 @@
 import pytest
 import solara
 
+import mesa_memory.viz.views.requests as view
 from mesa_memory.core.text.replies import repair_prompt
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data.presence import steps
-from mesa_memory.viz.data.requests import requests as data
-from mesa_memory.viz.data.requests.requests import parts
-from mesa_memory.viz.views.requests import requests as view
+from mesa_memory.viz.views import requests as data
+from mesa_memory.viz.views.requests import parts
 from tests.support.playing import lived, reading
 from tests.support.recorded import Story
 from tests.support.recorded_minds import HOSTILE

@@ -9,14 +9,14 @@ from mesa_memory import Services, ShortTermMemory, configure
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import compare, decisions
+from mesa_memory.viz.data import decisions
 from mesa_memory.viz.data.activity import activity
-from mesa_memory.viz.data.requests import cost
-from mesa_memory.viz.data.story.colouring import colour_keys, of_outcome
-from mesa_memory.viz.data.story.scene import scene
+from mesa_memory.viz.data.colouring import colour_keys, of_outcome
+from mesa_memory.viz.data.scene import scene
 from mesa_memory.viz.explorer import open_feeds
 from mesa_memory.viz.live.page_runs import PageRuns
-from mesa_memory.viz.serving.run_feed import labels, short_labels
+from mesa_memory.viz.serving.live_run import labels, short_labels
+from mesa_memory.viz.views import compare, cost
 
 
 def town(memory="stlt", rng=1, record=True, days=2):

@@ -9,7 +9,7 @@ from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR, SAYINGS
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.runs import open_run
 from mesa_memory.runs.claims import Verdict
-from mesa_memory.viz.data.spread import spread
+from mesa_memory.viz.data import spread
 from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play

@@ -22,16 +22,16 @@ from mesa_memory import Services, ShortTermMemory, configure, fork, open_run, re
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.rumor.page import portrayal
+from mesa_memory.runs.past import past, text_of
 from mesa_memory.stores import open_store
+from mesa_memory.viz.data import colouring, frames, person
 from mesa_memory.viz.data.activity import activity
-from mesa_memory.viz.data.agent import past, text_of
-from mesa_memory.viz.data.story import colouring, frames, person
-from mesa_memory.viz.data.story.said import said
-from mesa_memory.viz.data.story.scene import circle, scene
+from mesa_memory.viz.data.said import said
+from mesa_memory.viz.data.scene import circle, scene
 from mesa_memory.viz.report import write_report
 from mesa_memory.viz.report.payload import as_json
 from mesa_memory.viz.serving.portions import stretches
-from mesa_memory.viz.views.requests.cost import written
+from mesa_memory.viz.views.cost import written
 from mesa_memory.viz.widgets.chart import COLOURS, SYMBOLS
 from mesa_memory.viz.widgets.stage import NEUTRAL
 from tests.support.playing import lived, play, reading

@@ -8,8 +8,8 @@ import pytest
 from mesa_memory import open_run
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.data.activity import activity
-from mesa_memory.viz.data.story.said import said
-from mesa_memory.viz.data.story.scene import scene
+from mesa_memory.viz.data.said import said
+from mesa_memory.viz.data.scene import scene
 from tests.support.browser import run_key
 from tests.support.dashboards import dashboard
 from tests.support.playing import play

@@ -6,7 +6,7 @@ import threading
 
 import mesa
 
-from mesa_memory.viz.live.step_lock import InTurn, stop_all, take_turns
+from mesa_memory.viz.live.step_lock import StepLock, stop_all, take_turns
 
 
 class Slow(mesa.Model):
@@ -33,7 +33,7 @@ def test_two_who_play_the_same_model_do_not_step_it_at_once():
     model = Slow()
     take_turns(model)
     take_turns(model)
-    assert not isinstance(model.step.inner, InTurn)
+    assert not isinstance(model.step.inner, StepLock)
     players = [threading.Thread(target=played, args=(model,)) for _ in range(2)]
     for player in players:
         player.start()

@@ -7,11 +7,11 @@ import pytest
 import solara
 
 from mesa_memory import Services, open_run
-from mesa_memory.viz.live.live_feed import live_feed
+from mesa_memory.viz.live.model_run import live_feed
 from mesa_memory.viz.selection import Choice
-from mesa_memory.viz.serving import run_feed
+from mesa_memory.viz.serving import live_run
 from mesa_memory.viz.serving.hooks import use_chosen, use_newest
-from mesa_memory.viz.serving.run_feed import LONGEST_PAUSE_S, Feed, Pace
+from mesa_memory.viz.serving.live_run import LONGEST_PAUSE_S, CpuBudget, LiveRun
 from tests.support.recorded_town import RecordedTown
 from tests.support.waiting import until
 
@@ -28,8 +28,8 @@ def town():
 @pytest.mark.parametrize(("took", "rest"), [(0.2, 1.8), (50.0, LONGEST_PAUSE_S)])
 def test_work_is_followed_by_a_rest_that_bounds_its_share(monkeypatch, took, rest):
     clock = iter((0.0, took))
-    monkeypatch.setattr(run_feed.time, "thread_time", lambda: next(clock))
-    pace = Pace(0.1)
+    monkeypatch.setattr(live_run.time, "thread_time", lambda: next(clock))
+    pace = CpuBudget(0.1)
     assert pace.left == 0
     with pace.work():
         pass
@@ -133,7 +133,7 @@ def test_another_run_is_shown_from_its_first_state_on(town):
 def test_a_past_step_stays_as_it_is_until_something_else_is_chosen(town):
     recorder = Services.of(town).recorder
     recorder.sync()
-    feed = Feed(open_run(recorder.store), "town")
+    feed = LiveRun(open_run(recorder.store), "town")
 
     def stepped():
         town.step()

@@ -5,9 +5,9 @@ from functools import partial
 import pytest
 
 from mesa_memory.runs import open_run
+from mesa_memory.runs.past import past
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data import recall
-from mesa_memory.viz.data.agent import past
 from tests.support.browser import Window, run_key
 from tests.support.dashboards import dashboard
 from tests.support.recorded_minds import Minds

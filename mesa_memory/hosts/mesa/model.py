@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
-from mesa_memory.hosts import Around, changed
+from mesa_memory.hosts import CallableWrapper, changed
 
 #: undocumented attributes of a model that this package uses
 NEEDED_ATTRIBUTES = (
@@ -90,7 +90,7 @@ def _nothing() -> None:
 # -- the user's step -------------------------------------------------------------------
 
 
-class StepGuard(Around):
+class StepGuard(CallableWrapper):
     """A model's own step; when it has failed, the model can take the next one.
 
     Mesa plans a step only once the one before has ended well: after an error,

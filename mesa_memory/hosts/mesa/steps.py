@@ -4,7 +4,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from mesa_memory.hosts import Around
+from mesa_memory.hosts import CallableWrapper
 from mesa_memory.hosts.mesa.model import check_model
 
 
@@ -92,7 +92,7 @@ class StepWatch:
         return event is not None and model is not None and model.time >= event.time
 
 
-class _Watched(Around):
+class _Watched(CallableWrapper):
     """Puts itself in the place of a method of ``owner``."""
 
     def __init__(self, owner: Any, name: str, watch: StepWatch) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.runs import Run
-from mesa_memory.viz.data import reading
+from mesa_memory.runs import Run, measured
 
 #: counts for each agent and step, in the order of the arrays
 COUNTS = (
@@ -76,9 +75,9 @@ def activity(run: Run) -> Activity:
     counts = np.zeros((len(COUNTS), len(known), len(steps)), dtype=np.float32)
     places = {name: place for place, name in enumerate(known)}
     for start, rows in (
-        (0, reading.remembered(run)),
-        (4, reading.recalled(run)),
-        (5, reading.called(run)),
+        (0, measured.remembered(run)),
+        (4, measured.recalled(run)),
+        (5, measured.called(run)),
     ):
         for agent, step, *numbers in rows:
             column = bisect_left(steps, step)

@@ -1,76 +1,23 @@
 """One agent: its memory at a step, the changes of the step, and the texts of its prompts."""
 
 from dataclasses import dataclass, field
+from sys import float_info
 from typing import Any
 
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.render import count_tokens
 from mesa_memory.runs import Run
-from mesa_memory.runs.versions import Versions
-from mesa_memory.viz.data import reading
+from mesa_memory.runs.past import Past, Row, text_of
 
-Row = dict[str, Any]
-
-
-class Past:
-    """All records that an agent ever had; read once, for any step.
-
-    Args:
-        rows: with the columns of ``records``, in order of arrival.
-
-    Attributes:
-        rows: the same; a ``content`` that is not a dict is an empty one.
-    """
-
-    def __init__(self, rows: list[Row]) -> None:
-        self.rows = [
-            row if isinstance(row["content"], dict) else row | {"content": {}}
-            for row in rows
-        ]
-        self.by_id = {row["id"]: row for row in self.rows}
-        self._versions = Versions(self.rows)
-
-    def at(self, step: float) -> list[Row]:
-        """The records at the end of a step."""
-        return [
-            _as_known(row, step)
-            for row in self.rows
-            if row["valid_from"] <= step
-            and (row["valid_to"] is None or row["valid_to"] > step)
-        ]
-
-    def before(self, record: str) -> Row | None:
-        """The version that a record replaced; None if it is the first one."""
-        ids = self._versions.before.get(record, ())
-        return self.by_id[ids[-1]] if ids else None
-
-    def opened(self, after: float, step: float) -> list[Row]:
-        """The records that were added since the end of the step before."""
-        return [row for row in self.rows if after < row["valid_from"] <= step]
-
-    def closed(self, after: float, step: float) -> list[Row]:
-        """The records that ended since then; ``closed_because`` is the reason."""
-        ends = [row for row in self.rows if row["valid_to"] is not None]
-        return [row for row in ends if after < row["valid_to"] <= step]
-
-    def made(self, step: float, kind: str | None = None) -> list[Row]:
-        """All records that the memory itself made by the end of a step.
-
-        Args:
-            kind: only of this kind; None is all.
-        """
-        return [
-            row
-            for row in self.rows
-            if row["origin"] == DERIVED
-            and row["valid_from"] <= step
-            and kind in (None, row["kind"])
-        ]
+#: a step before all others; the store takes finite numbers only
+BEFORE_ALL = -float_info.max
 
 
-def past(run: Run, agent: Any) -> Past:
-    """All records of an agent."""
-    return Past(reading.records_of(run, agent))
+def number(value: Any) -> float | None:
+    """A recorded value if it is a finite number, else None."""
+    usable = isinstance(value, int | float) and not isinstance(value, bool)
+    # The comparison also refuses NaN, and integers that are no float.
+    return float(value) if usable and abs(value) <= float_info.max else None
 
 
 @dataclass
@@ -117,7 +64,7 @@ def layer_views(past: Past, step: float) -> list[LayerView]:
 
 def previous(steps: list[float], step: float) -> float:
     """The finished step before one; ``BEFORE_ALL`` if it is the first."""
-    return max((s for s in steps if s < step), default=reading.BEFORE_ALL)
+    return max((s for s in steps if s < step), default=BEFORE_ALL)
 
 
 def changed(past: Past, steps: list[float], step: float) -> list[Row]:
@@ -148,7 +95,7 @@ def columns(rows: list[Row]) -> list[str]:
         for row in rows
         if row["origin"] == DERIVED
         for name, value in row["content"].items()
-        if name not in names and reading.number(value) is not None
+        if name not in names and number(value) is not None
     )
     return [*(name for name in names if several.get(name, True)), *numbers]
 
@@ -172,21 +119,10 @@ def shown(run: Run, agent: Any, step: float) -> list[Row]:
     return list(found.values())
 
 
-def _as_known(row: Row, step: float) -> Row:
-    """A record without its grade, if that came later."""
-    late = row["graded_at"] is not None and row["graded_at"] > step
-    return row | {"importance": None} if late else row
-
-
-def text_of(row: Row) -> str:
-    """A record as its agent is shown it; empty if the run lacks it, as others' may."""
-    return row.get("told") or row["text"] or ""
-
-
 def cell(row: Row, name: str) -> Any:
     """The value of a column of a table of records."""
     if name == "text":
         return text_of(row)
     if name == "doubtful":
         return doubt_of(row) or None
-    return row[name] if name in row else reading.number(row["content"].get(name))
+    return row[name] if name in row else number(row["content"].get(name))

@@ -8,7 +8,7 @@ from mesa_memory.core.content import brief
 from mesa_memory.retrieval import overlap
 from mesa_memory.runs import Run
 from mesa_memory.runs.decisions import FOUND_CHARS, MEMORY_SIGN, bare
-from mesa_memory.viz.data.agent import Row
+from mesa_memory.runs.past import Row
 
 #: marks of a line of memory; the later one in the alphabet counts
 RECALLED, USED = "recalled", "used"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.runs import Run
-from mesa_memory.viz.data.agent import Row
+from mesa_memory.runs.past import Row
 
 #: kinds of interventions in words
 KIND_LABELS = {

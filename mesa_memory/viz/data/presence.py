@@ -8,7 +8,6 @@ from mesa_memory.core.records import DERIVED
 from mesa_memory.layers.facts.statement import KIND as FACT
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
-from mesa_memory.viz.data.contents.chapters import CHAPTER, STORY
 
 records, recalls, calls = schema.records, schema.recalls, schema.calls
 #: records of a run that are looked at; in a longer run every kind counts as present
@@ -28,7 +27,7 @@ NEEDS: dict[str, tuple[Table, tuple[str, ...], str]] = {
     "facts": (records, (FACT,), "No memory of this run writes facts; FactMemory does."),
     "chapters": (
         records,
-        (CHAPTER, STORY),
+        ("chapter", "story"),
         "No memory of this run tells a story; NarrativeMemory does.",
     ),
     "recall": (

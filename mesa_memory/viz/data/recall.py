@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.runs import Run
+from mesa_memory.runs.past import Past, Row, text_of
 from mesa_memory.runs.recalls import added_terms
+from mesa_memory.runs.recorded import logged
 from mesa_memory.stores.schema import recalls as log
-from mesa_memory.viz.data.agent import Past, Row, text_of
-from mesa_memory.viz.data.reading import number, of_agent
+from mesa_memory.viz.data.agent import number
 
 #: parts of every score, in order; terms of the user's own come after them
 PARTS = (
@@ -125,8 +126,11 @@ def recalls(run: Run, agent: Any, step: float | None = None) -> list[Row]:
     Args:
         step: only of this one; None is all.
     """
-    of_step = () if step is None else (log.c.step == step,)
-    return of_agent(run, log, agent, *of_step)
+    wanted = logged(run, log, agent, None)
+    found: list[Row] = run.records(
+        wanted if step is None else wanted.where(log.c.step == step)
+    )
+    return found
 
 
 def candidates_of(row: Row) -> list[dict[str, Any]]:

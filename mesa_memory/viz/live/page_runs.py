@@ -5,10 +5,10 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.live.live_feed import live_feed
+from mesa_memory.viz.live.model_run import live_feed
 from mesa_memory.viz.live.step_lock import locks, take_turns
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.serving.run_feed import Feed, give_keys
+from mesa_memory.viz.serving.live_run import LiveRun, give_keys
 
 _making = threading.Lock()
 
@@ -21,7 +21,7 @@ class PageRuns:
     """
 
     def __init__(self) -> None:
-        self.feeds: list[Feed] = []
+        self.feeds: list[LiveRun] = []
         self._models: list[Any] = []
         self._lock = threading.RLock()
 
@@ -40,7 +40,7 @@ class PageRuns:
         page.show(model)
         return page
 
-    def show(self, model: Any) -> Feed:
+    def show(self, model: Any) -> LiveRun:
         """The feed of a model, which belongs to the page from now on."""
         with self._lock:
             for known, feed in zip(self._models, self.feeds):

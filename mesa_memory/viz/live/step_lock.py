@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mesa_memory.core.by_identity import ByIdentity
-from mesa_memory.hosts import Around, solara
+from mesa_memory.hosts import CallableWrapper, solara
 
 #: seconds between two checks of the connection
 CHECK_INTERVAL_S = 0.1
@@ -15,7 +15,7 @@ _making = threading.Lock()
 _models: ByIdentity[bool] = ByIdentity()
 
 
-class InTurn(Around):
+class StepLock(CallableWrapper):
     """A model's ``step``, which runs once at a time, and only for a page with a viewer.
 
     Attributes:
@@ -52,16 +52,16 @@ class InTurn(Around):
 def take_turns(model: Any) -> None:
     """Has a model step once at a time; two windows may show the same one."""
     with _making:
-        if not isinstance(model.step, InTurn):
-            model.step = InTurn(model.step)
+        if not isinstance(model.step, StepLock):
+            model.step = StepLock(model.step)
             _models.setdefault(model, True)
 
 
-def locks(model: Any) -> list[InTurn]:
+def locks(model: Any) -> list[StepLock]:
     """The locks around a model's step, outermost first; others may stand between them."""
     found, step = [], model.step
-    while isinstance(step, Around):
-        if isinstance(step, InTurn):
+    while isinstance(step, CallableWrapper):
+        if isinstance(step, StepLock):
             found.append(step)
         step = step.inner
     return found

@@ -8,19 +8,14 @@ import numpy as np
 
 from mesa_memory.runs import Run
 from mesa_memory.runs.claims import Verdict
+from mesa_memory.runs.past import Past, Row, past
+from mesa_memory.viz.data import spread
 from mesa_memory.viz.data.activity import Activity, activity
-from mesa_memory.viz.data.agent import Past, Row, past
+from mesa_memory.viz.data.colouring import Colouring, colour_keys, coloured, of_text
 from mesa_memory.viz.data.decisions import Decided, MemoryLine, decided, memory_lines
 from mesa_memory.viz.data.recall import RecordedRecall, recalls, understood
-from mesa_memory.viz.data.spread import spread
-from mesa_memory.viz.data.story.colouring import (
-    Colouring,
-    colour_keys,
-    coloured,
-    of_text,
-)
-from mesa_memory.viz.data.story.said import SpokenMessage, said
-from mesa_memory.viz.data.story.scene import Scene, scene
+from mesa_memory.viz.data.said import SpokenMessage, said
+from mesa_memory.viz.data.scene import Scene, scene
 
 #: number of agents whose memory is shown if none are named
 MAX_PEOPLE = 6

@@ -7,7 +7,7 @@ import solara
 
 from mesa_memory.errors import StoreError
 from mesa_memory.viz.selection import Choice
-from mesa_memory.viz.serving.run_feed import Feed, Source
+from mesa_memory.viz.serving.live_run import LiveRun, RunState
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,13 @@ class Seen:
         runs: number of runs of the page.
     """
 
-    feed: Feed
-    source: Source
+    feed: LiveRun
+    source: RunState
     fault: StoreError | None = None
     runs: int = 1
 
 
-def use_newest(feed: Feed) -> Seen:
+def use_newest(feed: LiveRun) -> Seen:
     """The newest state of a run; renders again whenever there is another one.
 
     Looking for new steps, reading and rendering them is work of a thread of the page;
@@ -54,7 +54,7 @@ def use_newest(feed: Feed) -> Seen:
     return held.value if held.value.feed is feed else first
 
 
-def look(feed: Feed) -> Seen:
+def look(feed: LiveRun) -> Seen:
     """The newest state of a run, and why it cannot be had."""
     try:
         return Seen(feed, feed.look(), None, len(feed.all))
@@ -62,7 +62,7 @@ def look(feed: Feed) -> Seen:
         return Seen(feed, feed.source, error, len(feed.all))
 
 
-def use_chosen(source: Source, choice: Choice) -> Source:
+def use_chosen(source: RunState, choice: Choice) -> RunState:
     """The state of a run that the views show.
 
     While someone looks at a past step, what is new there does not concern them; so it

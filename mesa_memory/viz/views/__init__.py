@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.viz.views.agent import AgentView
-from mesa_memory.viz.views.by_hand.by_hand import ByHandView
-from mesa_memory.viz.views.compare.compare import CompareView
-from mesa_memory.viz.views.contents.chapters import ChaptersView
-from mesa_memory.viz.views.contents.evidence import EvidenceView
-from mesa_memory.viz.views.contents.facts import FactsView
-from mesa_memory.viz.views.contents.impressions import ImpressionsView
+from mesa_memory.viz.views.by_hand import ByHandView
+from mesa_memory.viz.views.chapters import ChaptersView
+from mesa_memory.viz.views.compare import CompareView
 from mesa_memory.viz.views.conversations import ConversationsView
+from mesa_memory.viz.views.cost import CostView
 from mesa_memory.viz.views.decisions import DecisionsView
+from mesa_memory.viz.views.evidence import EvidenceView
+from mesa_memory.viz.views.facts import FactsView
+from mesa_memory.viz.views.impressions import ImpressionsView
 from mesa_memory.viz.views.population import PopulationView
-from mesa_memory.viz.views.recall.recall import RecallView
-from mesa_memory.viz.views.requests.cost import CostView
-from mesa_memory.viz.views.requests.requests import RequestsView
-from mesa_memory.viz.views.spread.spread import SpreadView
-from mesa_memory.viz.views.story.story import StoryView
+from mesa_memory.viz.views.recall import RecallView
+from mesa_memory.viz.views.requests import RequestsView
+from mesa_memory.viz.views.spread import SpreadView
+from mesa_memory.viz.views.story import StoryView
 
 
 @dataclass(frozen=True)

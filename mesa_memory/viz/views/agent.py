@@ -7,7 +7,7 @@ import solara
 
 import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.data import agent as data
-from mesa_memory.viz.data import wording
+from mesa_memory.viz.data import text_diff
 from mesa_memory.viz.views.decisions import Decisions
 from mesa_memory.viz.views.focus import Focus
 
@@ -103,7 +103,7 @@ def versioned(head: str, row: data.Row, before: data.Row | None) -> ui.TextBlock
         return ui.TextBlock(head, new)
     since = f"changes since step {ui.number(before['valid_from'])} are marked"
     head = f"{head}; {since}" if head else since.capitalize()
-    return ui.TextBlock(head, wording.changes(before["text"] or "", new))
+    return ui.TextBlock(head, text_diff.changes(before["text"] or "", new))
 
 
 def ShownTexts(focus: Focus) -> Any:

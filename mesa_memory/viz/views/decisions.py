@@ -7,11 +7,10 @@ from typing import Any
 import solara
 
 import mesa_memory.viz.widgets as ui
+from mesa_memory.runs.past import Row
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data import decisions as data
-from mesa_memory.viz.data.agent import Row
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.navigation import to_request
 
 NO_MEMORY = "The request does not contain memory that the agent read in this step."
 #: lines of memory that are all open at first
@@ -62,8 +61,7 @@ def Decisions(focus: Focus) -> Any:
         hint = f"{place} of {len(found)} in step {ui.number(focus.step)}"
         with ui.Section(title, f"{hint}, asked of {decision['model']}"):
             Decision(decision)
-            chosen = focus.selection, str(decision["seq"]), focus.step, focus.agent
-            go = partial(to_request, *chosen)
+            go = partial(focus.to_request, str(decision["seq"]))
             solara.Button("Tokens and cost", on_click=go, text=True, small=True)
 
 

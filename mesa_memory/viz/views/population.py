@@ -9,10 +9,10 @@ import mesa_memory.viz.views.curves as curves
 import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data.activity import Activity, activity
-from mesa_memory.viz.data.story.colouring import Colouring, colour_keys, coloured
-from mesa_memory.viz.data.story.scene import scene
+from mesa_memory.viz.data.colouring import Colouring, colour_keys, coloured
+from mesa_memory.viz.data.scene import scene
+from mesa_memory.viz.views.cost import written
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.requests.cost import written
 
 
 @solara.component

@@ -6,10 +6,10 @@ from typing import Any
 import solara
 
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.serving.run_feed import Source
+from mesa_memory.viz.serving.live_run import RunState
 
 
-def AgentPicker(source: Source, selection: Selection, other: bool = False) -> Any:
+def AgentPicker(source: RunState, selection: Selection, other: bool = False) -> Any:
     """A list of the agents in which one can type.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any
 import solara
 
 from mesa_memory.viz.data.decisions import USED
-from mesa_memory.viz.data.wording import ADDED, REMOVED
+from mesa_memory.viz.data.text_diff import ADDED, REMOVED
 
 #: a text with more characters may be higher than its box
 SCROLLING_CHARS = 300
@@ -23,7 +23,7 @@ class TextBlock:
 
     Attributes:
         head: the heading; empty for none.
-        text: the text, or pieces, each with its mark. Pieces of ``wording.changes`` are
+        text: the text, or pieces, each with its mark. Pieces of ``text_diff.changes`` are
             underlined or struck through; pieces that an answer used have another ground.
         hint: a sentence below the text, or in its place.
         folded: whether the heading opens and closes the text.

@@ -7,7 +7,7 @@ from typing import Any
 import solara
 
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.serving.run_feed import Source
+from mesa_memory.viz.serving.live_run import RunState
 
 
 @solara.component_vue("timeline.vue")
@@ -17,7 +17,7 @@ def _Timeline(
 
 
 @solara.component
-def Timeline(source: Source, selection: Selection) -> Any:
+def Timeline(source: RunState, selection: Selection) -> Any:
     """Slider, buttons and arrow keys that choose the step; stays with the newest.
 
     Args:

@@ -1,1 +1,0 @@
-"""Rows of the views of facts, impressions, chapters and evidence."""

@@ -1,1 +1,0 @@
-"""Rows of the views of requests and cost."""

@@ -1,0 +1,182 @@
+"""Questions to an agent, forks of the run, and the changes made by hand."""
+
+from typing import Any
+
+import solara
+import solara.lab
+
+import mesa_memory.viz.widgets as ui
+from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.runs.past import past, text_of
+from mesa_memory.viz.actions import ACTIONS
+from mesa_memory.viz.data import interventions as data
+from mesa_memory.viz.live.by_hand import Change, ask, forked
+from mesa_memory.viz.views.focus import Focus
+
+READ_ONLY = "This is a recording. To ask or fork, run this code where your model is:"
+CODE = """from mesa_memory import fork
+from mesa_memory.interventions import probe
+
+model = {fork}
+probe(next(a for a in model.agents if a.unique_id == {agent!r}), "What do you know?")"""
+
+
+@solara.component
+def ByHandView(focus: Focus) -> Any:
+    """Questions, forks, and the changes that were recorded."""
+    model = focus.source.feed.model
+    count = len(focus.source.of(data.interventions))
+    with solara.Column(gap="0px"):
+        ui.Answer(f"This run was changed by hand {count} time{'s' * (count != 1)}.")
+        if model is not None:
+            with solara.Div(classes=["mm-columns"]):
+                Ask(focus, model).key(f"ask-{id(model)}")
+                Fork(focus, model).key(f"fork-{id(model)}")
+        else:
+            facts = focus.source.feed.facts
+            given = f"{facts.model}, {facts.store!r}, {ui.number(focus.step)}"
+            fork = f"fork({given}, run={facts.number})"
+            with ui.Section(READ_ONLY):
+                ui.Plain(CODE.format(fork=fork, agent=focus.agent), sent=True)
+        Interventions(focus)
+
+
+@solara.component
+def Ask(focus: Focus, model: Any) -> Any:
+    """A question, and the answers so far of this session."""
+    question = solara.use_reactive("")
+    answers: solara.Reactive[list[dict[str, Any]]] = solara.use_reactive([])
+
+    def answer() -> None:
+        said = ask(model, focus.agent, question.peek())
+        row = {"step": clock(model), "agent": focus.name}
+        row |= {"question": question.peek(), "answer": said}
+        answers.value = [row, *answers.peek()]
+        question.set("")
+
+    task = solara.lab.use_task(answer, dependencies=None, raise_error=False)
+    hint = f"from its memory at step {ui.number(clock(model))}"
+    with ui.Section(f"Ask agent {focus.name}", hint):
+        solara.InputTextArea(
+            "Question", question, continuous_update=True, rows=2, disabled=task.pending
+        )
+        with solara.Div(classes=["mm-row"]):
+            solara.Button(
+                "Ask",
+                icon_name="mdi-help",
+                on_click=task,
+                disabled=task.pending or not question.value.strip(),
+                color="primary",
+            )
+            solara.Text(
+                "Its memory stays as it is; the request is recorded as a probe."
+            )
+        if task.pending:
+            solara.ProgressLinear(True)
+        if task.error and task.exception is not None:
+            ui.Failure(task.exception)
+        if answers.value:
+            names = ("step", "agent", "question", "answer")
+            columns = {name: name for name in names}
+            ui.Table(columns, answers.value, file="answers", page=5)
+
+
+def Interventions(focus: Focus) -> Any:
+    """All changes by hand of the run; a click shows the evidence of the record."""
+    source, selection = focus.source, focus.selection
+
+    def go(one: data.Intervention) -> None:
+        if record := one.by or one.record:
+            focus.to_evidence(record, one.agent)
+        else:
+            selection.choose(view="agent", agent=one.agent, step=one.step)
+
+    def text(one: data.Intervention) -> str:
+        row = source.of(past, one.agent).by_id.get(one.by or one.record)
+        if row and (said := text_of(row)):
+            return said
+        rest = {k: v for k, v in one.detail.items() if k not in ("record", "by")}
+        return ", ".join(f"{name}: {value}" for name, value in rest.items())
+
+    with ui.Section("Changed by hand", "in this run; click one for its evidence"):
+        ui.Table(
+            {
+                "step": "step",
+                "agent": lambda one: source.called(one.agent),
+                "change": "kind",
+                "record": "record",
+                "replaced by": "by",
+                "text": text,
+            },
+            source.of(data.interventions),
+            file="changes-by-hand",
+            on_pick=go,
+            empty="Changes by hand are listed here. This run is without any.",
+        )
+
+
+#: kinds of implanted events; the last forks without one
+EVENTS = {
+    "message": "a message",
+    "observation": "an observation",
+    "action": "an action",
+    "": "no change",
+}
+
+
+@solara.component
+def Fork(focus: Focus, model: Any) -> Any:
+    """A form, and the fork made with it."""
+    event, text = solara.use_reactive("message"), solara.use_reactive("")
+    made: solara.Reactive[tuple[str, str] | None] = solara.use_reactive(None)
+    keep = solara.use_context(ACTIONS).keep
+
+    def make() -> None:
+        change = Change(focus.agent, text.peek(), event.peek())
+        other = forked(model, change if event.peek() else None, focus.step)
+        assert keep is not None, "the page of a running model lists its forks"
+        feed = keep(other)
+        feed.refresh()
+        made.set((feed.key, feed.facts.place))
+
+    task = solara.lab.use_task(make, dependencies=None, raise_error=False)
+    ready = not event.value or text.value.strip()
+    with ui.Section(
+        "Fork with a change",
+        f"a new run continues from step {ui.number(focus.step)}, which is shown",
+    ):
+        ui.Choose(f"Implanted in agent {focus.name}", event.value, EVENTS, event.set)
+        if event.value:
+            solara.InputTextArea(
+                "Words it will remember", text, continuous_update=True, rows=2
+            )
+        solara.Button(
+            "Fork",
+            icon_name="mdi-source-fork",
+            on_click=task,
+            disabled=task.pending or not ready,
+            color="primary",
+        )
+        if task.pending:
+            solara.ProgressLinear(True)
+        if task.error and task.exception is not None:
+            ui.Failure(task.exception)
+        if made.value is not None:
+            NewRun(focus, *made.value)
+
+
+@solara.component
+def NewRun(focus: Focus, key: str, place: str) -> Any:
+    """The way to a fork.
+
+    Args:
+        key: of the new run, in the page's list.
+        place: of the new run, as commands take it; empty in memory.
+    """
+    if place:
+        ui.Note(f"The fork is a run of its own, {place}.")
+    else:
+        ui.Note("The fork is in memory only. Record the model in a file to keep it.")
+    solara.Button(
+        "Show the fork", on_click=lambda: focus.selection.choose(run=key), outlined=True
+    )

@@ -1,1 +1,0 @@
-"""The views of probes, interventions and forks."""

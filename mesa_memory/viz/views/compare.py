@@ -1,0 +1,427 @@
+"""Compare: two agents, or two runs, side by side at the same step."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+import solara
+
+import mesa_memory.viz.views.cost as cost
+import mesa_memory.viz.views.curves as curves
+import mesa_memory.viz.widgets as ui
+from mesa_memory.runs import Run
+from mesa_memory.runs.compare import Difference
+from mesa_memory.runs.measured import measured
+from mesa_memory.runs.past import Past, Row
+from mesa_memory.viz.background import use_work
+from mesa_memory.viz.data import agent as agents
+from mesa_memory.viz.data import text_diff
+from mesa_memory.viz.data.agent import number
+from mesa_memory.viz.data.colouring import of_outcome
+from mesa_memory.viz.data.frames import plain
+from mesa_memory.viz.data.scene import scene
+from mesa_memory.viz.selection import nearest
+from mesa_memory.viz.serving.live_run import RunState
+from mesa_memory.viz.views.agent import Records
+from mesa_memory.viz.views.focus import Focus
+
+#: values of ``held by``
+BOTH, LEFT, RIGHT = "both", "left", "right"
+#: longest value of a difference, in characters
+VALUE_CHARS = 20_000
+#: numbers that every run has: label and unit
+SPENT = {
+    "calls": ("calls until the step", "calls"),
+    "tokens": ("tokens until the step", "tokens"),
+    "cost": ("money until the step", "US dollars"),
+}
+#: columns that every row has, or that repeat another one
+_REPEATED = ("step", "seq", "agent", "content")
+
+
+def key(row: Row) -> tuple[str, str]:
+    """Kind and text of a record: agents, layers and runs name equal records differently."""
+    return row["kind"], row["text"] or ""
+
+
+def marked(left: list[Row], right: list[Row]) -> list[Row]:
+    """The records of two memories, each with ``held by``: those of one side first.
+
+    A text that one side holds twice and the other once is once of one side alone.
+    """
+    both = Counter(map(key, left)) & Counter(map(key, right))
+    of_both: list[Row] = []
+    alone: list[Row] = []
+    for side, rows in ((LEFT, left), (RIGHT, right)):
+        shared = both.copy()
+        for row in rows:
+            same, shared[key(row)] = shared[key(row)] > 0, shared[key(row)] - 1
+            if not same:
+                alone.append(row | {"held by": side})
+            elif side == LEFT:
+                of_both.append(row | {"held by": BOTH})
+    return alone + of_both
+
+
+def course(left: Past, right: Past, steps: list[float]) -> dict[str, list[int]]:
+    """At each step the number of records in both memories, and in one of them only."""
+    counts: dict[str, list[int]] = {"both": [], "only left": [], "only right": []}
+    for step in steps:
+        mine, theirs = (Counter(map(key, past.at(step))) for past in (left, right))
+        for name, found in zip(counts, (mine & theirs, mine - theirs, theirs - mine)):
+            counts[name].append(found.total())
+    return counts
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A text of each side for the same place.
+
+    Attributes:
+        title: name of the place.
+        left, right: the texts; None on a side without one.
+    """
+
+    title: str
+    left: str | None
+    right: str | None
+
+
+def prompts(left: list[Row], right: list[Row]) -> list[Pair]:
+    """The texts that two agents were shown in a step, by section and in order.
+
+    Args:
+        left, right: rows of ``agent.shown``.
+    """
+    sides = [_numbered(rows) for rows in (left, right)]
+    return [
+        Pair(name, sides[0].get(name), sides[1].get(name))
+        for name in dict.fromkeys([*sides[0], *sides[1]])
+    ]
+
+
+def _numbered(rows: list[Row]) -> dict[str, str]:
+    count: Counter[str] = Counter()
+    found = {}
+    for row in rows:
+        name = row["section"] or row["layer"] or "memory"
+        count[name] += 1
+        found[name if count[name] == 1 else f"{name} ({count[name]})"] = row["text"]
+    return {name: text or "" for name, text in found.items()}
+
+
+def told(difference: Difference) -> list[Pair]:
+    """A pair for each column that differs; if one side lacks the row, for all columns."""
+    left, right = difference.left, difference.right
+    names = difference.fields or tuple(
+        name
+        for name, value in (left or right or {}).items()
+        if name not in _REPEATED and value not in (None, [], {})
+    )
+    sides = [
+        [None if row is None else str(row.get(name))[:VALUE_CHARS] for name in names]
+        for row in (left, right)
+    ]
+    return [Pair(*pair) for pair in zip(names, *sides)]
+
+
+#: what else is known by step, and its label
+KINDS = {
+    "outcome": "{name}",
+    "measure": "the study's measure {name}",
+    "model": "the model's {name}",
+}
+
+
+def numbers(run: Run) -> dict[str, pd.Series]:
+    """Numbers by step; known values only.
+
+    First the agents' outcomes (``outcome:name``: the mean, or the agents with a value),
+    then the measures of a study (``measure:name``), the model's variables
+    (``model:name``) and ``SPENT``.
+    """
+    seen, spent = scene(run), cost.spent(run)
+    found: dict[str, pd.Series] = {}
+    for name in seen.classed:
+        by = of_outcome(seen, name)
+        for label, values in by.curves():
+            told = f"agents with {name} {label}" if by.classes else label
+            found[f"outcome:{told}"] = pd.Series(values, seen.steps)
+    for name, by_step in measured(run).items():
+        if name not in seen.collected:
+            known = {step: number(value) for step, value in by_step.items()}
+            found[f"measure:{name}"] = pd.Series(known, dtype=float)
+    found |= {f"model:{n}": pd.Series(v, seen.steps) for n, v in seen.collected.items()}
+    counts = {name: spent.counts[name].sum(axis=0).cumsum() for name in SPENT}
+    found |= {name: pd.Series(values, spent.steps) for name, values in counts.items()}
+    return {name: values.dropna() for name, values in found.items()}
+
+
+@solara.component
+def CompareView(focus: Focus) -> Any:
+    """Two memories: records, prompts, and the step since which they differ."""
+    source, selection = focus.source, focus.selection
+    other = _other_source(focus)
+    right = _right(focus, other)
+    with solara.Column(gap="0px"):
+        if len(source.all) > 1:
+            Together(focus)
+        if right is None:
+            With(focus, other)
+            another = next((a for a in source.agent_ids if a != focus.agent), None)
+            ui.Empty(
+                "Choose another agent above. To compare two runs, open both: "
+                "mesa-memory dashboard run.sqlite#1 run.sqlite#2",
+                "mdi-compare",
+                button=""
+                if another is None
+                else f"With agent {source.called(another)}",
+                on_click=lambda: selection.choose(other_agent=str(another)),
+            )
+            return
+        Memories(focus, right)
+        if other is not source:
+            Divergence(focus, other)
+
+
+def _other_source(focus: Focus) -> RunState:
+    """The run to compare with: the chosen one, else another one, else the same."""
+    own, runs = focus.source, focus.source.all
+    wanted = focus.selection.choice.other_run
+    others = [one for one in runs if one.run is not own.run]
+    for found in runs:
+        if wanted and found.key == wanted:
+            return own if found.run is own.run else found
+    return others[0] if others else own
+
+
+def _right(focus: Focus, other: RunState) -> Focus | None:
+    """The memory to compare with; None without a second one."""
+    agent = focus.selection.other_agent(other)
+    if other is not focus.source and agent is None:
+        same = focus.agent in other.agent_ids
+        agent = focus.agent if same else next(iter(other.agent_ids), None)
+    right = replace(focus, source=other, agent=agent)
+    return None if agent is None or right == focus else right
+
+
+def With(focus: Focus, other: RunState) -> Any:
+    """The run and the agent to compare with."""
+    runs, selection = focus.source.all, focus.selection
+    hint = "agent and step of the left side are chosen at the top"
+    with ui.Section("Compare with", hint), solara.Div(classes=["mm-row"]):
+        if len(runs) > 1:
+            ui.Choose(
+                "Run at the right",
+                other.key,
+                {one.key: one.label for one in runs},
+                lambda key: selection.choose(other_run=key),
+                wide=True,
+            )
+        ui.AgentPicker(other, selection, other=True)
+
+
+@solara.component
+def Memories(left: Focus, right: Focus) -> Any:
+    """Both memories at the step, and their difference at all steps."""
+    mine, theirs = left.past, right.past
+    finished = set(right.source.steps)
+    steps = [step for step in left.source.steps if step in finished]
+    step = nearest(steps, left.step)
+    counts = solara.use_memo(
+        lambda: course(mine, theirs, steps), [id(mine), id(theirs), len(steps)]
+    )
+    if step is None:
+        With(left, right.source)
+        ui.Empty(
+            "The two runs share no finished step. Choose another run, or "
+            "compare two agents of this one."
+        )
+        return
+    left, right = replace(left, step=step), replace(right, step=step)
+    same_run = left.source is right.source
+    names = [
+        f"{side}: agent {one.name}"
+        + ("" if same_run else f", {one.source.short_label}")
+        for side, one in (("Left", left), ("Right", right))
+    ]
+    Apart(left, right, steps, counts)
+    With(left, right.source)
+    have, others = mine.at(step), theirs.at(step)
+    rows = marked(have, others)
+    with ui.Section("Records of both", "; ".join(names)):
+        Records(
+            rows,
+            ["held by", "step", "kind", "text"],
+            f"compare-{left.file('records')}",
+            marked=lambda row: row["held by"] != BOTH,
+            mark="only on one side",
+            empty="Both memories were empty at the end of the step.",
+        )
+    pairs = prompts(left.of(agents.shown), right.of(agents.shown))
+    with ui.Section(
+        "Shown to the agents",
+        f"in step {ui.number(step)}; at the right, changes are marked",
+    ):
+        if not pairs:
+            ui.Empty("Neither read its memory in this step.", "mdi-eye-off-outline")
+        for pair in pairs:
+            Beside(pair, *names).key(pair.title)
+
+
+def Apart(
+    focus: Focus, other: Focus, steps: list[float], counts: dict[str, list[int]]
+) -> Any:
+    """The number of records that both have, and only one, step by step."""
+    lines = [curves.line(n, *one) for n, one in enumerate(counts.items())]
+    apart = map(any, zip(counts["only left"], counts["only right"]))
+    first = next((step for step, differs in zip(steps, apart) if differs), None)
+    both, left, right = (values[steps.index(focus.step)] for values in counts.values())
+    differ = "never" if first is None else f"from step {ui.number(first)} on"
+    ui.Answer(
+        f"At step {ui.number(focus.step)}, {focus.title} (left) and {other.title} (right) "
+        f"share {both} records; {left} are only left, {right} only right. They differ "
+        f"{differ}."
+    )
+    with ui.Section("Records by step", "the same kind and text is the same record"):
+        curves.StepChart(
+            focus,
+            curves.over_steps(steps, "records", lines),
+            steps,
+            label="Number of records that both memories have, and only one, by step",
+            height=240,
+            file="compare",
+        )
+
+
+EVERYTHING = "steps, calls, records, recalls and the texts shown"
+
+
+@solara.component
+def Divergence(focus: Focus, other: RunState) -> Any:
+    """The first difference of two runs, which is found in the background."""
+    source = focus.source
+    with ui.Section("First difference of runs", f"{source.label}  and  {other.label}"):
+        parting = use_work(
+            lambda: source.run.parting(other.run),
+            other.run,
+            (source.stamp, other.stamp),
+            False,
+            "Comparing all that was recorded; this takes a minute for long runs …",
+        )
+        if parting is None:
+            return
+        if parting.events:
+            solara.Text(
+                "Their memories are of different classes, so only the events of the "
+                "agents are compared, by agent, kind, step and text."
+            )
+        if parting.first is None:
+            compared = "the events of the agents" if parting.events else EVERYTHING
+            ui.Empty(f"The runs are equal: {compared}.", "mdi-equal")
+        else:
+            First(focus, parting.first)
+
+
+@solara.component
+def First(focus: Focus, found: Difference) -> Any:
+    """The step, agent and texts of a difference."""
+    agent = (found.left or found.right or {}).get("agent")
+    ui.Facts(
+        {
+            "step": ui.number(found.step),
+            "table": found.table,
+            "agent": "–" if agent is None else agent,
+            "fields": ", ".join(found.fields) or "only one run has it",
+        }
+    )
+    changes = {"step": found.step} | ({} if agent is None else {"agent": agent})
+    solara.Button(
+        "Go there",
+        on_click=lambda: focus.selection.choose(**changes),
+        icon_name="mdi-arrow-right",
+        text=True,
+    )
+    for pair in told(found):
+        Beside(pair, "left", "right").key(pair.title)
+
+
+@solara.component
+def Beside(pair: Pair, left: str, right: str) -> Any:
+    """Two texts side by side; the right one with its changes against the left."""
+    old, new = pair.left, pair.right
+    changes = solara.use_memo(
+        lambda: None if old is None or new is None else text_diff.changes(old, new),
+        [old, new],
+    )
+    with solara.Div(classes=["mm-columns"]):
+        for name, text in ((left, old), (right, changes or new)):
+            said = "– not here –" if text is None else text
+            ui.Texts([ui.TextBlock(f"{pair.title}, {name}", said, sent=True)])
+
+
+#: digits of a number after the point
+DIGITS = 6
+
+
+@solara.component
+def Together(focus: Focus) -> Any:
+    """The choice of numbers, and their chart; the numbers are read in the background."""
+    runs = [one for one in focus.source.all if one.steps]
+    with ui.Section("All runs in one chart", f"{len(runs)} runs"):
+        found = use_work(
+            lambda: [one.of(numbers) for one in runs],
+            len(runs),
+            [one.stamp for one in runs],
+            False,
+            "Reading all runs …",
+        )
+        if found is None:
+            return
+        names = list(dict.fromkeys(name for known in found for name in known))
+        choices = {name: _label(name) for name in names}
+        key = focus.selection.option("together", names[0], names)
+        table = pd.concat(
+            [known.get(key, pd.Series(dtype=float)) for known in found],
+            axis=1,
+            keys=[one.short_label for one in runs],
+            sort=True,
+        )
+        if len(table):
+            Drawn(focus, table, key, choices[key])
+        setter = focus.selection.setter("together")
+        ui.Choose("Curves show", key, choices, setter, wide=True)
+
+
+def Drawn(focus: Focus, table: pd.DataFrame, key: str, label: str) -> Any:
+    """A line for each run.
+
+    Args:
+        table: a column for each run, a row for each step.
+        key: of the numbers.
+        label: their meaning.
+    """
+    steps = table.index.tolist()
+    lines = [
+        curves.line(n, str(name), plain(table.iloc[:, n], DIGITS))
+        for n, name in enumerate(table)
+    ]
+    last = nearest(steps, focus.step) or steps[0]
+    told = [f"{value:,.4g} in {name}" for name, value in table.loc[last].items()]
+    ui.Answer(f"At step {ui.number(last)}, {label}: {'; '.join(told)}.")
+    curves.StepChart(
+        focus,
+        curves.over_steps(steps, SPENT.get(key, ("", ""))[1], lines),
+        steps,
+        label=f"{label[0].upper()}{label[1:]} by step, {len(lines)} runs",
+        height=320,
+        file="runs-together",
+    )
+
+
+def _label(key: str) -> str:
+    kind, _, name = key.partition(":")
+    if key in SPENT:
+        return SPENT[key][0]
+    return KINDS[kind].format(name=name)

@@ -1,1 +1,0 @@
-"""The views that compare agents and runs."""

@@ -1,1 +1,0 @@
-"""The views of facts, impressions, chapters and evidence."""

@@ -1,0 +1,383 @@
+"""The impressions that agents have of each other at a step, and their history."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import solara
+
+import mesa_memory.viz.views.curves as curves
+import mesa_memory.viz.widgets as ui
+from mesa_memory.core.records import DERIVED
+from mesa_memory.runs import Run
+from mesa_memory.runs.past import Row, of_kind
+from mesa_memory.viz.background import use_answer
+from mesa_memory.viz.data import text_diff
+from mesa_memory.viz.data.agent import number
+from mesa_memory.viz.views.empty import EmptyView
+from mesa_memory.viz.views.focus import Focus
+from mesa_memory.viz.widgets.chart import COLOURS
+
+#: a sentiment nearer to 0 than this is neither friendly nor hostile
+NEUTRAL = 0.1
+
+
+@dataclass(frozen=True)
+class HeldOpinion:
+    """The impression of one agent of another one, from one step to another.
+
+    Attributes:
+        id: of the record.
+        observer, subject: unique ids.
+        sentiment: -1 to 1; None if the record does not say.
+        familiarity: 0 to 1; None if the record does not say.
+        since, until: from the end of step ``since`` to that of ``until``, or None.
+        ended: the reason of its end.
+    """
+
+    id: str
+    observer: Any
+    subject: Any
+    text: str
+    sentiment: float | None
+    familiarity: float | None
+    since: float
+    until: float | None
+    ended: str | None
+
+    @property
+    def sign(self) -> str:
+        """``"+"``, ``"−"``, ``"0"``, or ``"?"`` if the sentiment is not known."""
+        value = self.sentiment
+        if value is None:
+            return "?"
+        return "+" if value > NEUTRAL else "−" if value < -NEUTRAL else "0"
+
+    def held(self, step: float) -> bool:
+        """True if it was current at the end of a step."""
+        return self.since <= step and (self.until is None or self.until > step)
+
+
+class Opinions:
+    """All impressions that agents of a run ever had of each other.
+
+    Args:
+        found: in order of arrival.
+        agents: unique ids of the run's agents, in order.
+
+    Attributes:
+        people: observers and subjects, the run's agents first, in their order.
+    """
+
+    def __init__(self, found: Iterable[HeldOpinion], agents: Iterable[Any]) -> None:
+        self.all = list(found)
+        named = dict.fromkeys(o.subject for o in self.all)
+        named |= dict.fromkeys(o.observer for o in self.all)
+        first = [agent for agent in agents if agent in named]
+        others = [one for one in named if one not in set(first)]
+        self.people = first + sorted(others, key=str)
+        self._pairs: dict[Any, dict[Any, list[HeldOpinion]]] = {}
+        for one in sorted(self.all, key=lambda opinion: opinion.since):
+            known = self._pairs.setdefault(one.observer, {})
+            known.setdefault(one.subject, []).append(one)
+
+    def at(self, step: float) -> list[HeldOpinion]:
+        """The impressions at the end of a step, by observer and subject."""
+        place = {one: n for n, one in enumerate(self.people)}
+        held = [opinion for opinion in self.all if opinion.held(step)]
+        return sorted(held, key=lambda o: (place[o.observer], place[o.subject]))
+
+    def of(self, observer: Any) -> list[Any]:
+        """The agents of whom an agent ever had an impression, in order of their ids."""
+        met = self._pairs.get(observer, {})
+        return [one for one in self.people if one in met]
+
+    def pair(self, observer: Any, subject: Any) -> list[HeldOpinion]:
+        """The impressions of one agent of the other, oldest first."""
+        return self._pairs.get(observer, {}).get(subject, [])
+
+
+def opinions(run: Run) -> Opinions:
+    """Reads all impressions of a run."""
+    rows = [r for r in of_kind(run, "impression") if r["subject"] is not None]
+    found = [_opinion(row) for row in rows]
+    return Opinions(filter(None, found), run.unique_ids.values())
+
+
+def line(
+    opinions: list[HeldOpinion], steps: list[float], what: str
+) -> list[float | None]:
+    """A number of a pair's opinions at each step, or None.
+
+    Args:
+        opinions: of ``Opinions.pair``.
+        what: ``"sentiment"`` or ``"familiarity"``.
+    """
+    found: list[float | None] = []
+    for step in steps:
+        current = [opinion for opinion in opinions if opinion.held(step)]
+        found.append(getattr(current[-1], what) if current else None)
+    return found
+
+
+def _opinion(row: Row) -> HeldOpinion | None:
+    """A conclusion about an agent; None for an event of the same kind."""
+    content = row["content"] if isinstance(row["content"], dict) else {}
+    names = ("sentiment", "familiarity")
+    sentiment, familiarity = (number(content.get(name)) for name in names)
+    if row["origin"] != DERIVED and sentiment is None:
+        return None
+    return HeldOpinion(
+        row["id"],
+        row["agent"],
+        row["subject"],
+        row["text"] or "",
+        sentiment,
+        familiarity,
+        row["valid_from"],
+        row["valid_to"],
+        row["closed_because"],
+    )
+
+
+#: meaning of the signs
+SIGNS = {"+": "friendly", "0": "neutral", "−": "hostile", "?": "not stated"}
+#: columns of the table beside the names
+COLUMNS = ("sign", "sentiment", "familiarity", "since", "text")
+#: pixels of a row of the matrix, and of all else in it
+ROW_PX, MATRIX_PX = 18, 130
+
+
+@solara.component
+def ImpressionsView(focus: Focus) -> Any:
+    """The matrix of the step, and one pair over time."""
+    says = "Reading all impressions of the run …"
+    found = use_answer(focus.source, opinions, says=says)
+    if found is None:
+        return
+    held = found.at(focus.step)
+    if not held:
+        text = f"No agent had an impression of another one at step {ui.number(focus.step)}."
+        EmptyView(focus, "impressions", text)
+        return
+    chosen = (focus.agent, _subject(focus, found))
+
+    def pick(one: HeldOpinion) -> None:
+        subject = str(one.subject)
+        focus.selection.choose(agent=one.observer, other_agent=subject)
+
+    signs = Counter(SIGNS[one.sign] for one in held)
+    counts = ", ".join(f"{count} {sign}" for sign, count in signs.most_common())
+    with solara.Column(gap="0px"):
+        ui.Answer(
+            f"At step {ui.number(focus.step)}, agents have {len(held)} impressions of each "
+            f"other: {counts}."
+        )
+        with solara.Div(classes=["mm-columns"]):
+            Matrix(focus, found, held, chosen, pick)
+            Pair(focus, found, chosen)
+        AllImpressions(focus, held, chosen, pick)
+
+
+def AllImpressions(
+    focus: Focus, held: list[HeldOpinion], chosen: tuple[Any, Any], on_pick: Any
+) -> Any:
+    """The impressions of the step as a table."""
+    called = focus.source.called
+    with ui.Section("All impressions", f"at the end of step {ui.number(focus.step)}"):
+        ui.Table(
+            {
+                "observer": lambda one: called(one.observer),
+                "subject": lambda one: called(one.subject),
+                **{name: name for name in COLUMNS},
+            },
+            held,
+            file=f"impressions-step-{ui.number(focus.step)}",
+            marked=lambda one: (one.observer, one.subject) == chosen,
+            mark="shown above",
+            on_pick=on_pick,
+        )
+
+
+def Matrix(
+    focus: Focus,
+    found: Opinions,
+    held: list[HeldOpinion],
+    chosen: tuple[Any, Any],
+    on_pick: Any,
+) -> Any:
+    """A cell for each observer and subject."""
+
+    def pick(place: int) -> None:
+        if place < len(held):  # another step may be shown by now
+            on_pick(held[place])
+
+    signs = ", ".join(f"{sign} {meaning}" for sign, meaning in SIGNS.items())
+    with ui.Section("Observer by subject", f"sentiment: {signs}"):
+        ui.Chart(
+            matrix(found, held, chosen, focus.source.called),
+            label=f"Matrix of sentiments of {len(found.people)} agents; the table below "
+            "has the same numbers",
+            height=max(300, min(MATRIX_PX + ROW_PX * len(found.people), 900)),
+            file="impressions-matrix",
+            on_pick=pick,
+        )
+
+
+def _subject(focus: Focus, found: Opinions) -> Any:
+    """The chosen other agent if the observer has an impression of it, else the first."""
+    known = found.of(focus.agent)
+    wanted = focus.selection.choice.other_agent
+    return next((s for s in known if str(s) == wanted), known[0] if known else None)
+
+
+@solara.component
+def Pair(focus: Focus, found: Opinions, chosen: tuple[Any, Any]) -> Any:
+    """The opinions of one agent of another over time, and the other way round."""
+    source, (observer, subject) = focus.source, chosen
+    there, back = found.pair(observer, subject), found.pair(subject, observer)
+    who, whom = source.called(observer), source.called(subject)
+    names = (f"{who} of {whom}", f"{whom} of {who}")
+    option = solara.use_memo(
+        lambda: lines(list(zip(names, (there, back))), source.steps),
+        [id(found), observer, subject],
+    )
+    with ui.Section("One pair over time"):
+        if not there:
+            EmptyView(focus, "impressions", f"Agent {who} has no impressions.")
+            return
+        subjects = {str(one): source.called(one) for one in found.of(observer)}
+        ui.Choose(
+            f"Agent {who} of agent",
+            str(subject),
+            subjects,
+            lambda key: focus.selection.choose(other_agent=key),
+        )
+        Current(focus, there, whom)
+        curves.StepChart(
+            focus,
+            option,
+            source.steps,
+            label=f"Sentiment and familiarity of {who} and {whom} by step",
+            file=f"impressions-{observer}-{subject}",
+        )
+
+
+@solara.component
+def Current(focus: Focus, there: list[HeldOpinion], whom: str) -> Any:
+    """The words of the impression at the step, and their changes."""
+    known = [opinion for opinion in there if opinion.since <= focus.step]
+    if not known or not known[-1].held(focus.step):
+        ui.Note(f"Agent {focus.name} has no impression of agent {whom} at this step.")
+        return
+    *before, now = known
+    head = f"Since step {ui.number(now.since)}"
+    if before:
+        head += f"; changes since step {ui.number(before[-1].since)} are marked"
+    text = text_diff.changes(before[-1].text, now.text) if before else now.text
+    ui.Texts([ui.TextBlock(head, text)])
+    solara.Button(
+        "See its evidence",
+        icon_name="mdi-file-tree",
+        on_click=lambda: focus.to_evidence(now.id, now.observer),
+        outlined=True,
+        small=True,
+    )
+
+
+#: of hostile, neutral and friendly: differ for all readers, on light and dark ground
+HOSTILE, NEITHER, FRIENDLY = "#D55E00", "#A8A8A8", "#0072B2"
+#: most agents whose cells have room for a sign
+SIGNED_AGENTS = 40
+#: most pixels of an agent's name at an axis
+NAME_PX = 140
+
+
+def matrix(
+    found: Opinions,
+    held: Sequence[HeldOpinion],
+    chosen: tuple[Any, Any],
+    called: Callable[[Any], str] = str,
+) -> dict[str, Any]:
+    """Observers down, subjects across; those whose sentiment is known.
+
+    Args:
+        found: all of the run, for the agents.
+        held: those of one step.
+        chosen: observer and subject of the cell that stands out.
+        called: gives an agent's name for people.
+    """
+    room = len(found.people) <= SIGNED_AGENTS
+    axis = {
+        "type": "category",
+        "data": [called(one) for one in found.people],
+        "axisLabel": {"width": NAME_PX, "overflow": "truncate"},
+    }
+    return {
+        "grid": {"left": 8, "right": 72, "top": 40, "bottom": 72, "containLabel": True},
+        "tooltip": {},
+        "xAxis": axis | {"name": "subject", "position": "top"},
+        "yAxis": axis | {"name": "observer", "inverse": True},
+        "visualMap": {
+            "min": -1,
+            "max": 1,
+            "precision": 1,
+            "text": ["+1", "−1"],
+            "calculable": False,
+            "orient": "horizontal",
+            "left": "center",
+            "bottom": 8,
+            "inRange": {"color": [HOSTILE, NEITHER, FRIENDLY]},
+        },
+        "series": [
+            {
+                "type": "heatmap",
+                "name": "sentiment",
+                "data": _cells(found, held, chosen, room),
+                "itemStyle": {"borderColor": "#777777", "borderWidth": 0.5 * room},
+            }
+        ],
+    }
+
+
+def _cells(
+    found: Opinions, held: Sequence[HeldOpinion], chosen: tuple[Any, Any], room: bool
+) -> list[dict[str, Any]]:
+    place = {one: n for n, one in enumerate(found.people)}
+    cells: list[dict[str, Any]] = []
+    for opinion in held:
+        at = [place[opinion.subject], place[opinion.observer]]
+        cell: dict[str, Any] = {"value": [*at, _rounded(opinion.sentiment)]}
+        if (opinion.observer, opinion.subject) == chosen:
+            cell["itemStyle"] = {"borderColor": "#009E73", "borderWidth": 4}
+        if room:
+            label = {"show": True, "formatter": opinion.sign, "fontWeight": "bold"}
+            cell["label"] = label
+        cells.append(cell)
+    return cells
+
+
+def lines(
+    pairs: Sequence[tuple[str, list[HeldOpinion]]], steps: list[float]
+) -> dict[str, Any]:
+    """Sentiment and familiarity over steps.
+
+    Args:
+        pairs: a name, such as "3 of 4", and the opinions of one of the other.
+    """
+    series = [
+        curves.line(n, f"{name}: {measure}", values)
+        | {"step": "end", "color": COLOURS[n], "lineStyle": {"type": dash, "width": 2}}
+        for n, (name, opinions) in enumerate(pairs)
+        for measure, dash in (("sentiment", "solid"), ("familiarity", "dashed"))
+        if opinions
+        for values in [[_rounded(v) for v in line(opinions, steps, measure)]]
+    ]
+    option = curves.over_steps(steps, "", series)
+    option["yAxis"] |= {"min": -1, "max": 1}
+    return option
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

@@ -1,1 +1,0 @@
-"""The views of requests and cost."""

@@ -1,1 +1,0 @@
-"""The spread view."""
