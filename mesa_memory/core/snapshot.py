@@ -92,14 +92,6 @@ def records_after(lookup: RecordLookup, before: Mapping[str, int]) -> RecordLook
     )
 
 
-class SnapshotPart:
-    """An immutable part of a memory that is written out later."""
-
-    def kept(self) -> Any:
-        """The data that a snapshot keeps."""
-        raise NotImplementedError
-
-
 class Opaque:
     """Wraps plain data that a snapshot must not look into.
 
@@ -142,8 +134,6 @@ def held(value: Any) -> Iterator[MemoryRecord]:
     """The records in a snapshot, in order, some more than once."""
     if isinstance(value, MemoryRecord):
         yield value
-    elif isinstance(value, SnapshotPart):
-        yield from held(value.kept())
     elif isinstance(value, Mapping):
         for item in value.values():
             yield from held(item)
@@ -173,8 +163,6 @@ def encode(value: Any) -> Any:
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [encode(item) for item in value]
-    if isinstance(value, SnapshotPart):
-        return encode(value.kept())
     if isinstance(value, Opaque):
         return {_VALUE: value.value}
     if isinstance(value, np.ndarray):

@@ -10,7 +10,7 @@ _PLACES = {
     "FrontHalf": "layers.consolidation",
     "Grader": "layers.stream.grading",
     "Line": "layers.lines",
-    "Message": "layers.entry",
+    "Message": "layers.message",
     "OverTokens": "layers.consolidation",
     "Recollection": "layers.stream.recalling",
     "Reflection": "layers.stream.reflecting",

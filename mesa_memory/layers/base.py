@@ -106,10 +106,6 @@ class Layer:
         """Closed records that it can still show, such as earlier revisions."""
         return ()
 
-    def entries(self) -> Sequence[Any]:
-        """Its content as Mesa-LLM's entries, oldest first."""
-        return ()
-
     def snapshot(self) -> dict[str, Any]:
         """Its state besides its records; by default the ``state``."""
         return declared_state(self)

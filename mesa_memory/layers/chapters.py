@@ -14,9 +14,9 @@ from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.entry import Entry, entry_told
 from mesa_memory.layers.filtering import askable
 from mesa_memory.layers.lines import Line
+from mesa_memory.layers.step_events import StepEvents
 from mesa_memory.layers.summary import Story, summary_of
 from mesa_memory.tasks import CHAPTER
 from mesa_memory.tasks.base import REQUEST_CHARS
@@ -169,13 +169,11 @@ class Chapters(Layer):
 
     def _inputs(self, events: Sequence[MemoryRecord]) -> dict[str, Any]:
         """The inputs of a request about these events of a chapter."""
-        context = self.context
-        entries = [
-            Entry.of(self.agent, step, list(group), context.additive_event_types)
-            for step, group in groupby(events, attrgetter("step"))
-        ]
+        context, limit = self.context, self.context.event_chars
+        additive, voice = context.additive_event_types, context.voice
         told = [
-            (e.step, entry_told(e, context.event_chars, context.voice)) for e in entries
+            (step, StepEvents.of(step, list(group), additive).lines(limit, voice))
+            for step, group in groupby(events, attrgetter("step"))
         ]
         return {
             "number": self._count + 1,

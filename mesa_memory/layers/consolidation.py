@@ -10,7 +10,6 @@ from math import ceil
 from typing import Protocol
 
 from mesa_memory.core.validate import checked_int, checked_number
-from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.window import Window
 
 
@@ -123,7 +122,7 @@ def unseen(window: Window) -> int:
     """
     held, limit, chars = window.held, window.context.section_chars, window.lengths()
     half = limit // 2
-    if held and chars[-1] > half and isinstance(held[-1], Entry):
+    if held and chars[-1] > half:
         window.split(held[-1], -half)
         chars = window.lengths()
     room = limit - min(half, chars[-1] if chars else 0)

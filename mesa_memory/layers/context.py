@@ -38,7 +38,7 @@ class LayerContext:
         section_chars: longest text of one section of a prompt.
         additive_event_types: kinds of events that accumulate within a step.
         history: records of the newest messages heard and sent, oldest first.
-        display: whether new entries are printed.
+        display: whether each step's events are printed.
         shared: several layers hold the same events, and think at the same time.
         leaving: why and when a layer has evicted a record that another one holds,
             by id.
@@ -144,7 +144,7 @@ class LayerContext:
         """
         kind = kind_text(kind)
         if not isinstance(content, Mapping):  # a program may set ``step_content``
-            return kind, plain(content)
+            content = {"text": content}
         if kind == "message":
             content = self.all_names.with_ids(content)
         own = kind in ROUTINE_KINDS
@@ -153,16 +153,18 @@ class LayerContext:
         return kind, kept | {key: decision(text, own) for key, text in texts.items()}
 
     def open_event(
-        self, kind: str, step: float, content: Any, origin: str = EVENT
+        self, kind: str, step: float, content: Any, origin: str = EVENT, **fields: Any
     ) -> MemoryRecord:
         """Opens a record of an event; messages go into the history.
 
         Args:
             content: plain data.
+            fields: further ones of the record.
         """
         me = self.agent.unique_id
         about = counterpart(kind, content, me)
-        record = self.log.open(me, kind, step, content, subject=about, origin=origin)
+        fields = {"subject": about, "origin": origin, **fields}
+        record = self.log.open(me, kind, step, content, **fields)
         if kind == "message":
             self.history.append(record)
         return record

@@ -11,9 +11,9 @@ from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.errors import BadReply, EmbedderError
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.entry import Entry, Message
 from mesa_memory.layers.filtering import askable
 from mesa_memory.layers.lines import Line
+from mesa_memory.layers.message import Message
 from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.summary import summary_of
@@ -52,7 +52,7 @@ class Conversations(Layer):
     Attributes:
         talks: conversations that are not summarised yet, in the order of their first
             message.
-        held: the summaries in the form of Mesa-LLM's entries, oldest first.
+        held: the summaries, oldest first.
         recollection: ranks the summaries.
         index: the summaries by what they are about.
     """
@@ -73,8 +73,8 @@ class Conversations(Layer):
         self.short_term_turns, self.newest = short_term_turns, recent
         self.idle_steps, self.summary_chars = idle_steps, summary_chars
         self.talks: list[Conversation] = []
-        self.held: list[Entry] = []
-        self._fresh: list[Entry] = []  # those that are to be embedded
+        self.held: list[MemoryRecord] = []
+        self._fresh: list[MemoryRecord] = []  # those that are to be embedded
         self._refused = 0  # unusable replies in a row
         by_meaning = Scoring.relevance_only() if scoring is None else scoring
         self.recollection = _DialogueRecall(recall, scoring=by_meaning)
@@ -92,10 +92,6 @@ class Conversations(Layer):
         """Adds messages to their conversations; see ``Layer``."""
         said = [event for event in events if event.kind == "message"]
         self._group(self.talks, step, said)
-        if said and self.context.display:
-            additive = self.context.additive_event_types
-            entry = Entry.of(self.agent, step, said, additive)
-            self.context.runtime.memory.show(entry)
 
     def step_ends(self, now: float) -> None:
         """Closes the conversations in which a participant has left the model."""
@@ -260,13 +256,8 @@ class Conversations(Layer):
         del talk.messages[: len(messages)]
         for message in messages:
             self.close(message, CONSOLIDATED)
-        self._hold(record, fresh=True)
-
-    def _hold(self, record: MemoryRecord, fresh: bool) -> None:
-        entry = Entry(self.agent, record.step, [record], {KIND: dict(record.content)})
-        self.held.append(entry)
-        if fresh:
-            self._fresh.append(entry)
+        self.held.append(record)
+        self._fresh.append(record)
 
     # -- what is shown ------------------------------------------------------------------
 
@@ -300,12 +291,8 @@ class Conversations(Layer):
         """The newest summaries, oldest first."""
         return list(map(self.told, self._newest()))
 
-    def summaries(self) -> list[MemoryRecord]:
-        """All summaries, oldest first."""
-        return [entry.events[0] for entry in self.held]
-
     def _newest(self) -> list[MemoryRecord]:
-        return self.summaries()[-self.newest :] if self.newest else []
+        return self.held[-self.newest :] if self.newest else []
 
     def told(self, record: MemoryRecord) -> Line:
         """One summary on a line, with its steps and participants."""
@@ -337,22 +324,15 @@ class Conversations(Layer):
 
     def records(self) -> list[MemoryRecord]:
         """The words of conversations under way, and the summaries."""
-        found = self.summaries()
-        for talk in self.talks:
-            found += talk.messages
-        return found
-
-    def entries(self) -> Sequence[Any]:
-        """The summaries."""
-        return list(self.held)
+        return [*self.held, *(m for talk in self.talks for m in talk.messages)]
 
     def snapshot(self) -> dict[str, Any]:
         """The conversations under way; the summaries are its current records."""
         talks = [
             [list(t.others), t.last, t.closed, list(t.messages)] for t in self.talks
         ]
-        fresh = [entry.events[0] for entry in self._fresh]
-        return {"talks": talks, "fresh": fresh, "accessed": self.index.accessed()}
+        accessed = self.index.accessed()
+        return {"talks": talks, "fresh": list(self._fresh), "accessed": accessed}
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the conversations under way, and the summaries."""
@@ -360,13 +340,11 @@ class Conversations(Layer):
             Conversation(tuple(others), last, closed, list(messages))
             for others, last, closed, messages in snapshot["talks"]
         ]
-        fresh = {record.id for record in snapshot["fresh"]}
-        self.held.clear()
-        self._fresh = []
         by_age = sorted(shelf.current(), key=lambda record: record.step)
-        for record in by_age:  # an event may have that name, too
-            if record.kind == KIND and record.origin == DERIVED:
-                self._hold(record, fresh=record.id in fresh)
+        # An event may have that name, too.
+        self.held[:] = [r for r in by_age if r.kind == KIND and r.origin == DERIVED]
+        fresh = set(snapshot["fresh"])
+        self._fresh = [record for record in self.held if record in fresh]
         self.index.restore(snapshot["accessed"], fresh)
 
     def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.text.naming import names_one_of
 from mesa_memory.errors import BadReply, ContentFiltered, PromptTooLong
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.entry import entry_events
 from mesa_memory.layers.filtering import ask_about, askable
-from mesa_memory.layers.lines import Line, pending_entries
+from mesa_memory.layers.lines import Line
+from mesa_memory.layers.message import Message
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import IMPRESS
 from mesa_memory.tasks.base import in_batches
@@ -241,13 +241,15 @@ class Impressions(Layer):
         seen: list[Any] = []
         heard: list[Any] = []
         said: list[str] = []
-        for entry in [*self.window.entries(), *pending_entries(self.context)]:
-            for kind, content in entry_events(entry):
+        held = [(each.step, each.events) for each in self.window.held]
+        for step, events in [*held, *self.context.pending()]:
+            for event in events:
+                kind, content = event.kind, event.content
                 if kind == "observation":
                     seen = self._met(kind, content)
-                elif kind == "message" and now - (entry.step or 0) <= 1:
+                elif kind == "message" and now - step <= 1:
                     heard += self._met(kind, content)
-                    said.append(render.value_text(content.get("message", "")))
+                    said.append(Message.of(step, content).text)
         return list(dict.fromkeys([*seen, *heard, *self._named(known, said)]))
 
     def _named(self, known: Iterable[Any], said: Sequence[str]) -> list[Any]:

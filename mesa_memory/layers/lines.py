@@ -9,7 +9,7 @@ from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.layers.context import LayerContext
-from mesa_memory.layers.entry import Entry, entry_told
+from mesa_memory.layers.step_events import StepEvents
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,34 +50,29 @@ class Line:
         return [record.id for record in self.records] or [str(id(self))]
 
 
-def of_entry(entry: Any, context: LayerContext) -> list[Line]:
-    """The events of an entry, a line each; also of an entry made elsewhere."""
-    voice = context.own_voice
-    told = entry_told(entry, context.event_chars, voice)
-    records = entry.events if isinstance(entry, Entry) else ()
-    of = partial(Line, step=entry.step, wording=voice.wording)
-    if len(records) != len(told):  # a call and what came of it make one line
-        return [of(text, tuple(records), kind=kind) for kind, text in told]
+def of_step(events: StepEvents, context: LayerContext) -> list[Line]:
+    """The events of a step, a line each."""
+    voice, records = context.own_voice, events.events
+    lines = events.lines(context.event_chars, voice)
+    of = partial(Line, step=events.step, wording=voice.wording)
+    if len(records) != len(lines):  # a call and what came of it make one line
+        return [of(text, records, kind=kind) for kind, text in lines]
     return [
         of(text, (record,), kind=kind)
-        for (kind, text), record in zip(told, records, strict=True)
+        for (kind, text), record in zip(lines, records, strict=True)
     ]
 
 
-def of_entries(entries: Iterable[Any], context: LayerContext) -> list[Line]:
-    """The events of entries, a line each, in their order."""
-    return [line for entry in entries for line in of_entry(entry, context)]
-
-
-def pending_entries(context: LayerContext) -> list[Entry]:
-    """Entries of events that are not admitted yet, oldest first."""
-    agent, additive = context.agent, context.additive_event_types
-    return [Entry.of(agent, step, ev, additive) for step, ev in context.pending()]
+def of_steps(steps: Iterable[StepEvents], context: LayerContext) -> list[Line]:
+    """The events of steps, a line each, in their order."""
+    return [line for events in steps for line in of_step(events, context)]
 
 
 def pending(context: LayerContext) -> list[Line]:
-    """Events that are not admitted yet, one line each."""
-    return of_entries(pending_entries(context), context)
+    """Events that are not admitted yet, one line each, oldest first."""
+    additive = context.additive_event_types
+    steps = (StepEvents.of(*group, additive) for group in context.pending())
+    return of_steps(steps, context)
 
 
 def folded(lines: Sequence[Line]) -> list[Line]:

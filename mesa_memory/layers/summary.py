@@ -1,6 +1,6 @@
 """A running summary of the events that leave a window, and a story made of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -13,9 +13,9 @@ from mesa_memory.errors import BadReply, PromptTooLong
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.consolidation import Consolidation, OverTokens
 from mesa_memory.layers.context import LayerContext
-from mesa_memory.layers.entry import Entry, entry_told, records_of
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line
+from mesa_memory.layers.step_events import StepEvents, records_of
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import CONSOLIDATE, STORY, Task
 from mesa_memory.tasks.base import REQUEST_CHARS
@@ -159,8 +159,7 @@ class RunningSummary(Layer):
         window = self.window
         again = list(window.covered)
         room = REQUEST_CHARS - sum(map(window.chars, again))
-        if isinstance(oldest := window.held[0], Entry):
-            window.split(oldest, room)
+        window.split(window.held[0], room)
         fresh = self._fitting(list(window.held)[: 1 if self._refused else count], room)
         covered = [*again, *fresh]
         events, inputs = records_of(covered), partial(self._inputs, covered)
@@ -181,14 +180,11 @@ class RunningSummary(Layer):
         self._let_go(self._surplus())
 
     def _inputs(
-        self, entries: Sequence[Any], events: Sequence[MemoryRecord]
+        self, entries: Sequence[StepEvents], events: Sequence[MemoryRecord]
     ) -> dict[str, Any]:
-        """The inputs of a request about these events of entries."""
-        limit = self.context.event_chars
-        told = [
-            (e.step, entry_told(e, limit, self.context.voice))
-            for e in self._of(entries, events)
-        ]
+        """The inputs of a request about these events of steps."""
+        limit, voice = self.context.event_chars, self.context.voice
+        told = [(e.step, e.lines(limit, voice)) for e in _with(entries, events)]
         # Only a summary that a user has put there by hand is longer.
         known = render.shorten(self.text, max(self.summary_chars, SUMMARY_SHOWN))
         stale = any(record.stale_since is not None for record in self.records())
@@ -199,22 +195,10 @@ class RunningSummary(Layer):
             **({"stale": True} if stale else {}),
         }
 
-    def _of(self, entries: Sequence[Any], events: Sequence[MemoryRecord]) -> list[Any]:
-        """The entries with these of their events alone."""
-        kept, found = {event.id for event in events}, []
-        for entry in entries:
-            every = records_of([entry])
-            left = [event for event in every if event.id in kept]
-            if len(left) == len(every):
-                found.append(entry)
-            elif left:
-                found.append(self.window.entry(entry.step, left))
-        return found
-
     def _surplus(self) -> int:
         """Number of covered entries that have to leave for lack of room."""
         window = self.window
-        recent = sum(map(window.chars, window.entries()))
+        recent = sum(window.lengths())
         room = min(COVERED_CHARS, self.context.section_chars - recent)
         sizes = accumulate(map(window.chars, reversed(window.covered)))
         return sum(size > room for size in sizes)
@@ -228,14 +212,13 @@ class RunningSummary(Layer):
         context, covered, kept = self.context, self.window.covered, []
         for _ in range(count):
             entry = covered.popleft()
-            every = records_of([entry])
-            events = askable(context, every)
-            refused = [event for event in every if event not in events]
+            events = askable(context, entry.events)
+            refused = [event for event in entry.events if event not in events]
             context.let_go(events, CONSOLIDATED, context.now, self)
             if all_of_it:
                 context.let_go(refused, EVICTED, context.now, self)
             elif refused:
-                kept.append(self.window.entry(entry.step, refused))
+                kept.append(StepEvents(entry.step, refused))
         covered.extendleft(reversed(kept))
 
     def _fitting(self, entries: Sequence[Any], room: int) -> list[Any]:
@@ -276,6 +259,19 @@ class Story(RunningSummary):
         policy = OverTokens(tokens, keep_last)
         super().__init__(window, Consolidation(keep_last, None, policy))
         self.summary_chars = chars
+
+
+def _with(
+    steps: Iterable[StepEvents], events: Iterable[MemoryRecord]
+) -> Iterator[StepEvents]:
+    """The steps with these of their events alone."""
+    kept = set(events)
+    for each in steps:
+        left = [event for event in each.events if event in kept]
+        if len(left) == len(each.events):
+            yield each
+        elif left:
+            yield StepEvents(each.step, left)
 
 
 def summary_of(

@@ -6,11 +6,10 @@ from typing import Any, Unpack
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.conversations import Conversations
-from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.lines import in_steps
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.delegate import Delegate
-from mesa_memory.memories.host.dialogue import step_entries
+from mesa_memory.memories.host.entries import Entry, step_entries
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
@@ -109,7 +108,7 @@ class ConversationMemory(RecallMixin, MemoryModule):
         A record's content has ``text``, ``with`` (unique ids of the others), ``began``
         and ``ended`` (steps) and ``turns``; its ``sources`` are the messages.
         """
-        return self._talks.summaries()
+        return list(self._talks.held)
 
     @property
     def memory_entries(self) -> list[Entry]:

@@ -9,11 +9,12 @@ from mesa_memory.core.content import plain
 from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
-from mesa_memory.layers.stream.event_stream import EventStream, Stream
+from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.grading import GRADED_TOGETHER, Grader
 from mesa_memory.layers.stream.recalling import Recollection
 from mesa_memory.layers.stream.reflecting import Reflection, Reflector
 from mesa_memory.memories.host.delegate import Delegate
+from mesa_memory.memories.host.entries import EventEntries
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
@@ -149,10 +150,10 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         self._step_buffer = dict(content)
 
     @property
-    def memory_entries(self) -> Stream:
+    def memory_entries(self) -> EventEntries:
         """The stream, with all events until now; waits for unfinished work."""
         self._admit_all()
-        return self._stream.held
+        return EventEntries(self, self._stream)
 
     @property
     def system_prompt(self) -> str:
@@ -172,6 +173,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
     def _admit_all(self) -> None:
         for event in self.layer_context.inbox.draw():
             self._stream.admit(event.step, [event])
+            self.show(event.step, [event])
 
     # -- recall -----------------------------------------------------------------------
 
@@ -187,7 +189,8 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         """
         self._admit_all()
         found = self._recalls.noted("entries", query, k)
-        return [self._stream.index.entry_of[r.record.id] for r in found.records]
+        entry = EventEntries(self, self._stream).entry
+        return [entry(each.record) for each in found.records]
 
     # -- reading ------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ from mesa_memory.layers.facts.layer import Facts
 from mesa_memory.layers.facts.shown import FactLines
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.window import Window
-from mesa_memory.memories.host.delegate import SHORT_TERM, Delegate
+from mesa_memory.memories.host.delegate import Delegate
+from mesa_memory.memories.host.entries import HeldSteps
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
@@ -42,7 +43,7 @@ class FactMemory(RecallMixin, MemoryModule):
     """
 
     layer = "fact"
-    short_term_memory = SHORT_TERM
+    short_term_memory = HeldSteps()
     n = Delegate("_window", "How many steps are kept word for word.", "capacity")
     max_facts = Delegate("_facts", "How many facts are kept; None is all.", "most")
     summary = Delegate(

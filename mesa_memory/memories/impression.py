@@ -7,7 +7,8 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.impressions import Impressions
 from mesa_memory.layers.window import Window
-from mesa_memory.memories.host.delegate import SHORT_TERM, Delegate
+from mesa_memory.memories.host.delegate import Delegate
+from mesa_memory.memories.host.entries import HeldSteps
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 
@@ -35,7 +36,7 @@ class ImpressionMemory(MemoryModule):
     """
 
     layer = "impression"
-    short_term_memory = SHORT_TERM
+    short_term_memory = HeldSteps()
     n = Delegate("_window", "How many steps are kept word for word.", "capacity")
     update_every = Delegate("_impressions", "Interactions between two impressions.")
     impression_chars = Delegate("_impressions", "Longest impression.", "max_chars")

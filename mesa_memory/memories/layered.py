@@ -10,12 +10,11 @@ from mesa_memory.core.requests import FAULTS, Fault, Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult
 from mesa_memory.memories import presets
-from mesa_memory.memories.host.dialogue import step_entries
+from mesa_memory.memories.host.entries import Entry, step_entries
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions, opening_text
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService

@@ -5,10 +5,12 @@ from typing import Any, Unpack
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.layers.entry import Entry, entry_snapshot, restored
+from mesa_memory.hosts.mesa_llm.agents import MemoryEntry
+from mesa_memory.layers.step_events import StepEvents
 from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.delegate import LONG_TERM, Delegate
+from mesa_memory.memories.host.entries import Entry, StepEntries
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.tasks import CONSOLIDATE
@@ -32,7 +34,6 @@ class LongTermMemory(MemoryModule):
     own_task = CONSOLIDATE
     long_term_memory = LONG_TERM
     summary_chars = Delegate("_summary", "Longest accepted summary.")
-    buffer = Delegate("_window", "The newest step's entry.", "newest")
 
     def __init__(self, agent: Any, **options: Unpack[MemoryOptions]) -> None:
         self._window = PendingWindow(None)
@@ -53,43 +54,43 @@ class LongTermMemory(MemoryModule):
         known, until = self.format_long_term(), self._summary.until
         return self.with_recent("long_term", known, until)
 
-    def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
-        """As in Mesa-LLM, events of the current step are in ``buffer``."""
-        self._window.begin(now, waiting)
+    @property
+    def buffer(self) -> Entry | None:
+        """The newest step's entry; one that is set goes into the next summary."""
+        if waiting := self.layer_context.inbox.waiting():
+            return Entry(self, None, waiting)
+        newest = self._window.newest
+        return Entry(self, newest.step, newest.events) if newest else None
 
-    def step_ends(self, now: float) -> None:
-        """The buffer is of this step."""
-        if self.buffer is not None and self.buffer.step is None:
-            self.buffer.step = now
+    @buffer.setter
+    def buffer(self, entry: MemoryEntry | None) -> None:
+        if entry is not None:
+            StepEntries(self, self._window).append(entry)
+        self._window.newest = None if entry is None else self._window.held[-1]
 
 
 class PendingWindow(Window):
     """The steps that are not in the summary yet; remembers the newest of all.
 
     Attributes:
-        newest: the entry of the newest step, also when the summary has it.
+        newest: the newest step, also when the summary has it.
     """
 
     restored: tuple[str, ...] = (*Window.restored, "newest")
-    newest: Any = None
+    newest: StepEvents | None = None
 
-    def begin(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
-        """Takes waiting events as the newest entry, of a step without a number."""
-        self.newest = self.entry(now, waiting)
-        self.newest.step = None
-
-    def append(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
+    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
         """See ``Window``."""
-        self.newest = super().append(step, events)
-        return self.newest
+        super().admit(step, events)
+        self.newest = self.held[-1]
 
     def snapshot(self) -> dict[str, Any]:
-        """See ``Window``; and the newest entry."""
-        newest = self.newest and entry_snapshot(self.newest)
+        """See ``Window``; and the newest step."""
+        newest = self.newest and (self.newest.step, self.newest.events)
         return super().snapshot() | {"buffer": newest}
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """See ``Window``."""
         super().restore(snapshot, shelf)
-        kept = snapshot["buffer"]
-        self.newest = kept and restored(kept, self.context)
+        newest = snapshot["buffer"]
+        self.newest = newest and StepEvents(*newest)

@@ -7,7 +7,8 @@ from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.chapters import Chapters, Rule
 from mesa_memory.layers.summary import Story
 from mesa_memory.layers.window import Window
-from mesa_memory.memories.host.delegate import SHORT_TERM, Delegate
+from mesa_memory.memories.host.delegate import Delegate
+from mesa_memory.memories.host.entries import HeldSteps
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 
@@ -40,7 +41,7 @@ class NarrativeMemory(MemoryModule):
     """
 
     layer = "narrative"
-    short_term_memory = SHORT_TERM
+    short_term_memory = HeldSteps()
     story = Delegate(
         "_story",
         "The story so far; setting it closes the old one and opens a new one.",

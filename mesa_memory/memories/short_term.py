@@ -4,7 +4,8 @@ from typing import Any, Self, Unpack
 
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.window import Window
-from mesa_memory.memories.host.delegate import SHORT_TERM, Delegate
+from mesa_memory.memories.host.delegate import Delegate
+from mesa_memory.memories.host.entries import HeldSteps
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 
@@ -26,7 +27,7 @@ class ShortTermMemory(MemoryModule):
 
     layer = "short_term"
     n = Delegate("_window", "How many steps are kept.", "capacity")
-    short_term_memory = SHORT_TERM
+    short_term_memory = HeldSteps()
 
     def __new__(cls, *args: Any, **given: Any) -> Self:
         """Makes the window, so that an unfinished object is already sound."""

@@ -1,15 +1,14 @@
 """Recent steps word for word, older ones in a running summary."""
 
-from collections.abc import Sequence
 from typing import Any, Unpack
 
-from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers import consolidation as policies
 from mesa_memory.layers.consolidation import Consolidation, Policy
 from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.layers.window import Window
-from mesa_memory.memories.host.delegate import LONG_TERM, SHORT_TERM, Delegate
+from mesa_memory.memories.host.delegate import LONG_TERM, Delegate
+from mesa_memory.memories.host.entries import HeldSteps
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.tasks import CONSOLIDATE
@@ -40,7 +39,7 @@ class STLTMemory(MemoryModule):
 
     layer = "stlt"
     own_task = CONSOLIDATE
-    short_term_memory, long_term_memory = SHORT_TERM, LONG_TERM
+    short_term_memory, long_term_memory = HeldSteps(waiting=True), LONG_TERM
     capacity = Delegate("_due", "How many steps to keep word for word.")
     consolidation_capacity = Delegate("_due", "How many go at a time, or None.", "size")
     summary_chars = Delegate("_summary", "Longest accepted summary.")
@@ -84,11 +83,3 @@ class STLTMemory(MemoryModule):
             return recent
         older = self.under("long_term", known or nothing, self._summary.until)
         return f"{recent}\n\n{older}"
-
-    def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
-        """As in Mesa-LLM, events of the current step are in ``short_term_memory``."""
-        self._window.look_ahead(now, waiting)
-
-    def step_ends(self, now: float) -> None:
-        """Events that waited for the step are shown in their own form."""
-        self._window.forget_ahead()

@@ -30,7 +30,7 @@ def test_events_that_come_late_join_the_line_of_their_step():
     (first,) = happens([window], "One.")
     late = window.context.open("message", first.step, {"message": "Two.", "sender": 2})
     window.admit(first.step, [late])
-    (entry,) = window.entries()
+    (entry,) = window.held
     assert entry.events == (first, late)
 
 
@@ -64,12 +64,12 @@ def test_lines_of_a_step_that_was_told_already_are_those_of_all_its_events(later
     window.admit(1, events[:1])
     window.recent()
     window.admit(1, events[1:])
-    (entry,) = window.entries()
+    (entry,) = window.held
     afresh = joined(Window(5))
     afresh.admit(1, [*first, *events])
     shown = [line.text for line in window.recent()]
     assert shown == [line.text for line in afresh.recent()] != before
-    assert window.size(entry) == afresh.size(afresh.entries()[0])
+    assert window.size(entry) == afresh.size(afresh.held[0])
 
 
 def test_a_window_lets_go_only_when_the_summary_has_it():
@@ -85,7 +85,7 @@ def test_a_window_lets_go_only_when_the_summary_has_it():
     assert summary.text == "Agent 2 said that the mill burns."
     assert summary.current.sources == (event.id,)
     batch_ends([window, summary])
-    assert not window.entries() and event.closed_because == "consolidated"
+    assert not window.held and event.closed_because == "consolidated"
 
 
 def test_a_stream_grades_then_embeds_and_stays_new_after_a_failure():

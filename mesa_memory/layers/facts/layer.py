@@ -26,6 +26,7 @@ from mesa_memory.layers.facts.table import FactTable, table_of
 from mesa_memory.layers.facts.values import extent
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line
+from mesa_memory.layers.step_events import StepEvents
 from mesa_memory.tasks.extract import GATE
 from mesa_memory.tasks.offline.attributes import canonical
 
@@ -176,10 +177,9 @@ class Facts(Layer):
         """The unread events, without those since taken out by hand."""
         return [event for event in self.unread if event.closed_because not in _GONE]
 
-    def has_read(self, entry: Any) -> bool:
-        """True if no event of a window's entry is unread."""
-        unread = set(map(id, self.unread))
-        return not any(id(event) in unread for event in getattr(entry, "events", ()))
+    def has_read(self, step: StepEvents) -> bool:
+        """True if no event of a window's step is unread."""
+        return set(self.unread).isdisjoint(step.events)
 
     def brief_lines(self) -> list[Line]:
         """The summary on one line, if there is one."""

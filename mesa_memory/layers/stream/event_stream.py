@@ -1,11 +1,12 @@
-"""The memory stream: one entry for each event, in the order of arrival."""
+"""The memory stream: events in the order of arrival."""
 
-from collections import deque
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from mesa_memory.core import render
 from mesa_memory.core.records import DERIVED, EVICTED, WITHDRAWN, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
@@ -13,18 +14,10 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.wording import Voice
 from mesa_memory.errors import BadReply, LLMError
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.entry import (
-    Entry,
-    entry_lines,
-    entry_snapshot,
-    importance_of,
-    moved_entries,
-    records_of,
-    restored,
-)
 from mesa_memory.layers.eviction import surplus_places
 from mesa_memory.layers.filtering import ask_about
-from mesa_memory.layers.lines import Line, of_entries
+from mesa_memory.layers.lines import Line, of_steps
+from mesa_memory.layers.step_events import StepEvents
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
@@ -45,19 +38,6 @@ UNGRADED_WARNING = (
 )
 
 
-class Stream(deque):
-    """Entries of a memory stream; forgetting is by score, so none fall out by age."""
-
-    def __init__(self, entries: Iterable = (), capacity: int = 200) -> None:
-        super().__init__(entries)
-        self.capacity = capacity
-
-    @property
-    def maxlen(self) -> int:
-        """The capacity; events that wait for their grade may exceed it."""
-        return self.capacity
-
-
 class EventStream(Layer):
     """Keeps events, grades and embeds them as they come, and reflects on them.
 
@@ -70,7 +50,7 @@ class EventStream(Layer):
         capacity: how many graded events to keep.
 
     Attributes:
-        held: the entries, oldest first; may be changed by hand.
+        held: the events, oldest first.
     """
 
     name, volatility = "stream", 1.0
@@ -87,8 +67,10 @@ class EventStream(Layer):
         self.grader, self.capacity = grader or Grader(), capacity
         self.recollection = recollection or Recollection()
         self.reflector = reflector or Reflector(None)
-        self.held = Stream(capacity=capacity)
-        self._fresh: list[Entry] = []  # the newest, those without a grade among them
+        self.held: list[MemoryRecord] = []
+        self._fresh: list[
+            MemoryRecord
+        ] = []  # the newest, those without a grade among them
         self._tries: dict[str, int] = {}  # how often the model gave no grade, by id
         self._asked = self._given_up = 0  # numbers of events, in this process
         self.index = EventIndex(self.held, self.grader.top)
@@ -107,13 +89,10 @@ class EventStream(Layer):
     def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
         """Appends events, which wait for their grade; see ``Layer``."""
         for event in events:
-            entry = self._entry(event)
             self._count(event)  # a grade it came with
             self.reflector.arrived += event.origin != DERIVED
-            self.held.append(entry)
-            self._fresh.append(entry)
-            if self.context.display:
-                self.context.runtime.memory.show(entry)
+        self.held += events
+        self._fresh += events
 
     def remember(self) -> Flow[None]:
         """Grades all new events in one request, embeds them in one, then forgets.
@@ -143,22 +122,18 @@ class EventStream(Layer):
         for step, events in self.context.pending():
             steps.setdefault(step, []).extend(events)
         additive = self.context.additive_event_types
-        made = [
-            Entry.of(self.agent, *group, additive) for group in sorted(steps.items())
-        ]
-        return of_entries(made, self.context)
+        groups = sorted(steps.items())
+        return of_steps(
+            [StepEvents.of(*each, additive) for each in groups], self.context
+        )
 
     def records(self) -> list[MemoryRecord]:
         """The events."""
-        return records_of([*self.held, *self._fresh])
-
-    def entries(self) -> Sequence[Any]:
-        """The stream."""
-        return list(self.held)
+        return [*self.held, *self._fresh]
 
     def ungraded(self) -> list[MemoryRecord]:
         """The newest events, which wait for their grade."""
-        return [e.events[0] for e in self._fresh if is_ungraded(e)]
+        return [event for event in self._fresh if event.importance is None]
 
     def _untold(self) -> list[MemoryRecord]:
         """The newest events to which the model gave no grade."""
@@ -166,10 +141,9 @@ class EventStream(Layer):
 
     def newest(self, count: int, voice: Voice) -> list[str]:
         """The newest graded events as lines in this voice, oldest first."""
-        graded = [e for e in self.held if not is_ungraded(e)] if count else []
-        newest = graded[len(graded) - min(count, len(graded)) :]
-        limit = self.context.event_chars
-        return [line for e in newest for line in entry_lines(e, limit, voice)]
+        graded = (e for e in reversed(self.held) if e.importance is not None)
+        newest, limit = [*islice(graded, count)][::-1], self.context.event_chars
+        return [render.event_text(e.kind, e.content, limit, voice) for e in newest]
 
     def bring_to_mind(self) -> RecallResult:
         """The events recalled for the step under way, without ungraded ones."""
@@ -180,49 +154,30 @@ class EventStream(Layer):
 
     def snapshot(self) -> dict[str, Any]:
         """The state of the stream besides its current records."""
-        strangers = [
-            (position, entry_snapshot(entry))
-            for position, entry in enumerate(self.held)
-            if not isinstance(entry, Entry)
-        ]
-        own = [entry.events[0] for entry in self.held if isinstance(entry, Entry)]
         return {
-            **({"held": own} if self.context.shared else {}),
+            **({"held": list(self.held)} if self.context.shared else {}),
             "grader": [self.grader.unable, *self.grader.misfits],
             **self.reflector.snapshot(),
-            "fresh": [entry.events[0] for entry in self._fresh],
-            "strangers": strangers,
+            "fresh": list(self._fresh),
             "accessed": self.index.accessed(),
         }
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up its events: the current records, without events that are not admitted yet."""
         self.reflector.restore(snapshot)
-        pending = {e.id for _, events in self.context.pending() for e in events}
-        self.held.clear()
-        self._fresh = []
-        fresh = {event.id for event in snapshot["fresh"]}
+        pending = {e for _, events in self.context.pending() for e in events}
         self.grader.unable, *misfits = snapshot["grader"]
         self.grader.misfits = misfits[0], misfits[1]
         held = snapshot["held"] if "held" in snapshot else shelf.current()
-        for event in held:
-            if event.id not in pending:
-                entry = self._entry(event)
-                self.held.append(entry)
-                if event.id in fresh:
-                    self._fresh.append(entry)
-        for position, kept in snapshot["strangers"]:
-            self.held.insert(position, restored(kept, self.context))
+        self.held[:] = [event for event in held if event not in pending]
+        fresh = set(snapshot["fresh"])
+        self._fresh = [event for event in self.held if event in fresh]
         self.index.restore(snapshot["accessed"], fresh)
 
     def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
         """See ``Layer``; being recalled is an access."""
         accessed = {key: step + later for key, step in snapshot["accessed"].items()}
-        strangers = [
-            [place, *moved_entries([kept], later)]
-            for place, kept in snapshot["strangers"]
-        ]
-        return snapshot | {"accessed": accessed, "strangers": strangers}
+        return snapshot | {"accessed": accessed}
 
     # -- what is new --------------------------------------------------------------------
 
@@ -235,8 +190,8 @@ class EventStream(Layer):
         else:
             yield from self._grade(fresh)
             new = self._tries
-        yield from self.index.embed(e for e in self._fresh if e.events[0].id not in new)
-        self._fresh = [e for e in self._fresh if e.events[0].id in new]
+        yield from self.index.embed([e for e in self._fresh if e.id not in new])
+        self._fresh = [e for e in self._fresh if e.id in new]
         self._forget()
 
     def _grade(self, fresh: list[MemoryRecord]) -> Flow[None]:
@@ -261,8 +216,6 @@ class EventStream(Layer):
         for place, importance in sorted(graded.grades.items()):
             self.context.log.grade(events[place], importance)
             self._count(events[place])
-        for entry in self._fresh:
-            _show_grade(entry)
         limit = self.context.runtime.services.failures_allowed
         if problem and (limit == 1 or not isinstance(problem, BadReply)):
             raise problem
@@ -321,20 +274,17 @@ class EventStream(Layer):
 
     def _let_go(self, insights: Sequence[MemoryRecord], reason: str = EVICTED) -> None:
         """Holds insights no more."""
-        entries = (self.index.entry_of.get(insight.id) for insight in insights)
-        self._drop(filter(None, entries), reason)
+        held = set(self.held)
+        self._drop([insight for insight in insights if insight in held], reason)
 
-    def _drop(self, entries: Iterable[Any], reason: str = EVICTED) -> None:
-        """Closes the events of entries, and holds the entries no more."""
-        dropped = {id(entry): entry for entry in entries}
-        for event in records_of(dropped.values()):
+    def _drop(self, events: Sequence[MemoryRecord], reason: str = EVICTED) -> None:
+        """Closes events and holds them no more."""
+        for event in events:
             self.close(event, reason)
-            self.index.remove(event)
-        for held in (self.held, self._fresh):
-            places = list(map(id, held))
-            for key in filter(places.__contains__, dropped):
-                place = places.index(key)
-                del held[place], places[place]
+            self.index.ranking.remove(event)
+        if gone := set(events):
+            self.held[:] = [event for event in self.held if event not in gone]
+            self._fresh = [event for event in self._fresh if event not in gone]
 
     def _forget(self) -> None:
         """Closes surplus events, the lowest score first, by speaker in turn.
@@ -343,46 +293,23 @@ class EventStream(Layer):
         """
         if len(self.held) <= self.capacity:
             return
-        waiting = set(map(id, self._fresh))
-        entries = {p: e for p, e in enumerate(self.held) if id(e) not in waiting}
-        scores = self._scores(list(entries.values())).tolist()
-        tellers, places = map(self._teller, entries.values()), list(entries)
-        weights = zip(scores, places, strict=True)
+        waiting = set(self._fresh)
+        events = [event for event in self.held if event not in waiting]
+        weights = zip(self._scores(events).tolist(), range(len(events)))
+        tellers = map(self._teller, events)
         surplus = surplus_places(tellers, weights, self.capacity, WITNESSED_SHARE)
-        self._drop(self.held[places[place]] for place in sorted(surplus))
+        self._drop([events[place] for place in sorted(surplus)])
 
-    def _teller(self, entry: Any) -> tuple[str, Any] | None:
+    def _teller(self, event: MemoryRecord) -> tuple[str, Any] | None:
         """The sender of an event; None for an event that the agent has witnessed."""
-        event = entry.events[0] if isinstance(entry, Entry) else None
-        if event is None or event.sender in (None, self.agent.unique_id):
+        if event.sender in (None, self.agent.unique_id):
             return None
         return "said by", str(event.sender)
 
-    def _scores(self, entries: Sequence[Any]) -> np.ndarray:
+    def _scores(self, events: Sequence[MemoryRecord]) -> np.ndarray:
         """Importance and recency, for eviction."""
         top = self.grader.top
-        grades = [scoring.importance_of(importance_of(e), top) for e in entries]
-        steps = np.array([entry.step or 0 for entry in entries], dtype=float)
+        grades = [scoring.importance_of(event.importance, top) for event in events]
+        steps = np.array([event.step for event in events], dtype=float)
         recency = scoring.recency_part(steps, self.now, self.recollection.decay)
         return np.array(grades) + recency
-
-    def _entry(self, event: MemoryRecord) -> Entry:
-        content = event.content
-        shown = dict(content) if isinstance(content, dict) else content
-        held, additive = {event.kind: shown}, self.context.additive_event_types
-        entry = Entry(self.context.agent, event.step, [event], held, additive)
-        _show_grade(entry)
-        return entry
-
-
-def is_ungraded(entry: Any) -> bool:
-    """True while an event's grade is awaited."""
-    return isinstance(entry, Entry) and entry.events[0].importance is None
-
-
-def _show_grade(entry: Entry) -> None:
-    """Puts the grade into the entry's content, but never over the user's own field."""
-    event = entry.events[0]
-    shown = entry.content[event.kind]
-    if event.importance is not None and isinstance(shown, dict):
-        shown.setdefault("importance", event.importance)

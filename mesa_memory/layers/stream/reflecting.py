@@ -9,7 +9,6 @@ from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.context import LayerContext
-from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.filtering import ask_about
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.retrieval.index import ScoredRecord
@@ -186,9 +185,8 @@ class Reflector:
 
     def _events(self) -> Iterable[MemoryRecord]:
         """The events that may be evidence, newest first."""
-        for entry in reversed(self.recollection.index.held):
-            event = entry.events[0] if isinstance(entry, Entry) else None
-            if event and not _depth(event) and event.id not in self.context.filtered:
+        for event in reversed(self.recollection.index.held):
+            if not _depth(event) and event.id not in self.context.filtered:
                 yield event
 
     def _held(self) -> list[MemoryRecord]:
@@ -236,7 +234,7 @@ class Reflector:
         every, held = index.ranking.of_kind(KIND), {r.id for r in self._held()}
         others = [record for record in every if record.id not in held]
         found = recall(most // PLACES_PER_INSIGHT, kinds=[KIND], without=others)
-        without = [*filter(_depth, every), *newest, *index.strangers()]
+        without = [*filter(_depth, every), *newest]
         found += recall(most - len(found), without=without)
         found.sort(key=lambda each: -each.score)
         ranked = [each._replace(rank=rank) for rank, each in enumerate(found, 1)]

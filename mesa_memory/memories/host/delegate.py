@@ -41,13 +41,6 @@ class Delegate:
             getattr(vars(memory)[self._part], self._setter)(value)
 
 
-#: the entries of a window, which Mesa-LLM's users read and replace
-SHORT_TERM = Delegate(
-    "_window",
-    "The entries kept, oldest first; may be changed or replaced.",
-    "held",
-    "replace",
-)
 #: a running summary's text
 LONG_TERM = Delegate(
     "_summary",

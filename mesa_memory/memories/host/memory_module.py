@@ -25,7 +25,6 @@ from mesa_memory.hosts.mesa_llm.names import Names, NamesNow
 from mesa_memory.layers.base import Layer, with_unique_names
 from mesa_memory.layers.context import HISTORY_MESSAGES, LayerContext
 from mesa_memory.layers.declared_state import StateWatch, watched
-from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.view import Limits, StepView, begin
 from mesa_memory.memories.host.audience import TELLING_KINDS, tell_audience
 from mesa_memory.memories.host.delegate import Delegate
@@ -126,17 +125,13 @@ class MemoryModule(MemoryReads):
         return state | {"_batches": self._work.unfinished()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Takes up a state; the entries belong to this memory's agent again."""
+        """Takes up a state, with a queue of its own."""
         batches = state.get("_batches", ())
         self.__dict__.update({k: v for k, v in state.items() if k != "_batches"})
         self.layer_context.inbox.lock, self.layer_context.met = self._lock, None
         self._connection.renew(self._work)
         for batch in batches:
             self._work.put(batch)
-        for layer in self.layers:
-            for entry in layer.entries():
-                if isinstance(entry, Entry):
-                    entry.bind(self.agent)
 
     def __deepcopy__(self, memo: dict) -> "MemoryModule":
         """A copy for the same agent; copied with its agent, for the agent's copy."""
@@ -321,6 +316,7 @@ class MemoryModule(MemoryReads):
         for step, events in commit.groups:
             for layer in self.layers:
                 layer.admit(step, events)
+            self.show(step, events)
         yield from self.remember()
         context.close_dropped()
         if watch:

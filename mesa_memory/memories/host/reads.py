@@ -19,10 +19,11 @@ from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.declared_state import held_by, records_of
-from mesa_memory.layers.entry import Message, foreign
 from mesa_memory.layers.lines import Line, in_steps, pending
+from mesa_memory.layers.message import Message
 from mesa_memory.layers.view import StepView, begin, end, read_option, reading, view_of
 from mesa_memory.memories.host.delegate import Delegate
+from mesa_memory.memories.host.entries import entry_of_step
 from mesa_memory.memories.prompt.sections import Section, compose, until_step
 
 logger = logger_of(__name__)
@@ -325,8 +326,7 @@ class MemoryReads(Memory):
         if last is not None and last < 0:
             raise ValueError(f"last must be 0 or more, got {last}")
         own = [Message.of(r.step, r.content) for r in list(self.layer_context.history)]
-        by_hand = foreign(entry for layer in self.layers for entry in layer.entries())
-        found = sorted([*own, *by_hand], key=lambda message: message.step)
+        found = sorted(own, key=lambda message: message.step)
         if with_agent is not None:
             other = self.layer_context.names.unique_id(with_agent)
             found = [m for m in found if other == m.sender or other in m.recipients]
@@ -356,8 +356,7 @@ class MemoryReads(Memory):
     def current_records(self) -> list[MemoryRecord]:
         """The records that are held and whose lifetime is open, oldest first.
 
-        In ``remember``, also what its step brought. Entries that were made elsewhere
-        lack a record.
+        In ``remember``, also what its step brought.
         """
         context = self.layer_context
         dropped = context.dropped()
@@ -390,14 +389,14 @@ class MemoryReads(Memory):
             if not record.current:
                 observer.closed(record)
 
-    def show(self, entry: Any) -> None:
-        """Prints an entry if asked to; a console that cannot must not stop a run."""
+    def show(self, step: float, events: Sequence[MemoryRecord]) -> None:
+        """Prints a step's entry if asked to; a console that cannot must not stop a run."""
         if not self.display:
             return
         try:
-            entry.display()
+            entry_of_step(self, step, events).display()
         except (OSError, ValueError) as error:
-            logger.warning("step %s is not displayed: %s", entry.step, error)
+            logger.warning("step %s is not displayed: %s", step, error)
 
     def close_dropped(self) -> None:
         """Closes the records that this memory does not hold any more.

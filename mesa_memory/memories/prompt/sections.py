@@ -13,7 +13,7 @@ from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.conversations import Conversations
 from mesa_memory.layers.facts.layer import Facts
-from mesa_memory.layers.lines import Line, folded, of_entry, under_steps
+from mesa_memory.layers.lines import Line, folded, under_steps
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.memories.prompt.budget import Fitted, Item, Share, fit
@@ -349,11 +349,10 @@ def _called_for(layer: Conversations) -> Found:
 
 def _recalled(stream: EventStream) -> Found:
     """The recalled events, oldest first, with their score as rank."""
-    index, found = stream.index, stream.bring_to_mind()
-    scores = {each.record.id: each.score for each in found.records}
+    found = stream.bring_to_mind()
+    scored = {each.record.id: each for each in found.records}
     lines = [
-        replace(line, rank=scores[index.record_of(entry).id])
-        for entry in index.in_order(scores)
-        for line in of_entry(entry, stream.context)
+        replace(stream.line(scored[key].record), rank=scored[key].score)
+        for key in stream.index.ranking.by_arrival(scored)
     ]
     return lines, found
