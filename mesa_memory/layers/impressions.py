@@ -16,7 +16,6 @@ from mesa_memory.errors import BadReply, ContentFiltered, PromptTooLong
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line
-from mesa_memory.layers.message import Message
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import IMPRESS
 from mesa_memory.tasks.base import in_batches
@@ -249,7 +248,7 @@ class Impressions(Layer):
                     seen = self._met(kind, content)
                 elif kind == "message" and now - step <= 1:
                     heard += self._met(kind, content)
-                    said.append(Message.of(step, content).text)
+                    said.append(render.value_text(content.get("message", "")))
         return list(dict.fromkeys([*seen, *heard, *self._named(known, said)]))
 
     def _named(self, known: Iterable[Any], said: Sequence[str]) -> list[Any]:

@@ -14,8 +14,7 @@ from mesa_memory.layers.base import Layer
 from mesa_memory.layers.consolidation import Consolidation, OverTokens
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.filtering import ask_about, askable
-from mesa_memory.layers.lines import Line
-from mesa_memory.layers.step_events import StepEvents, records_of
+from mesa_memory.layers.lines import Line, StepEvents, records_of
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import CONSOLIDATE, STORY, Task
 from mesa_memory.tasks.base import REQUEST_CHARS

@@ -9,8 +9,7 @@ from mesa_memory.core.inbox import superseded
 from mesa_memory.core.records import ERASED, EVICTED, SUPERSEDED, MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.lines import Line, of_steps
-from mesa_memory.layers.step_events import StepEvents, moved_steps, records_of
+from mesa_memory.layers.lines import Line, StepEvents, moved_steps, of_steps, records_of
 
 #: length of what stands before a step's lines, and before each of them
 _HEADING, _BULLET = len("Step 100:\n"), len("- ")

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.hosts.mesa_llm.agents import MemoryEntry
-from mesa_memory.layers.step_events import StepEvents
+from mesa_memory.layers.lines import StepEvents
 from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.delegate import LONG_TERM, Delegate

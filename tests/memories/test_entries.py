@@ -82,7 +82,9 @@ def test_an_entry_that_is_put_in_becomes_records_of_the_run(kind, tmp_path):
     entries_of(again.agents[0].memory).clear()
     agrees(again, 2)
     with open_run(file) as run:
-        ends = {row["id"]: row["because"] for row in run.history(agent=1, as_records=True)}
+        ends = {
+            row["id"]: row["because"] for row in run.history(agent=1, as_records=True)
+        }
     assert {ends[r.id] for r in put_in} == {"evicted"}
 
 

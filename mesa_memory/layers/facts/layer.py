@@ -25,8 +25,7 @@ from mesa_memory.layers.facts.statement import KIND, FactStatement, bare
 from mesa_memory.layers.facts.table import FactTable, table_of
 from mesa_memory.layers.facts.values import extent
 from mesa_memory.layers.filtering import ask_about, askable
-from mesa_memory.layers.lines import Line
-from mesa_memory.layers.step_events import StepEvents
+from mesa_memory.layers.lines import Line, StepEvents
 from mesa_memory.tasks.extract import GATE
 from mesa_memory.tasks.offline.attributes import canonical
 

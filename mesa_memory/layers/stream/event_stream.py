@@ -16,8 +16,7 @@ from mesa_memory.errors import BadReply, LLMError
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.eviction import surplus_places
 from mesa_memory.layers.filtering import ask_about
-from mesa_memory.layers.lines import Line, of_steps
-from mesa_memory.layers.step_events import StepEvents
+from mesa_memory.layers.lines import Line, StepEvents, of_steps
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection

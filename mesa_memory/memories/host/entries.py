@@ -20,7 +20,7 @@ from mesa_memory.core.render import value_text
 from mesa_memory.core.wording import PLAIN, Voice
 from mesa_memory.hosts.mesa_llm.agents import MemoryEntry
 from mesa_memory.hosts.mesa_llm.names import Names, own_name
-from mesa_memory.layers.step_events import StepEvents
+from mesa_memory.layers.lines import StepEvents
 
 _ORIGINAL_DISPLAY = MemoryEntry.display
 #: longest text of an event in a printed entry
