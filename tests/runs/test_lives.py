@@ -84,6 +84,12 @@ FOUND = {
     "an edited record of a copy stands before its step": (
         "episodic", STEP, kept(), went_back(resume, "edits", 1, 23),
     ),
+    "insights of a read stand before events that were pending": (
+        "episodic", *[STEP] * 5, went_on(resume), STEP,
+    ),
+    "insights of a read stand before events that were pending, of a fork": (
+        "episodic", *[STEP] * 7, went_on(fork), STEP,
+    ),
 }  # fmt: skip
 
 

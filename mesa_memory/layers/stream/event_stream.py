@@ -97,11 +97,12 @@ class EventStream(Layer):
         """Grades all new events in one request, embeds them in one, then forgets.
 
         A failure leaves them new: what was done is not done again. Then reflects, if it
-        is due, and takes up the insights.
+        is due, and takes up the insights. A read only grades: its insights would
+        precede events that are pending and came earlier.
         """
         yield from self._take_up()
         reflector = self.reflector
-        if reflector.due():
+        if reflector.due() and not self._recalling:
             reflector.part = self.part
             stale = [i for i in reflector.insights() if i.stale_since is not None]
             found, withdrawn = yield from reflector.reflect(self.grader.own_top)
@@ -180,11 +181,16 @@ class EventStream(Layer):
 
     # -- what is new --------------------------------------------------------------------
 
+    @property
+    def _recalling(self) -> bool:
+        """True during a read, which leaves pending events to the next commit."""
+        commit = self.context.commit
+        return commit is not None and commit.recall
+
     def _take_up(self) -> Flow[None]:
         """Grades and embeds new events; one without a grade stays new for a while."""
-        fresh, commit = self.ungraded(), self.context.commit
-        recalling = commit is not None and commit.recall
-        if self.grader.waits(len(fresh)) and not (recalling or self._tries):
+        fresh = self.ungraded()
+        if self.grader.waits(len(fresh)) and not (self._recalling or self._tries):
             new: Container[str] = {event.id for event in fresh}
         else:
             yield from self._grade(fresh)
