@@ -36,9 +36,7 @@ def _stands(phrase: tuple[str, ...], document: tuple[str, ...] | None) -> bool:
     """True if the terms follow each other in a document that has the rarest of them."""
     if document is None or len(phrase) == 1:
         return document is not None
-    last = len(document) - len(phrase)
-    starts = (at for at in range(last + 1) if document[at] == phrase[0])
-    return any(document[at : at + len(phrase)] == phrase for at in starts)
+    return phrase in zip(*[document[at:] for at in range(len(phrase))])
 
 
 class Matches(NamedTuple):
@@ -48,12 +46,14 @@ class Matches(NamedTuple):
         numbers, counts: of the documents, and how often each has the term.
         terms: for each of them, the number of its term, from 0.
         frequencies: how many documents have each term, without removed ones.
+        unknown: how many terms of the query no document has.
     """
 
     numbers: np.ndarray
     counts: np.ndarray
     terms: np.ndarray
     frequencies: np.ndarray
+    unknown: int
 
     def counted(self, group: np.ndarray, count: int) -> np.ndarray:
         """The counts of each term in each group of documents, shape (terms, count).
@@ -156,7 +156,8 @@ class LexicalIndex:
         if self._matched and self._matched[0] == key:
             return self._matched[1]
         held, frequencies = [], []
-        for term in dict.fromkeys(self.vocabulary.terms(query)):
+        asked = dict.fromkeys(self.vocabulary.terms(query))
+        for term in asked:
             posting = self._postings.get(term)
             frequency = len(posting[0]) - self._gone.get(term, 0) if posting else 0
             if posting and frequency > 0:
@@ -168,7 +169,8 @@ class LexicalIndex:
             numbers = np.frombuffer(b"".join([p[0] for p in held]), dtype=np.int64)
             counts = np.frombuffer(b"".join([p[1] for p in held]), dtype=np.single)
             terms = np.repeat(np.arange(len(held)), [len(p[0]) for p in held])
-            found = Matches(numbers, counts, terms, np.array(frequencies))
+            unknown = len(asked) - len(held)
+            found = Matches(numbers, counts, terms, np.array(frequencies), unknown)
         self._matched = key, found
         return found
 
@@ -219,8 +221,7 @@ class LexicalIndex:
         found = self._matches(said)
         if found is None:
             return np.zeros(count)
-        unknown = len(set(self.vocabulary.terms(said))) - len(found.frequencies)
-        frequencies = np.append(found.frequencies, np.zeros(unknown))
+        frequencies = np.append(found.frequencies, np.zeros(found.unknown))
         rarity = _rarity(self._living, frequencies)
         held = found.counted(group, count) > 0
         return rarity[: len(held)] @ held / rarity.sum()

@@ -282,7 +282,7 @@ class RecordIndex(RecordTable):
     ) -> list[ScoredRecord]:
         """The best records with the parts of their scores."""
         records = [self.records[slot] for slot in slots.tolist()]
-        rows = zip(*(part.tolist() for part in parts.values()))
+        rows = zip(*[part.tolist() for part in parts.values()])
         explained = [dict(zip(parts, row)) for row in rows]
         ranks = range(1, len(records) + 1)
         several = zip(records, scores.tolist(), ranks, explained)

@@ -13,7 +13,8 @@ dashboard like the other parts.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -239,12 +240,16 @@ class Scoring:
 
         Of the terms, name and weight, if there are any.
         """
-        settings = {
-            name: value for name, value in vars(self).items() if name != "terms"
-        }
+        names = [each.name for each in fields(self) if each.name != "terms"]
+        settings = {name: getattr(self, name) for name in names}
         if self.terms:
             settings["terms"] = [[term.name, term.weight] for term in self.terms]
         return settings
+
+    @cached_property
+    def timeless(self) -> "Scoring":
+        """The same scoring, for queries that are not read for time."""
+        return replace(self, time_match=0.0)
 
     @classmethod
     def generative_agents(cls, decay: float = 0.995) -> "Scoring":

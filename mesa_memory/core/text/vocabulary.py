@@ -66,7 +66,7 @@ class Vocabulary:
         self.steps = re.compile(table["steps"], re.IGNORECASE)
         self.now, self.before = (self._any(table[n]) for n in ("now", "before"))
         self.event_first: bool = table["event_first"]
-        self._stems_before = lru_cache(maxsize=100_000)(self._stems)
+        self._known_stems = lru_cache(maxsize=100_000)(self._stems)
         self.dealings = frozenset(self.terms(table["dealings"]))
 
     def __reduce__(self) -> tuple:
@@ -79,12 +79,14 @@ class Vocabulary:
         spaces: it also counts by its pairs of characters.
         """
         known = len(word) <= CACHED_WORD_CHARS
-        return self._stems_before(word) if known else self._stems(word)
+        return self._known_stems(word) if known else self._stems(word)
 
     def terms(self, said: str | Sequence[str]) -> list[str]:
         """The terms of a text, or of the words and numbers in it, in order."""
         found = words(said) if isinstance(said, str) else said
-        return list(chain.from_iterable(map(self.stems, found)))
+        if max(map(len, found), default=0) > CACHED_WORD_CHARS:
+            return list(chain.from_iterable(map(self.stems, found)))
+        return list(chain.from_iterable(map(self._known_stems, found)))
 
     def _stems(self, word: str) -> tuple[str, ...]:
         if word in self.stop_words:

@@ -197,7 +197,7 @@ class Recollection:
         if (
             query is None and self.question is None
         ):  # the focus is what was said, not a question about a time
-            scoring = replace(scoring, time_match=0.0)
+            scoring = scoring.timeless
         return text, scoring
 
     @property
@@ -224,25 +224,20 @@ class Recollection:
         events = self._under_way()
         seen = [e for e in events if e.kind == "observation"][-1:]
         lines = [*map(self._noticed, seen), *map(self._words, self.spoken())]
-        return "\n".join(line for line in lines if line)
+        return "\n".join(filter(None, lines))
 
     def spoken(self) -> list[MemoryRecord]:
-        """The messages that make up the focus."""
-        return [e for e in self._under_way() if self._is_heard(e)][-FOCUS_MESSAGES:]
+        """The messages that make up the focus, but for the agent's own."""
+        me = self.context.agent.unique_id
+        said = [event for event in self._under_way() if event.kind == "message"]
+        return [event for event in said if event.sender != me][-FOCUS_MESSAGES:]
 
     def _speakers(self, query: str | None, scoring: Scoring) -> list[Any]:
         """Those who speak in the focus and count, without the agent itself."""
         if query is not None or self.question is not None or not scoring.speaker_boost:
             return []
-        unknown = (None, self.context.agent.unique_id)
-        return list(
-            dict.fromkeys(e.sender for e in self.spoken() if e.sender not in unknown)
-        )
-
-    def _is_heard(self, event: MemoryRecord) -> bool:
-        """True for a message that is not the agent's own."""
-        me = self.context.agent.unique_id
-        return event.kind == "message" and event.sender != me
+        senders = dict.fromkeys([event.sender for event in self.spoken()])
+        return [sender for sender in senders if sender is not None]
 
     def _under_way(self) -> list[MemoryRecord]:
         return [*self.ungraded(), *self.context.inbox.events()]
