@@ -21,9 +21,10 @@ from typing import Any
 import mesa
 from mesa_llm.reasoning.cot import CoTReasoning
 
+from mesa_memory.core.codec import decode_snapshot, encode_snapshot
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
-from mesa_memory.core.snapshot import InMemoryRecords, decode, encode
+from mesa_memory.core.snapshot import InMemoryRecords
 from mesa_memory.errors import LLMUnavailable
 from mesa_memory.hosts.mesa_llm.agents import LLMAgent
 from mesa_memory.layers.base import Layer
@@ -134,13 +135,13 @@ def _check_foreign(make: MakeMemory, memory: Any) -> None:
 
 def _check_snapshot(make: MakeMemory, memory: Any) -> None:
     """A new memory that takes up a snapshot shows and holds the same."""
-    records = {record.id: record for record in memory.held_records()}
-    state = json.loads(json.dumps(encode(memory.snapshot())))
+    records = InMemoryRecords({record.id: record for record in memory.held_records()})
+    state = json.loads(json.dumps(encode_snapshot(memory.snapshot())))
     twin = _Town(make, memory.agent.model.steps).agents[0].memory
-    twin.restore(decode(state, InMemoryRecords(records)), InMemoryRecords(records))
+    twin.restore(decode_snapshot(state, records), records)
     _same(_prompt(twin), _prompt(memory), "a restored snapshot shows the same prompt")
     _same(_held(twin), _held(memory), "a restored snapshot holds the same records")
-    again = json.loads(json.dumps(encode(twin.snapshot())))
+    again = json.loads(json.dumps(encode_snapshot(twin.snapshot())))
     _same(again["parts"], state["parts"], "a restored snapshot has the same layers")
 
 
@@ -274,7 +275,7 @@ def _held(memory: Any) -> list[str]:
 
 
 def _parts(memory: Any) -> tuple[Any, Any]:
-    state = encode(memory.snapshot())
+    state = encode_snapshot(memory.snapshot())
     return state.get("parts"), state.get("state")
 
 

@@ -8,8 +8,8 @@ table. Ids count up per agent, layer and kind: no clock, no random numbers.
 
 import itertools
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -115,6 +115,18 @@ class MemoryRecord:
     def current(self) -> bool:
         """True while its lifetime is open."""
         return self.valid_to is None
+
+
+def records_in(value: Any) -> Iterator[MemoryRecord]:
+    """The records in a snapshot, or in a part of it, in order; some more than once."""
+    if isinstance(value, MemoryRecord):
+        yield value
+    elif isinstance(value, Mapping):
+        for pair in value.items():
+            yield from records_in(pair)
+    elif isinstance(value, list | tuple | set | frozenset | deque):
+        for item in value:
+            yield from records_in(item)
 
 
 class Observer(Protocol):

@@ -1,22 +1,10 @@
-"""Snapshots of a memory or a model, as plain JSON that refers to records by id.
+"""The records that the snapshot of a memory refers to, by their ids."""
 
-A snapshot is taken between two steps and holds the records themselves; ``encode`` puts
-references in their place, ``decode`` puts records back. Text of agents is data: a
-content that looks like a reference stays what it is.
-"""
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
-
-import numpy as np
-
-from mesa_memory.core.content import plain
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.errors import StoreCorrupt
-
-_RECORD, _VALUE, _NUMBER = "$record", "$value", "$number"
-#: what any JSON reader takes as a whole number
-_EXACT = 2**53
 
 
 class RecordLookup(Protocol):
@@ -92,17 +80,6 @@ def records_after(lookup: RecordLookup, before: Mapping[str, int]) -> RecordLook
     )
 
 
-class Opaque:
-    """Wraps plain data that a snapshot must not look into.
-
-    Attributes:
-        value: a copy, as plain data.
-    """
-
-    def __init__(self, value: Any) -> None:
-        self.value = plain(value)
-
-
 class InMemoryRecords:
     """A shelf of records that are at hand.
 
@@ -128,66 +105,3 @@ class InMemoryRecords:
 
     def _ordered(self) -> list[MemoryRecord]:
         return sorted(self._records.values(), key=lambda record: record.order)
-
-
-def held(value: Any) -> Iterator[MemoryRecord]:
-    """The records in a snapshot, in order, some more than once."""
-    if isinstance(value, MemoryRecord):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from held(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from held(item)
-
-
-def without(value: Any, gone: str) -> Any:
-    """An encoded snapshot without the references to a record."""
-    reference = {_RECORD: gone}
-    if isinstance(value, list):
-        return [without(item, gone) for item in value if item != reference]
-    if not isinstance(value, dict) or _VALUE in value:
-        return value
-    return {
-        key: None if item == reference else without(item, gone)
-        for key, item in value.items()
-    }
-
-
-def encode(value: Any) -> Any:
-    """A snapshot as JSON-ready data."""
-    if isinstance(value, MemoryRecord):
-        return {_RECORD: value.id}
-    if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [encode(item) for item in value]
-    if isinstance(value, Opaque):
-        return {_VALUE: value.value}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, int) and not -_EXACT < value < _EXACT:
-        return {_NUMBER: str(value)}
-    return value
-
-
-def decode(value: Any, shelf: RecordLookup | None = None) -> Any:
-    """The snapshot again, with the records of ``shelf``; tuples have become lists.
-
-    Raises:
-        KeyError: if it refers to a record that is not there.
-    """
-    if isinstance(value, list):
-        return [decode(item, shelf) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if len(value) == 1:
-        ((key, item),) = value.items()
-        if key == _RECORD and shelf is not None:
-            return shelf[item]
-        if key == _VALUE:
-            return item
-        if key == _NUMBER:
-            return int(item)
-    return {key: decode(item, shelf) for key, item in value.items()}

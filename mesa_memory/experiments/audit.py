@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from mesa_memory.core.arguments import readable
+from mesa_memory.core.codec import readable
 from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.errors import UnknownMemory
 from mesa_memory.experiments.studies.analysis import outcome_of

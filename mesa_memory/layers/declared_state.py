@@ -5,7 +5,6 @@ at any depth. Other objects need ``snapshot`` and ``restore`` of the class. Secr
 addresses are neither written to a file nor taken from one, as it may be a stranger's.
 """
 
-import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -14,22 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from mesa_memory.core.codec import in_order
 from mesa_memory.core.content import plain
-from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.records import MemoryRecord, records_in
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.text.addresses import is_address_name
 from mesa_memory.core.text.redaction import secret_name
 from mesa_memory.errors import UndeclaredState
-
-#: the containers of several items, by the name under which a snapshot has them
-_CONTAINERS: dict[str, type] = {
-    "list": list,
-    "tuple": tuple,
-    "set": set,
-    "frozenset": frozenset,
-    "deque": deque,
-}
-_NAMES = {kind: name for name, kind in _CONTAINERS.items()}
 
 
 class _NotKeptError(Exception):
@@ -53,7 +43,7 @@ def declared_state(thing: Any) -> dict[str, Any]:
                 raise _NotKeptError("it is a secret, and secrets are not recorded")
             if is_address_name(name):
                 raise _NotKeptError("it is an address, which no file may set")
-            found[name] = _packed(owner, getattr(thing, name, None))
+            found[name] = _copy(owner, getattr(thing, name, None))
         except (_NotKeptError, RecursionError) as error:
             reason = (
                 str(error) if isinstance(error, _NotKeptError) else "it holds itself"
@@ -74,13 +64,13 @@ def take_up(thing: Any, kept: Mapping[str, Any]) -> None:
     """
     for name in thing.state:
         if name in kept:
-            setattr(thing, name, _unpacked(kept[name]))
+            setattr(thing, name, kept[name])
 
 
 def records_of(thing: Any) -> Iterator[MemoryRecord]:
     """The records in the attributes that ``state`` names, at any depth."""
     for name in thing.state:
-        yield from _records_in(getattr(thing, name, None))
+        yield from records_in(getattr(thing, name, None))
 
 
 def layer_snapshot(layer: Any) -> dict[str, Any]:
@@ -100,64 +90,33 @@ def held_by(layer: Any) -> Iterator[MemoryRecord]:
     yield from records_of(layer)
 
 
-def _records_in(value: Any) -> Iterator[MemoryRecord]:
-    if isinstance(value, MemoryRecord):
-        yield value
-    elif isinstance(value, Mapping):
-        for pair in value.items():
-            yield from _records_in(pair)
-    elif isinstance(value, list | tuple | set | frozenset | deque):
-        for item in value:
-            yield from _records_in(item)
-
-
-def _packed(owner: tuple[Any, str], value: Any) -> Any:
-    """A value as JSON, with the records themselves; text is never taken for a mark."""
+def _copy(owner: tuple[Any, str], value: Any) -> Any:
+    """A value that can be recorded, as it is now; records are themselves."""
     if isinstance(value, np.generic):
         value = value.item()
     kind = type(value)
-    if value is None or kind in (bool, int):
+    if value is None or kind in (bool, int, float):
         return value
     if kind is str:
         return plain(value)
-    if kind is float:
-        return value if math.isfinite(value) else {"float": repr(value)}
     if kind is MemoryRecord:
         if (value.agent, value.layer) != owner:
             raise _NotKeptError("it holds a record of another memory")
         return value
     if kind is dict:
-        items = value.items()
-        return {"dict": [[_packed(owner, part) for part in pair] for pair in items]}
-    if kind in (set, frozenset):  # their own order changes from process to process
+        return {_copy(owner, key): _copy(owner, item) for key, item in value.items()}
+    if kind in (set, frozenset):
         try:
-            value = sorted(value, key=lambda item: (type(item).__name__, item))
+            in_order(value)
         except TypeError:
-            raise _NotKeptError(
-                "it holds a set whose items cannot be ordered"
-            ) from None
-    if kind in _NAMES:
-        limit = {"most": value.maxlen} if kind is deque else {}
-        return {_NAMES[kind]: [_packed(owner, item) for item in value], **limit}
+            message = "it holds a set whose items cannot be ordered"
+            raise _NotKeptError(message) from None
+    if kind is deque:
+        return deque((_copy(owner, item) for item in value), value.maxlen)
+    if kind in (list, tuple, set, frozenset):
+        return kind([_copy(owner, item) for item in value])
     named = getattr(value, "__qualname__", None) or kind.__qualname__
     raise _NotKeptError(f"it holds an object ({named})")
-
-
-def _unpacked(kept: Any) -> Any:
-    if not isinstance(kept, Mapping):
-        return kept
-    if "float" in kept:
-        return float(kept["float"])
-    if "dict" in kept:
-        pairs = [[_unpacked(part) for part in pair] for pair in kept["dict"]]
-        return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
-    for name, kind in _CONTAINERS.items():
-        if name in kept:
-            items = [_unpacked(item) for item in kept[name]]
-            return deque(items, kept.get("most")) if kind is deque else kind(items)
-    raise ValueError(
-        f"an attribute of a memory is {kept!r:.80}, which cannot be restored"
-    )
 
 
 _SEQUENCES = (list, tuple, deque)

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mesa_memory.core import arguments
-from mesa_memory.core.snapshot import InMemoryRecords, encode, held
+from mesa_memory.core.codec import by_name, encode, encode_snapshot, lost
+from mesa_memory.core.records import records_in
+from mesa_memory.core.snapshot import InMemoryRecords
 from mesa_memory.memories import registry
-from mesa_memory.memories.host.carry_over import PastMemory, go_on
-from mesa_memory.memories.host.interventions import changed_by_hand, copy_of
+from mesa_memory.memories.host.interventions import changed_by_hand
 from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.transfer import SourceMemory, copy_layers, copy_of
 
 #: name of the intervention
 REPLACE_MEMORY = "replace_memory"
@@ -89,22 +90,22 @@ def made_with(make: registry.Maker, agent: Any) -> Any:
     """A memory for an agent, which knows what made it: a resumed run makes it again."""
     made = make(agent)
     if isinstance(made, MemoryModule):
-        maker = arguments.encode(make, code=True)
-        made.layer_context.made_by = None if arguments.lost(maker) else maker
+        maker = encode(make, by_name)
+        made.layer_context.made_by = None if lost(maker) else maker
     return made
 
 
 def _continue(old: MemoryModule, new: MemoryModule) -> list[str]:
     """Lets the layers that both memories have continue in the new one; their names."""
     state = old.snapshot()
-    ahead = {r.id: r for r in held([state["waiting"], state["staging"]])}
+    ahead = {r.id: r for r in records_in([state["waiting"], state["staging"]])}
     records = {r.id: r for r in old.held_records() if r.id not in ahead}
     kinds = {(layer.name, type(layer)) for layer in old.layers}
     both = [x for x in new.layers if (x.name, type(x)) in kinds]
-    parts, now = encode(state).get("parts", {}), old.layer_context.now
+    parts, now = encode_snapshot(state.get("parts", {})), old.layer_context.now
     whose = f"the former memory of agent {old.agent.unique_id}"
-    past = PastMemory(whose, parts, InMemoryRecords(records), now, {}, own=True)
-    go_on(new, past, both)
+    source = SourceMemory(whose, parts, InMemoryRecords(records), now, replaced=True)
+    copy_layers(source, new, both)
     new.layer_context.pinned = [
         copy_of(new, fact, fact.content, (fact.id,), fact.origin)
         for fact in old.layer_context.pinned

@@ -15,7 +15,7 @@ import mesa_memory.runs.recalls as recalls
 import mesa_memory.runs.state as state
 import mesa_memory.runs.versions as versions
 import mesa_memory.stores.schema as schema
-from mesa_memory.core.arguments import readable
+from mesa_memory.core.codec import readable
 from mesa_memory.runs.compare import (
     Difference,
     Parting,

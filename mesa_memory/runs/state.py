@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 
 import mesa_memory.stores.schema as schema
-from mesa_memory.core.arguments import readable
+from mesa_memory.core.codec import readable
 from mesa_memory.core.prompt_files import PromptFile
 from mesa_memory.core.wording import COMMON, ENGLISH, Wording, restored, step_sentence
 from mesa_memory.runs.recorded import RecordedRun, table_of

@@ -13,8 +13,9 @@ from mesa_memory import (
     STLTMemory,
     Window,
 )
+from mesa_memory.core.codec import decode_snapshot, encode_snapshot
 from mesa_memory.core.records import REASONS
-from mesa_memory.core.snapshot import InMemoryRecords, decode, encode
+from mesa_memory.core.snapshot import InMemoryRecords
 from mesa_memory.errors import UndeclaredState
 from tests.support.fleet import Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
@@ -276,10 +277,10 @@ def test_undeclared_state_of_a_memory_is_told_once_too(base, way, name):
     for begins in (True, False):
         ann.memory.process_step(pre_step=begins)
     kept = getattr(ann.memory, name)
-    state = encode(ann.memory.snapshot())
+    state = encode_snapshot(ann.memory.snapshot())
     setattr(ann.memory, name, None)
     records = InMemoryRecords({r.id: r for r in ann.memory.held_records()})
-    ann.memory.restore(decode(state, records), records)
+    ann.memory.restore(decode_snapshot(state, records), records)
     assert getattr(ann.memory, name) == kept
 
 
@@ -300,10 +301,10 @@ def test_declared_state_of_a_class_that_extends_ours_is_kept(host):
     town.advance()
     assert marked.current and marked in ann.memory.current_records()
     assert layer.marked is marked
-    state = encode(ann.memory.snapshot())
+    state = encode_snapshot(ann.memory.snapshot())
     layer.marked = None
     records = InMemoryRecords({marked.id: marked})
-    ann.memory.restore(decode(state, records), records)
+    ann.memory.restore(decode_snapshot(state, records), records)
     assert layer.marked is marked
 
 

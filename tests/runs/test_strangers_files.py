@@ -126,7 +126,7 @@ def hostile(base):
         "nested": asked | {"options": {"api_base": base}},
         "deeply nested": asked | {"options": {"extra_body": [{"x": {"y": [base]}}]}},
         "in a key": asked | {"options": {base: 1}},
-        "as a path": asked | {"options": {"$dict": {"$path": base}}},
+        "as a path": asked | {"options": {"$dict": [["$path", base]]}},
         "as a tuple": asked | {"options": {"x": {"$tuple": [base]}}},
         "in the model": {"llm": {"model": "openai/gpt-4o-mini", "base_url": base}},
         "in the name": {"llm": f"openai/{base}"},

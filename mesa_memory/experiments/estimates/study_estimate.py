@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mesa_memory.core.arguments import encode, readable
+from mesa_memory.core.codec import encode, readable
 from mesa_memory.core.content import dollars
 from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.errors import StoreUnavailable, StudyError

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.core.arguments import encode, missing
+from mesa_memory.core.codec import encode, missing
 from mesa_memory.errors import MeasureError
 
 #: deeper values are refused

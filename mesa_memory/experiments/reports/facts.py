@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import mesa_memory.runs.measured as measured
-from mesa_memory.core.arguments import readable
+from mesa_memory.core.codec import readable
 from mesa_memory.core.render import one_line, shorten
 from mesa_memory.experiments.studies.fingerprint import HASH_DIGITS, digest
 from mesa_memory.llm.doubles.offline import answerer

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mesa_memory import __version__
-from mesa_memory.core.arguments import encode, readable
+from mesa_memory.core.codec import encode, readable
 from mesa_memory.core.content import dollars
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.experiments.reports.facts import facts_of_study, shown_value

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mesa_memory.core.arguments import readable
+from mesa_memory.core.codec import readable
 from mesa_memory.experiments.studies.design import Case, label_of
 from mesa_memory.experiments.studies.results import COUNTED, Results
 from mesa_memory.statistics.comparison import Comparison, compare

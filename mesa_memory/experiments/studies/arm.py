@@ -6,7 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from mesa_memory.core.arguments import encode
+from mesa_memory.core.codec import encode
 from mesa_memory.experiments.changes import ChangeAfter, give_memory
 from mesa_memory.experiments.studies.design import Case
 from mesa_memory.hosts.mesa import arguments as mesa_arguments

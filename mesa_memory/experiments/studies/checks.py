@@ -7,7 +7,7 @@ short-term memory.
 from collections.abc import Iterable
 from typing import Any
 
-from mesa_memory.core.arguments import readable
+from mesa_memory.core.codec import readable
 from mesa_memory.llm.cost.ledger import Ledger
 from mesa_memory.llm.doubles.offline import advice, answerer
 from mesa_memory.llm.doubles.policy import PROVIDER

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.core.arguments import (
-    GENERATOR,
+from mesa_memory.core.codec import (
+    NUMBER,
     OBJECT,
+    TUPLE,
     encode,
     inside,
     mark_of,
@@ -206,7 +207,7 @@ def _seed(given: Any) -> Any:
     """
     seed = native(given)
     label = encode(seed)
-    if any(mark_of(part) in (OBJECT, GENERATOR) for _, part in inside(label)):
+    if any(mark_of(part) not in (None, NUMBER, TUPLE) for part in inside(label)):
         raise TypeError(
             f"a seed must be a whole number, got {given!r:.80}. Of a SeedSequence take "
             "the numbers: seeds=SeedSequence(1).generate_state(10)"
@@ -316,7 +317,7 @@ def label_of(name: str, value: Any) -> Any:
     if isinstance(value, ChangeAfter) and "<" not in value.label:
         return value.label
     label = encode(value)
-    nameless = [part for _, part in inside(label) if mark_of(part) == OBJECT]
+    nameless = [part for part in inside(label) if mark_of(part) == OBJECT]
     if nameless:
         raise TypeError(
             f"the value {value!r:.80} of the factor {name!r} lacks a name for the "
@@ -336,7 +337,7 @@ def described(value: "partial[Any]") -> str:
 
 def _said(item: Any) -> str:
     label = encode(item)
-    if any(mark_of(part) == OBJECT for _, part in inside(label)):
+    if any(mark_of(part) == OBJECT for part in inside(label)):
         return getattr(item, "__name__", type(item).__name__)
     return repr(readable(label))
 

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from mesa_memory.core.arguments import encode
+from mesa_memory.core.codec import encode
 from mesa_memory.core.prompt_files import FOLDER
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.experiments.studies.definitions import changed_names, definitions

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any
 
-from mesa_memory.core.arguments import encode
+from mesa_memory.core.codec import encode
 
 
 def identity(given: Any) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mesa_memory.core.arguments import OBJECT, mark_of, readable
+from mesa_memory.core.codec import OBJECT, mark_of, readable
 from mesa_memory.experiments.measures.values import distinct_names
 from mesa_memory.experiments.measures.watch import MODEL
 from mesa_memory.experiments.studies.checks import CHECKS, arm_warnings

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mesa_memory.core.arguments import readable
+from mesa_memory.core.codec import readable
 from mesa_memory.core.content import dollars
 from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.experiments.studies.checks import arm_checks, arm_warnings

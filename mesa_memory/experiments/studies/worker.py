@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mesa_memory.core.arguments import encode, full_name
+from mesa_memory.core.codec import encode, full_name
 from mesa_memory.core.content import text_of
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import (

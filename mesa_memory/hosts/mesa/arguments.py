@@ -6,7 +6,7 @@ from typing import Any
 import mesa
 import numpy as np
 
-from mesa_memory.core.arguments import OBJECT, encode, lost
+from mesa_memory.core.codec import OBJECT, by_name, encode, generator, lost
 
 # -- the seed --------------------------------------------------------------------------
 
@@ -39,13 +39,6 @@ def rng_argument(model: Any) -> Any:
     """The argument ``rng`` with which Mesa makes a model's generators again."""
     number, state = seed(model), first_state(model)
     return number if state is None or _makes(number, state) else generator(state)
-
-
-def generator(state: Any) -> np.random.Generator:
-    """A generator of numpy in this state."""
-    source: Any = getattr(np.random, state["bit_generator"])(0)
-    source.state = state
-    return np.random.Generator(source)
 
 
 def _makes(number: Any, state: Any) -> bool:
@@ -123,13 +116,11 @@ def _by_name(kind: type, args: tuple, given: dict[str, Any]) -> dict[str, Any]:
         value = bound.arguments.get(each.name, each.default)
         if each.kind is each.VAR_KEYWORD:
             more = bound.arguments.get(each.name, {})
-            found |= {name: encode(value, code=True) for name, value in more.items()}
+            found |= {name: encode(value, by_name) for name, value in more.items()}
         elif each.kind in (each.VAR_POSITIONAL, each.POSITIONAL_ONLY):
             if each.name in bound.arguments:
                 found[each.name] = _POSITIONAL
-        elif (
-            lost(said := encode(value, code=True)) is None or value is not each.default
-        ):
+        elif lost(said := encode(value, by_name)) is None or value is not each.default:
             found[each.name] = said  # a default is there again by itself
     return found
 

@@ -4,27 +4,26 @@
 what they are; ``probe`` asks an agent something and leaves no trace in its memory.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from pydantic import BaseModel
 
 from mesa_memory.core import render
+from mesa_memory.core.codec import RECORD, drop_record, encode_snapshot, rename
 from mesa_memory.core.content import plain
 from mesa_memory.core.importance import GRADE_MAX, valid
 from mesa_memory.core.records import (
     DERIVED,
     EDITED,
     ERASED,
-    EVICTED,
     EXCHANGED,
     IMPORTED,
     MemoryRecord,
-    Part,
 )
-from mesa_memory.core.snapshot import InMemoryRecords, decode, encode, without
 from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.transfer import copy_of, copy_records, restore
 from mesa_memory.tasks import PROBE
 
 #: number of events recalled for the question of a probe
@@ -72,9 +71,11 @@ def erase(agent: Any, record: MemoryRecord | str) -> None:
     memory = _changing(agent)
     old = _current(memory, record)
     kept = {held.id: held for held in memory.held_records() if held is not old}
-    state = without(encode(memory.snapshot()), old.id)
+    state = encode_snapshot(memory.snapshot())
+    for part in (state.get("state", {}), *state.get("parts", {}).values()):
+        part |= {name: None for name, v in part.items() if v == {RECORD: old.id}}
     memory.layer_context.close(old, ERASED)
-    _restore(memory, state, kept)
+    restore(memory, drop_record(state, old.id), kept)
     _note(memory, "erase", {"record": old.id})
 
 
@@ -105,12 +106,12 @@ def edit(
     )
     if missing:
         raise ValueError(f"the content of a {old.kind} must have {missing}, too")
-    state = encode(memory.snapshot())
+    state = encode_snapshot(memory.snapshot())
     known = {held.id: held for held in memory.held_records()}
     _, kept = memory.layer_context.plain_event(old.kind, content)
     new = copy_of(memory, old, kept, old.sources, old.origin, order=old.order)
     memory.layer_context.close(old, EDITED, by=new)
-    _restore(memory, state, known | {old.id: new})
+    restore(memory, state, known | {old.id: new})
     _note(memory, "edit", {"record": old.id, "by": new.id})
     return new
 
@@ -140,26 +141,21 @@ def exchange(one: Any, other: Any) -> None:
         )
     for memory in (left, right):
         memory.settle()
-    states = {m: encode(m.snapshot()) for m in (left, right)}
+    states = {m: encode_snapshot(m.snapshot()) for m in (left, right)}
     pinned = {m: {r.id: r for r in m.layer_context.pinned} for m in (left, right)}
     held = {
-        m: [(r, r.current) for r in m.held_records() if r.id not in pinned[m]]
-        for m in (left, right)
+        m: [r for r in m.held_records() if r.id not in pinned[m]] for m in (left, right)
     }
-    for memory, records in held.items():
-        for record, _ in records:
-            memory.layer_context.close(record, EXCHANGED)
+    copies = {}
     for memory, source in ((left, right), (right, left)):
-        copies = {}
         memory.layer_context.before = dict(memory.layer_context.log.numbers)
-        for record, current in held[source]:
-            origin = DERIVED if record.origin == DERIVED else IMPORTED
-            copy = copy_of(memory, record, record.content, (record.id,), origin)
-            if not current:  # of the message history, or a former revision
-                memory.layer_context.close(copy, EVICTED)
-            copies[record.id] = copy
+        copies[memory] = copy_records(memory, held[source])
+    for memory, source in ((left, right), (right, left)):
+        for record in held[memory]:
+            memory.layer_context.close(record, EXCHANGED)
+        state = rename(states[source], {old: c.id for old, c in copies[memory].items()})
         own = {"pinned": states[memory].get("pinned", [])}
-        _restore(memory, states[source] | own, copies | pinned[memory])
+        restore(memory, state | own, copies[memory] | pinned[memory])
     _note(left, "exchange", {"with": plain(other.unique_id)})
     _note(right, "exchange", {"with": plain(one.unique_id)})
 
@@ -253,49 +249,6 @@ def _current(memory: MemoryModule, record: MemoryRecord | str) -> MemoryRecord:
         f"{wanted!r} is not a current record of agent {memory.agent.unique_id}; "
         "memory.current_records() lists them"
     )
-
-
-def copy_of(
-    memory: MemoryModule,
-    old: MemoryRecord,
-    content: Any,
-    sources: tuple[str, ...],
-    origin: str,
-    later: float = 0,
-    part: Part | None = None,
-    **fields: Any,
-) -> MemoryRecord:
-    """A new record of this memory with the step and subject of the old one.
-
-    Args:
-        later: steps that are added to the old record's; may be below 0.
-        part: the layer that holds it; None means the old record's layer.
-        fields: further ones of the record, such as ``order``.
-    """
-    stale = old.stale_since
-    return memory.layer_context.open(
-        old.kind,
-        old.step + later,
-        content,
-        importance=old.importance,
-        subject=old.subject,
-        part=part or old.part,
-        sources=sources,
-        origin=origin,
-        valid_from=memory.layer_context.now,
-        stale_since=None if stale is None else stale + later,
-        **fields,
-    )
-
-
-def _restore(
-    memory: MemoryModule, state: Mapping[str, Any], records: Mapping[str, MemoryRecord]
-) -> None:
-    """Lets the memory go by these records; its own numbers go on."""
-    shelf, now = InMemoryRecords(records), memory.snapshot()
-    own = {name: now[name] for name in ("layer", "layers", "numbers")}
-    own["before"] = now.get("before", {})
-    memory.restore(decode(state, shelf) | own, shelf)
 
 
 def _recalled(memory: MemoryModule, question: str) -> list[str]:

@@ -10,9 +10,14 @@ from typing import Any, TypedDict
 
 from mesa_memory.core import render
 from mesa_memory.core.inbox import by_kind
-from mesa_memory.core.records import SUPERSEDED, MemoryRecord, Observer, RecordLog
+from mesa_memory.core.records import (
+    SUPERSEDED,
+    MemoryRecord,
+    Observer,
+    RecordLog,
+    records_in,
+)
 from mesa_memory.core.requests import Flow
-from mesa_memory.core.snapshot import held
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.wording import COMMON, STEP
 from mesa_memory.hosts.mesa_llm.agents import Memory
@@ -369,7 +374,7 @@ class MemoryReads(Memory):
     def held_records(self) -> list[MemoryRecord]:
         """All records that this memory uses, oldest first, closed ones too."""
         found = [
-            *held(self.snapshot()),
+            *records_in(self.snapshot()),
             *self.records(),
             *self.layer_context.history,
             *(record for layer in self.layers for record in held_by(layer)),

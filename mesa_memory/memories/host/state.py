@@ -8,7 +8,6 @@ from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import (
     FilteredRecords,
-    Opaque,
     RecordLookup,
     look_up,
     records_after,
@@ -41,7 +40,7 @@ def snapshot_of(memory: Any) -> dict[str, Any]:
         "lived": context.lived,
         "before": dict(context.before),
         "leaving": [[key, *told] for key, told in context.leaving.items()],
-        "made_by": context.made_by and Opaque(context.made_by),
+        "made_by": context.made_by,
         "parts": {layer.name: layer_snapshot(layer) for layer in memory.layers},
         "state": declared_state(memory),
         "names": context.all_names.departed(),

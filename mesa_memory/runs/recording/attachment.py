@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from mesa_memory.core.arguments import full_name
+from mesa_memory.core.codec import full_name
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.runs.recording import parameters
 from mesa_memory.runs.recording.checkpoints import memories

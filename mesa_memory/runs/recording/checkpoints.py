@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mesa_memory.core.snapshot import Opaque, RecordLookup, decode
+from mesa_memory.core.codec import decode, decode_snapshot
+from mesa_memory.core.content import plain
+from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.errors import MemoryMismatch
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.hosts.mesa import model as mesa
@@ -54,8 +56,8 @@ def snapshot(model: Any) -> dict[str, Any]:
         "random": model.random.getstate(),
         "rng": model.rng.bit_generator.state,
         "first": mesa_arguments.first_state(model),
-        "used": Opaque(_used(model)),
-        "state": None if get_state is None else Opaque(get_state()),
+        "used": _used(model),
+        "state": None if get_state is None else plain(get_state()),
     }
     if step_name := Services.of(model).wordings.step_name:
         own["step_name"] = step_name
@@ -178,7 +180,7 @@ def _take_up(
         raise _mismatch(key, memory, kept or f"a memory of layer {_kind(layer)!r}")
     try:
         records = shelf(memory.agent.unique_id, layer)
-        memory.restore(decode(state, records), records)
+        memory.restore(decode_snapshot(state, records), records)
     except (LookupError, TypeError, AttributeError) as error:
         if kept is None or kept == type(memory).__name__:
             raise

@@ -10,35 +10,28 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import is_dataclass
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from mesa_memory.core.arguments import (
+from mesa_memory.core.codec import (
     CALL,
     DICT,
-    GENERATOR,
-    LATER,
     MARKS,
     NAME,
-    NUMBER,
     OBJECT,
     PATH,
     SECRET,
     STORE,
-    TUPLE,
     UNKNOWN,
+    by_name,
+    decode_argument,
     encode,
     inside,
     loaded,
     lost,
     mark_of,
     missing,
-    number_of,
 )
 from mesa_memory.core.text import redaction
 from mesa_memory.errors import ParameterError
@@ -71,7 +64,7 @@ def of_model(
             constructor.
     """
     if given is not None:
-        found = {str(name): encode(v, code=True) for name, v in given.items()}
+        found = {str(name): encode(v, by_name) for name, v in given.items()}
     elif (noted := mesa_arguments.noted(model)) is not None:
         found = noted | _seed(model, noted)
     else:
@@ -88,7 +81,7 @@ def merged(recorded: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
 
 def sealed(given: Mapping[str, Any], location: Any) -> dict[str, Any]:
     """Values by name as JSON without secrets and without the place of the record."""
-    return {n: _sealed(n, encode(v, code=True), location) for n, v in given.items()}
+    return {n: _sealed(n, encode(v, by_name), location) for n, v in given.items()}
 
 
 def _seed(model: Any, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,6 +112,9 @@ def _sealed(name: str, value: Any, location: Any) -> Any:
         if secret:
             redaction.learn(value)
         return {SECRET: True} if secret or redaction.holds_secret(value) else value
+    if mark_of(value) == DICT:
+        pairs = [(n, name if secret else str(n), v) for n, v in value[DICT]]
+        return {DICT: [[key, _sealed(own, v, location)] for key, own, v in pairs]}
     if isinstance(value, dict):
         if secret and mark_of(value) is None and value:
             redaction.learn_named({name: value})
@@ -244,7 +240,7 @@ def taken(
     try:
         why = lost(value) or _unknown(value, find)
         why = why or (None if trust else _refusal(value, find))
-        return (None if why else decoded(value, location, find)), why
+        return (None if why else decode_argument(value, location, find)), why
     except Exception as error:  # junk may fail in any way
         return (
             None,
@@ -279,13 +275,13 @@ def _unknown(value: Any, find: Callable[[str], Any]) -> str | None:
 
 
 def _names(value: Any) -> list[str]:
-    return [str(part[NAME]) for _, part in inside(value) if mark_of(part) == NAME]
+    return [str(part[NAME]) for part in inside(value) if mark_of(part) == NAME]
 
 
 def _refusal(value: Any, find: Callable[[str], Any]) -> str | None:
     """Why an encoded argument of a file needs trust; None if it does not."""
     names = _names(value)
-    for _, part in inside(value):
+    for part in inside(value):
         keys = [key for key in part if key not in MARKS] if type(part) is dict else []
         for text in [part, *keys]:
             if not isinstance(text, str) or text in names:
@@ -297,51 +293,6 @@ def _refusal(value: Any, find: Callable[[str], Any]) -> str | None:
                     f"the file says {shown!r:.60}, which may name an address or a model"
                 )
     return None
-
-
-def decoded(value: Any, location: Any, find: Callable[[str], Any] = loaded) -> Any:
-    """The argument that was written; an invalid value raises Python's own errors.
-
-    Args:
-        location: stands for the run's own store.
-        find: gives a class or function by ``module:name``.
-    """
-    mark = mark_of(value)
-    if mark is None:
-        if isinstance(value, dict):
-            return {key: decoded(item, location, find) for key, item in value.items()}
-        if isinstance(value, list):
-            return [decoded(item, location, find) for item in value]
-        return value
-    item = value[mark]
-    if mark == NAME:
-        return find(item)
-    if mark in (CALL, LATER):
-        function, args, named = decoded(item, location, find)
-        if mark == CALL and not is_dataclass(function):
-            raise TypeError(f"{function!r:.60} is not a dataclass")
-        made = partial(function, *args, **named)
-        return made() if mark == CALL else made
-    if mark == STORE:
-        return location
-    if mark == NUMBER:
-        return number_of(item)
-    if mark == PATH:
-        return Path(item)
-    if mark == TUPLE:
-        return tuple([decoded(each, location, find) for each in item])
-    inner = {key: decoded(each, location, find) for key, each in item.items()}
-    if mark == GENERATOR:
-        return mesa_arguments.generator(_arrays(inner))
-    assert mark == DICT, mark
-    return inner
-
-
-def _arrays(state: Any) -> Any:
-    """A generator's state, with arrays where numpy wants them."""
-    if isinstance(state, dict):
-        return {key: _arrays(item) for key, item in state.items()}
-    return np.array(state, dtype=np.uint64) if isinstance(state, list) else state
 
 
 #: equals no default
@@ -358,7 +309,7 @@ def _defaults(model_class: Any) -> tuple[dict[str, Any], Callable[[str], bool]]:
         name: default
         for name, each in own.items()
         if each.default is not each.empty
-        and lost(default := encode(each.default, code=True)) is None
+        and lost(default := encode(each.default, by_name)) is None
     }
     any_name = any(each.kind is each.VAR_KEYWORD for each in own.values())
     return found, lambda name: any_name or name in own

@@ -7,21 +7,27 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from mesa_memory.core.codec import decode_snapshot
 from mesa_memory.core.content import is_id
-from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.snapshot import FilteredRecords, decode, records_after
-from mesa_memory.core.snapshot import held as held_in
+from mesa_memory.core.records import MemoryRecord, records_in
+from mesa_memory.core.snapshot import FilteredRecords, records_after
 from mesa_memory.core.text.naming import with_name
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa_llm.names import Names
-from mesa_memory.memories.host.carry_over import PastMemory, take_over
+from mesa_memory.layers.base import Layer
+from mesa_memory.layers.declared_state import held_by
+from mesa_memory.memories.host.interventions import changed_by_hand
 from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.transfer import SourceMemory, copy_layers
 from mesa_memory.runs.recording.stored_records import StoredRecords
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.schema import agents
 from mesa_memory.stores.sql import Store
+
+#: name of the intervention
+CARRY_OVER = "carry_over"
 
 
 def carry_over(
@@ -89,8 +95,9 @@ def carry_over(
         life.check_people(into, name)
         known = services.vectors.known
         services.vectors.known = known or RecordedVectors(store, life.run)
+        source, detail = life.memory_of(name, into)
         try:
-            copies = take_over(memory, life.memory_of(name, into), layers)
+            copies = _into(memory, source, layers, detail)
         finally:
             services.vectors.known = known
         people = life.names.items()
@@ -98,6 +105,57 @@ def carry_over(
         gone = [[who, called] for who, called in people if called and who not in here]
         Names.of(into.model).remember(gone)
     return copies
+
+
+def _into(
+    memory: MemoryModule,
+    source: SourceMemory,
+    names: Sequence[str] | None,
+    said: Mapping[str, Any],
+) -> list[MemoryRecord]:
+    """Copies what layers of the same name held.
+
+    Args:
+        names: of the layers; None is all that both have.
+        said: what the record of this run says of the source.
+
+    Raises:
+        ValueError: if a layer is missing, or holds something already; nothing has
+            changed then.
+        MemoryMismatch: if a layer of that name is of another kind; likewise.
+    """
+    layers = _chosen(memory, source, names)
+    memory.settle()
+    full = [layer.name for layer in layers if any(True for _ in held_by(layer))]
+    if full:
+        raise ValueError(
+            f"{', '.join(full)} of agent {memory.agent.unique_id} holds something "
+            "already: carry over before the agent's first step, into a new memory"
+        )
+    with changed_by_hand(memory, CARRY_OVER) as detail:
+        copies = copy_layers(source, memory, layers)
+        records = {copy.id: old for old, copy in copies.items()}
+        detail |= dict(said, layers=[n.name for n in layers], records=records)
+    return list(copies.values())
+
+
+def _chosen(
+    memory: MemoryModule, source: SourceMemory, names: Sequence[str] | None
+) -> list[Layer]:
+    """The layers that are meant, in the order of the memory."""
+    here = {layer.name: layer for layer in memory.layers}
+    both = [name for name in here if name in source.parts]
+    wanted = both if names is None else list(dict.fromkeys(names))
+    lacking = [name for name in wanted if name not in both]
+    if lacking or not wanted:
+        what = ", ".join(map(repr, lacking)) or "nothing"
+        raise ValueError(
+            f"{what} can be carried over: {source.name} has the layers "
+            f"{', '.join(source.parts) or 'none'}, the memory of agent "
+            f"{memory.agent.unique_id} has {', '.join(here) or 'none'}; name layers "
+            "that both have"
+        )
+    return [layer for name, layer in here.items() if name in wanted]
 
 
 class _Life:
@@ -154,8 +212,8 @@ class _Life:
                     "the same unique ids in both runs"
                 )
 
-    def memory_of(self, name: str, into: Any) -> PastMemory:
-        """An agent's memory at the end of the step."""
+    def memory_of(self, name: str, into: Any) -> tuple[SourceMemory, dict[str, Any]]:
+        """An agent's memory at the end of the step, and what this run's record says of it."""
         state = self._states.get(name)
         state = state if isinstance(state, Mapping) else {}
         parts, layer = state.get("parts"), state.get("layer")
@@ -170,12 +228,13 @@ class _Life:
         )
         lookup = records_after(stored, state.get("before", {}))
         # No layer has received these events yet.
-        ahead = decode([state.get("staging"), state.get("waiting")], lookup)
-        known = {record.id for record in held_in(ahead)}
+        waiting = [state.get("staging"), state.get("waiting")]
+        ahead = decode_snapshot(waiting, lookup)
+        known = {record.id for record in records_in(ahead)}
         records = FilteredRecords(lookup, lambda record: record.id not in known)
         file = self._store.location.rpartition("/")[2]
         told = {"store": file, "run": self.run, "agent": name, "step": self._step}
-        return PastMemory(f"{file}#{self.run}", parts, records, self._step, told)
+        return SourceMemory(f"{file}#{self.run}", parts, records, self._step), told
 
 
 @contextmanager

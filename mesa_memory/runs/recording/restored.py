@@ -12,9 +12,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from mesa_memory.core.codec import encode_snapshot
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
-from mesa_memory.core.snapshot import encode
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.errors import ReplayMismatch, StoreCorrupt, StoreError
 from mesa_memory.hosts.mesa.model import clock
@@ -176,7 +176,7 @@ def _repeated(
         if client.fault is not None:
             raise client.fault
         _check(model, store, run, step)
-        return json.loads(json_text(encode(checkpoints.snapshot(model))))
+        return json.loads(json_text(encode_snapshot(checkpoints.snapshot(model))))
 
 
 def _check(model: Any, store: Any, run: int, step: float) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from mesa_memory.core.codec import encode_snapshot
 from mesa_memory.core.fault_table import FailedAttempt
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.render import record_text
 from mesa_memory.core.requests import ChatRequest, LLMRequest
-from mesa_memory.core.snapshot import encode
 from mesa_memory.hosts.mesa_llm.names import own_name
 from mesa_memory.llm.doubles.replay import response_data
 from mesa_memory.retrieval.index import ScoredRecord
@@ -231,7 +231,7 @@ def batch_of(
             for key, value in sorted(changes.answers, key=lambda answer: answer[0])
         ],
         vectors=[row_of(key, vector) for key, vector in changes.vectors],
-        checkpoint=None if snapshot is None else encode(snapshot),
+        checkpoint=None if snapshot is None else encode_snapshot(snapshot),
         kept=kept,
         finished=finished,
         extends=extends,

@@ -9,7 +9,7 @@ from typing import Any
 import solara
 
 import mesa_memory.viz.widgets as ui
-from mesa_memory.core.arguments import readable
+from mesa_memory.core.codec import readable
 from mesa_memory.core.content import brief, count_tokens
 from mesa_memory.core.text.tool_calls import functions
 from mesa_memory.runs import Run
