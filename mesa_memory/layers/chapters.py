@@ -171,7 +171,7 @@ class Chapters(Layer):
         context, limit = self.context, self.context.event_chars
         additive, voice = context.additive_event_types, context.voice
         told = [
-            (step, StepEvents.of(step, list(group), additive).lines(limit, voice))
+            (step, StepEvents.of(step, list(group), additive).texts(limit, voice))
             for step, group in groupby(events, attrgetter("step"))
         ]
         return {

@@ -1,25 +1,36 @@
 """Lines of a memory, with the records behind them, and the events of a step."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import cached_property
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from mesa_memory.core import render
 from mesa_memory.core.content import is_id
 from mesa_memory.core.events import event_text, is_call, merged
 from mesa_memory.core.inbox import superseded
-from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.wording import ENGLISH, Voice, Wording
 from mesa_memory.layers.context import LayerContext
 
+_KIND_AND_CONTENT = attrgetter("kind", "content")
+_KIND_AND_TEXT = attrgetter("kind", "text")
 
-@dataclass(frozen=True, slots=True)
-class Line:
+
+class _LineFields(NamedTuple):
+    text: str
+    records: tuple[MemoryRecord, ...] = ()
+    step: Any = None
+    kind: str = ""
+    rank: float = 0.0
+    wording: Wording = ENGLISH
+
+
+class Line(_LineFields):
     """One line of an agent's prompt.
 
-    What rests on something that does not hold any more is shown as such.
+    A line that rests on something that does not hold any more is marked as such.
 
     Attributes:
         text: the line, without a mark before it and without a line break.
@@ -32,20 +43,24 @@ class Line:
         wording: the words of the remark on a line that may not hold.
     """
 
-    text: str
-    records: tuple[MemoryRecord, ...] = ()
-    step: Any = None
-    kind: str = ""
-    rank: float = 0.0
-    wording: Wording = field(default=ENGLISH, repr=False, compare=False)
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        for record in self.records:
+    def __new__(
+        cls,
+        text: str,
+        records: tuple[MemoryRecord, ...] = (),
+        step: Any = None,
+        kind: str = "",
+        rank: float = 0.0,
+        wording: Wording = ENGLISH,
+    ) -> Self:
+        """A line, marked if it may not hold; ``_replace`` marks nothing again."""
+        for record in records:
             if record.stale_since is not None:
                 since = render.value_text(record.stale_since)
-                told = self.wording.told("stale", line=self.text, step=since)
-                object.__setattr__(self, "text", told)
-                return
+                text = wording.told("stale", line=text, step=since)
+                break
+        return super().__new__(cls, text, records, step, kind, rank, wording)
 
     @property
     def ids(self) -> list[str]:
@@ -53,44 +68,43 @@ class Line:
         return [record.id for record in self.records] or [str(id(self))]
 
 
-_KIND_AND_CONTENT = attrgetter("kind", "content")
-
-
-@dataclass(slots=True)
-class _Lines:
-    """The events of a step as lines, and their other dependencies.
+class _Texts:
+    """The events of a step as text, and what else the text depends on.
 
     Attributes:
-        lines: (kind, line), oldest first.
-        limit: longest text of a line, in characters.
+        texts: kind and line of each event, oldest first.
+        limit: longest line, in characters.
         names: of the agents in them, by unique id, as they were called then.
+        lines: the same as lines of a prompt; None until they are asked for.
     """
 
-    lines: list[tuple[str, str]]
-    limit: int
-    names: dict[Any, str]
-    wording: Wording
+    __slots__ = ("limit", "lines", "names", "texts", "wording")
 
-    @classmethod
-    def of(cls, events: Iterable[MemoryRecord], limit: int, voice: Voice) -> Self:
-        """The lines of events, and the names in them."""
-        names: dict[Any, str] = {}
+    def __init__(
+        self, events: Iterable[MemoryRecord], limit: int, voice: Voice
+    ) -> None:
+        self.limit, self.wording = limit, voice.wording
+        self.names: dict[Any, str] = {}
+        self.lines: list[Line] | None = None
 
         def noted(unique_id: Any) -> str:
             name = voice(unique_id)
             if is_id(unique_id):  # else it has no name that could change
-                names[unique_id] = name
+                self.names[unique_id] = name
             return name
 
         noting = replace(voice, naming=noted, names={})
-        told = merged(list(map(_KIND_AND_CONTENT, events)))
-        lines = [(kind, event_text(kind, what, limit, noting)) for kind, what in told]
-        return cls(lines, limit, names, voice.wording)
+        self.texts = [
+            (kind, event_text(kind, content, limit, noting))
+            for kind, content in merged(list(map(_KIND_AND_CONTENT, events)))
+        ]
 
     def hold(self, limit: int, voice: Voice) -> bool:
         """True if they would be the same now: all names are unchanged."""
-        same = limit == self.limit and voice.wording is self.wording
-        return same and all(voice(who) == name for who, name in self.names.items())
+        if limit != self.limit or voice.wording is not self.wording:
+            return False
+        names = self.names.items()
+        return names <= voice.names.items() or all(voice(i) == n for i, n in names)
 
 
 class StepEvents:
@@ -108,10 +122,10 @@ class StepEvents:
 
     def __init__(self, step: float, events: Iterable[MemoryRecord]) -> None:
         self.step, self.events = step, tuple(events)
-        self._lines: dict[Any, _Lines] = {}  # by whom they call "you"
+        self._texts: dict[Any, _Texts] = {}  # by whom they call "you"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy makes its lines anew: they belong to the names of one model."""
+        """A copy makes its text anew: it belongs to the names of one model."""
         return StepEvents, (self.step, self.events)
 
     @classmethod
@@ -129,17 +143,40 @@ class StepEvents:
         """True if an event is a reply of litellm as Python; see ``events.is_call``."""
         return any(is_call(event.kind, event.content) for event in self.events)
 
-    def lines(self, limit: int, voice: Voice) -> list[tuple[str, str]]:
-        """(kind, line) of each event, oldest first; a call and its result are one.
+    def texts(self, limit: int, voice: Voice) -> list[tuple[str, str]]:
+        """Kind and line of each event, oldest first; a call and its result are one.
 
         Args:
             limit: longest line, in characters.
         """
+        return self._told(limit, voice).texts
+
+    def lines(self, limit: int, voice: Voice) -> list[Line]:
+        """The same as lines of a prompt, with the records behind them."""
+        told, records = self._told(limit, voice), self.events
+        if told.lines is not None:
+            return told.lines
+        apart = len(records) == len(told.texts)  # else a call and its result are one
+        lines = [
+            Line(
+                text,
+                (records[place],) if apart else records,
+                self.step,
+                kind,
+                wording=voice.wording,
+            )
+            for place, (kind, text) in enumerate(told.texts)
+        ]
+        if {record.origin for record in records} == {EVENT}:  # never stale
+            told.lines = lines
+        return lines
+
+    def _told(self, limit: int, voice: Voice) -> _Texts:
         key = voice.owner, voice.to_owner
-        lines = self._lines.get(key)
-        if lines is None or not lines.hold(limit, voice):
-            lines = self._lines[key] = _Lines.of(self.events, limit, voice)
-        return lines.lines
+        told = self._texts.get(key)
+        if told is None or not told.hold(limit, voice):
+            told = self._texts[key] = _Texts(self.events, limit, voice)
+        return told
 
     def parts(self, count: int, lengths: Sequence[int]) -> tuple[Self, Self]:
         """The oldest ``count`` events and the others.
@@ -165,22 +202,10 @@ def moved_steps(kept: Iterable[Sequence[Any]], later: float) -> list[Any]:
     return [[step + later, events] for step, events in kept]
 
 
-def of_step(events: StepEvents, context: LayerContext) -> list[Line]:
-    """The events of a step, a line each."""
-    voice, records = context.own_voice, events.events
-    lines = events.lines(context.event_chars, voice)
-    of = partial(Line, step=events.step, wording=voice.wording)
-    if len(records) != len(lines):  # a call and what came of it make one line
-        return [of(text, records, kind=kind) for kind, text in lines]
-    return [
-        of(text, (record,), kind=kind)
-        for (kind, text), record in zip(lines, records, strict=True)
-    ]
-
-
 def of_steps(steps: Iterable[StepEvents], context: LayerContext) -> list[Line]:
     """The events of steps, a line each, in their order."""
-    return [line for events in steps for line in of_step(events, context)]
+    limit, voice = context.event_chars, context.own_voice
+    return [line for each in steps for line in each.lines(limit, voice)]
 
 
 def pending(context: LayerContext) -> list[Line]:
@@ -196,13 +221,13 @@ def folded(lines: Sequence[Line]) -> list[Line]:
     What stays is the last of them, with how often it was, and the records of all.
     """
     kept = []
-    for places in render.repetitions([(line.kind, line.text) for line in lines]):
+    for places in render.repetitions(list(map(_KIND_AND_TEXT, lines))):
         line = lines[places[-1]]
         if len(places) > 1:
-            records = tuple(r for p in places for r in lines[p].records)
+            records = tuple([r for p in places for r in lines[p].records])
             first = lines[places[0]].step
             told = render.repeated(line.text, len(places), first, line.wording)
-            line = replace(line, text=told, records=records)
+            line = line._replace(text=told, records=records)
         kept.append(line)
     return kept
 

@@ -183,7 +183,7 @@ class RunningSummary(Layer):
     ) -> dict[str, Any]:
         """The inputs of a request about these events of steps."""
         limit, voice = self.context.event_chars, self.context.voice
-        told = [(e.step, e.lines(limit, voice)) for e in _with(entries, events)]
+        told = [(e.step, e.texts(limit, voice)) for e in _with(entries, events)]
         # Only a summary that a user has put there by hand is longer.
         known = render.shorten(self.text, max(self.summary_chars, SUMMARY_SHOWN))
         stale = any(record.stale_since is not None for record in self.records())

@@ -138,7 +138,7 @@ class Window(Layer):
         if events.lengths is not None and not events.calls:
             return events.lengths
         limit, voice = self.context.event_chars, self.context.own_voice
-        return [len(line) for _, line in events.lines(limit, voice)]
+        return [len(text) for _, text in events.texts(limit, voice)]
 
     def size(self, events: StepEvents) -> int:
         """Tokens of a step's events, counted once."""

@@ -71,8 +71,8 @@ class Entry(MemoryEntry):
         """The events as plain lines."""
         model = getattr(self.agent, "model", None)
         voice = PLAIN if model is None else Voice(Names.of(model))
-        lines = StepEvents(self.step or 0, self.events).lines(_PRINTED_CHARS, voice)
-        return "\n".join(line for _, line in lines)
+        texts = StepEvents(self.step or 0, self.events).texts(_PRINTED_CHARS, voice)
+        return "\n".join(text for _, text in texts)
 
     def display(self) -> None:
         """Prints the entry, if its agent's memory displays, under its own step."""

@@ -253,13 +253,15 @@ class MemoryReads(Memory):
         An event that two layers show is in the first of them.
         """
         found: list[Line] = []
-        shown: set[str] = set()
+        shown: set[MemoryRecord] = set()
         context = self.layer_context
         for lines in (*(layer.recent() for layer in self.layers), pending(context)):
-            ids = [line.ids for line in lines]
-            new = zip(lines, ids, strict=True)
-            found += [line for line, own in new if not shown.issuperset(own)]
-            shown.update(*ids)
+            found += [
+                line
+                for line in lines
+                if not line.records or not shown.issuperset(line.records)
+            ]
+            shown.update(*[line.records for line in lines])
         return found
 
     def format_long_term(self) -> str:

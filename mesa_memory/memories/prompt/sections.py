@@ -5,7 +5,7 @@ begins with ``- `` or stands for a step, so that no text of an agent looks like 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core import render
@@ -300,7 +300,7 @@ def _shortened(line: Line, room: int, count: Counter) -> list[Line]:
     while chars >= LEAST_CHARS:
         short = render.shorten(line.text, chars)
         if count(f"- {short}\n") <= room:
-            return [replace(line, text=short)]
+            return [line._replace(text=short)]
         chars = chars * 3 // 4
     return []
 
@@ -343,7 +343,7 @@ def _called_for(layer: Conversations) -> Found:
     records = [each.record for each in found.records] if found else []
     earlier = sorted(records, key=lambda record: record.order)
     # What the dialogue calls for stays longer than the newest.
-    called = [replace(layer.told(record), rank=layer.now) for record in earlier]
+    called = [layer.told(record)._replace(rank=layer.now) for record in earlier]
     return [*called, *layer.summary()], found
 
 
@@ -352,7 +352,7 @@ def _recalled(stream: EventStream) -> Found:
     found = stream.bring_to_mind()
     scored = {each.record.id: each for each in found.records}
     lines = [
-        replace(stream.line(scored[key].record), rank=scored[key].score)
+        stream.line(scored[key].record)._replace(rank=scored[key].score)
         for key in stream.index.ranking.by_arrival(scored)
     ]
     return lines, found
