@@ -8,14 +8,14 @@ _PLACES = {
     "BiographyQuestions": "experiments.measures.biographies",
     "ChangeAfter": "experiments.changes",
     "Plan": "statistics.plan",
-    "Processes": "experiments.studies.processes",
+    "Processes": "experiments.studies.executors",
     "Question": "experiments.measures.questions",
     "Questionnaire": "experiments.measures.questionnaires",
     "Study": "experiments.studies.study",
     "attribute": "experiments.attribution",
     "draw": "hosts.mesa.draws",
     "estimate": "experiments.estimates.forecast",
-    "placebo": "experiments.placebos",
+    "placebo": "experiments.controls",
     "verify": "experiments.reports.archive",
 }
 

@@ -58,7 +58,7 @@ class Placebo:
 
 
 def shuffled(memory: Any, section: str, text: str) -> str:
-    """The agent's own lines in another order; headings stay."""
+    """The agent's own lines in another order, also under other dates; headings stay."""
     lines = text.split("\n")
     places = [i for i, line in enumerate(lines) if not _fixed(line)]
     order = _draw(memory, section, "shuffled").permutation(len(places))
@@ -100,7 +100,7 @@ def other_agent(memory: Any, section: str, text: str) -> str:
         for agent in me.model.agents
         if agent is not me and isinstance(getattr(agent, "memory", None), MemoryReads)
     ]
-    if not others:
+    if not others or section not in _READS:
         return ""
     # A rank of its own for each, so that others who come or go change nothing.
     purpose = f"placebo of {me.unique_id}"

@@ -43,7 +43,9 @@ def search_memories(agent: Any, query: str, k: int = 5) -> str:
     records, weak = _found(memory, query, count)
     lines = [context.told("weak match")] * weak
     lines += [_line(record, context) for record in records]
-    return "\n".join(lines) or context.told("found nothing")
+    text = "\n".join(lines) or context.told("found nothing")
+    shown_instead = memory.shown_instead  # of a placebo
+    return text if shown_instead is None else shown_instead(memory, "search", text)
 
 
 def save_memory(agent: Any, text: str, importance: int = 3) -> str:

@@ -12,7 +12,7 @@ from mesa_memory import ShortTermMemory, STLTMemory, configure
 from mesa_memory.errors import StudyError
 from mesa_memory.experiments import Study, draw
 from mesa_memory.memories.registry import find
-from mesa_memory.memories.wording import WORDINGS
+from mesa_memory.memories.rephrasings import WORDINGS
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.studies import Studies
 
@@ -118,6 +118,7 @@ def test_who_counts_words_is_not_blamed_and_finished_runs_are_not_repeated(tmp_p
     found = audit(tmp_path, "whole", wordings={"loud": str.upper})
     assert blamed(found) == {"loud"}  # "POISONED" is another word
     assert {each.arm for each in found.wordings.contrasts} == {*WORDINGS, "loud"}
+    assert not found.unchanged  # nothing is recorded
     again = audit(tmp_path, "whole", wordings={"loud": str.upper})
     assert str(again) == str(found) and found.effect is None
 
@@ -143,16 +144,29 @@ def test_an_unknown_level_or_a_taken_name_is_told(tmp_path):
         study.audit("stlt", wordings={"prose": str.lower})
 
 
+def test_a_wording_that_changes_no_character_is_named_and_not_counted(tmp_path, caplog):
+    study = Study(
+        Well, {"memory": ["short_term"], "n": [1]}, seeds=range(2), steps=2,
+        outcomes={"afraid": afraid}, store=tmp_path / "s.sqlite",
+    )  # fmt: skip
+    study.run("serial", progress=False)
+    own = {"same": lambda text: text.replace("dragon", "cat"), "loud": str.upper}
+    found = study.audit("short_term", wordings=own, executor="serial", progress=False)
+    assert found.unchanged == ("same",)
+    assert "not counted, as they changed no character: same" in str(found)
+    assert {each.arm for each in found.wordings.contrasts} == {*WORDINGS, "loud"}
+    assert (
+        "2 seeds cannot show an effect of one of 8 wordings: at least 9" in caplog.text
+    )
+
+
 @pytest.mark.parametrize("name", WORDINGS)
 def test_a_wording_keeps_the_words(name):
-    class Memory:
-        agent = type("Agent", (), {"unique_id": 3})
-
     text = (
         "Long term memory:\n- Step 1: I met Agent 2\n- Step 2: rain\n\n"
         "Short term memory:\n- Step 3: Agent 4 gave me my hat\n"
     )
-    told = WORDINGS[name](Memory(), "memory", text)
+    told = WORDINGS[name](None, "memory", text)
     assert told != text
     for word in ("met Agent 2", "rain", "Agent 4 gave", "hat"):
         assert word in told

@@ -16,6 +16,7 @@ from mesa_memory.experiments import placebo
 from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.memories.placebo import FILLER, KINDS, Placebo, of_length
 from mesa_memory.memories.registry import OUR_MEMORIES, find
+from mesa_memory.memories.tools import search_memories
 from tests.support.deciding import Deciders, provider
 from tests.support.playing import play
 
@@ -127,22 +128,23 @@ def test_requests_of_the_memory_itself_are_those_of_its_class(memory, tmp_path):
     assert found[0] == found[1] and (found[0] or memory in QUIET)
 
 
-def test_another_run_and_a_rewriting_are_shown(tmp_path):
-    other = tmp_path / "other.sqlite"
-    town("stlt", other)
-    made = pickle.loads(pickle.dumps(placebo(STLTMemory, "other_run", run=other)))
-    model = RumorModel(n_agents=5, rng=1)
-    for agent in model.agents:
-        agent.memory = made(agent)
-    configure(model, record=tmp_path / "run.sqlite")
-    play(model, 1)
-    theirs = {row[:3]: row[3].split()[:5] for row in shown(other)}
-    for row in shown(tmp_path / "run.sqlite"):
-        if row[:3] in theirs:
-            assert row[3].split()[:5] == theirs[row[:3]][: len(row[3].split())]
-    upper = placebo(EpisodicMemory, rewrite=str.upper)(model.agents[0])
+def test_a_rewriting_is_shown_also_after_it_was_sent_to_a_worker():
+    model = RumorModel(n_agents=3, rng=1)
+    made = pickle.loads(pickle.dumps(placebo(EpisodicMemory, rewrite=str.upper)))
+    upper = made(model.agents[0])
     upper.add_to_memory("observation", {"local_state": {"well": "poisoned"}})
     assert "POISONED" in upper.get_prompt_ready()
+
+
+@pytest.mark.parametrize("kind", ["neutral", "scrambled", "other_agent"])
+def test_a_search_by_a_tool_shows_the_placebo(kind):
+    model = RumorModel(n_agents=3, rng=1)
+    agent = model.agents[0]
+    agent.memory = find(f"placebo:{kind}:episodic")(agent)
+    agent.memory.add_to_memory("note", {"note": "the well behind the mill is poisoned"})
+    agent.memory.process_step()
+    told = search_memories(agent, "well")
+    assert "the well behind the mill is poisoned" not in told and told.strip()
 
 
 @pytest.mark.parametrize("tokens", [0, 1, 7, 40, 400])
@@ -162,14 +164,13 @@ def test_a_text_is_cut_or_padded_to_a_number_of_tokens(tokens):
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        (lambda: find("placebo:other_run:stlt"), ValueError, "or give placebo"),
+        (lambda: find("placebo:sugar:stlt"), ValueError, "or give placebo"),
         (lambda: find("placebo:neutral:nothing"), UnknownMemory, "no memory has"),
         (
             lambda: find("placebo:neutral:placebo:neutral:stlt"),
             ValueError,
             "of a placebo",
         ),
-        (lambda: placebo(STLTMemory, "other_run"), ValueError, "needs run="),
         (lambda: placebo(STLTMemory, "sugar"), ValueError, "choose from shuffled"),
         (
             lambda: placebo(STLTMemory),

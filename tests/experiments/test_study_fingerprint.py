@@ -187,29 +187,25 @@ def test_comments_docstrings_and_layout_are_no_drift(project, tmp_path):
     assert run(study).finished
 
 
-def test_a_change_of_code_names_the_definitions(project, tmp_path):
-    changes = {
-        "RATE": ("RATE = 0.5", "RATE = 0.25"),
-        "Town.step": ("self.left[:-1]", "self.left[1:]"),
-        "Town": ("class Town(mesa.Model):", "class Town(mesa.Model):\n    'x'.upper()"),
-        "left": ("return len", "return -len"),
-        "top level": ("import mesa\n", "import mesa, math\n"),
-        "top level, right": ("def left", "def right(model):\n    pass\n\ndef left"),
-        # A language model reads these two docstrings.
-        "move": ("Moves.", "Moves fast."),
-        "Reply": ("What is said.", "What is meant."),
-        "it is not valid Python": ("import mesa\n", "import mesa as\n"),
-    }
+@pytest.mark.parametrize("change", [
+    ("RATE = 0.5", "RATE = 0.25"),
+    ("self.left[:-1]", "self.left[1:]"),
+    ("class Town(mesa.Model):", "class Town(mesa.Model):\n    'x'.upper()"),
+    ("import mesa\n", "import mesa, math\n"),
+    # A language model reads these two docstrings.
+    ("Moves.", "Moves fast."),
+    ("What is said.", "What is meant."),
+    ("import mesa\n", "import mesa as\n"),
+])  # fmt: skip
+def test_a_change_of_code_names_the_file(project, tmp_path, change):
     study = project({"town_f.py": TOWN}, "town_f")
     assert run(study).finished
-    for name, change in changes.items():
-        assert change[0] in TOWN
-        (tmp_path / "town_f.py").write_text(TOWN.replace(*change))
-        with pytest.raises(StudyChanged) as stopped:
-            run(study)
-        (told,) = stopped.value.differences
-        assert told == f"code: {tmp_path.name}/town_f.py was changed ({name})"
-        assert told in str(stopped.value)
+    assert change[0] in TOWN
+    (tmp_path / "town_f.py").write_text(TOWN.replace(*change))
+    told = f"code: {tmp_path.name}/town_f.py was changed"
+    with pytest.raises(StudyChanged, match=told) as stopped:
+        run(study)
+    assert stopped.value.differences == (told,)
 
 
 GROWING = """
@@ -245,5 +241,5 @@ def test_a_study_grows_in_the_file_that_has_its_model(project, tmp_path):
     code = [("lambda model: 1", "lambda model: 2"), ("[1, 2]", '{"few": Town}')]
     for edit in code:
         (tmp_path / "town_g.py").write_text(GROWING.replace(*edit))
-        with pytest.raises(StudyChanged, match=r"town_g\.py was changed \(study\)"):
+        with pytest.raises(StudyChanged, match=r"town_g\.py was changed"):
             run(study)

@@ -180,7 +180,7 @@ def test_changed_code_stops_a_study_unless_it_is_accepted(file, tmp_path, monkey
     with pytest.raises(StudyChanged, match=r"my_helper\.py was changed") as stopped:
         run(study)
     assert stopped.value.differences == (
-        "code: mine/my_helper.py was changed (SIZE)",
+        "code: mine/my_helper.py was changed",
         "configuration: measure 'n' is new",
     )
     status = run(study, accept_drift=True)

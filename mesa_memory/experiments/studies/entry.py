@@ -17,9 +17,9 @@ from mesa_memory.experiments.studies.fingerprint import (
     differences,
     digest,
     fingerprint,
+    identity,
 )
 from mesa_memory.experiments.studies.forks import forks_of
-from mesa_memory.experiments.studies.identity import identity
 from mesa_memory.experiments.studies.worker import Job
 from mesa_memory.hosts.mesa_llm.agents import forget_tools
 from mesa_memory.llm.cost.usage import Budget

@@ -1,4 +1,11 @@
-"""The fingerprint of a study: hashes of code and prompts, configuration and versions."""
+"""The fingerprint of a study: hashes of code and prompts, configuration and versions.
+
+Code counts without what does not run: comments, docstrings and layout. Docstrings that a
+language model reads are kept: those of tools, and of pydantic models, whose schema has
+them. Left out are also the levels, seeds and steps of a study, which are in each run's
+parameters, and what only the program itself runs: the statements under
+``if __name__ == "__main__"``.
+"""
 
 import ast
 import hashlib
@@ -7,6 +14,7 @@ import json
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
@@ -15,13 +23,17 @@ from typing import Any
 from mesa_memory.core.codec import encode
 from mesa_memory.core.prompt_files import FOLDER
 from mesa_memory.core.text.redaction import hide
-from mesa_memory.experiments.studies.definitions import changed_names, definitions
 from mesa_memory.runs.recording.config import versions
 
 #: hexadecimal digits of each hash
 HASH_DIGITS = 16
 #: parts of a fingerprint, in the order of a list of differences
 PARTS = ("code", "prompts", "configuration", "levels", "versions")
+#: arguments of a study that are in each run's parameters, or do not change a run
+STUDY_ARGUMENTS = ("seeds", "steps", "replicates", "store", "name")
+#: the condition of statements that workers do not run, and which of them count
+PROGRAM = "__name__ == '__main__'"
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign)
 _PACKAGE = FOLDER.absolute().parent
 _FOLDERS_OF_PACKAGES = frozenset({"site-packages", "dist-packages"})
 _STANDARD_LIBRARY = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
@@ -34,8 +46,7 @@ def fingerprint(
 ) -> Fingerprint:
     """The hashes of all that results depend on, besides parameters and seeds.
 
-    Code is the file of each object, and all files that it imports from the same project,
-    without comments, docstrings and layout; see ``definitions``.
+    Code is the file of each object, and all files that it imports from the same project.
     Installed packages count by their versions. Settings count where they are chosen:
     in the code of the model, or in a factor, which is part of each run's parameters.
 
@@ -45,7 +56,7 @@ def fingerprint(
         levels: of factors, by label, as plain data. Some may be new.
 
     Returns:
-        For each part, a hash or a value by name; of a file, a hash for each definition.
+        For each part, a hash or a value by name.
     """
     texts, installed = _code(objects, _reachable)
     return {
@@ -99,9 +110,7 @@ def _changed(part: str, name: str, old: Mapping[str, Any], new: Mapping) -> str:
         return f"{name} is gone"
     if name not in old:
         return f"{name} is new"
-    if part == "code":
-        return f"{name} was changed ({changed_names(old[name], new[name])})"
-    if part == "prompts":
+    if part in ("code", "prompts"):
         return f"{name} was changed"
     return f"{name} was {old[name]}, is {new[name]}"
 
@@ -117,12 +126,8 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
     return {name: json.dumps(value, sort_keys=True) for name, value in found.items()}
 
 
-def _hashes(texts: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """The hash of each definition of each file."""
-    return {
-        file: {name: _hash(code) for name, code in definitions(text).items()}
-        for file, text in sorted(texts.items())
-    }
+def _hashes(texts: Mapping[str, str]) -> dict[str, str]:
+    return {file: _hash(_running(text)) for file, text in sorted(texts.items())}
 
 
 @cache
@@ -258,3 +263,108 @@ def _version_of(module: str) -> dict[str, str]:
     """The version of the package that a module was installed with, if it is known."""
     names = metadata.packages_distributions().get(module, [])
     return {name: metadata.version(name) for name in names}
+
+
+def _running(text: str) -> str:
+    """The code of a file that runs in a worker; the text, if it is not Python."""
+    try:
+        return ast.unparse(_Running().visit(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError):
+        return text
+
+
+class _Running(ast.NodeTransformer):
+    """Removes what does not run in a worker, or is in each run's parameters."""
+
+    def visit(self, node: Any) -> Any:
+        read = [node.body[0]] if _is_read(node) else []
+        program = isinstance(node, ast.If) and ast.unparse(node.test) == PROGRAM
+        if program:
+            node.body = [each for each in node.body if isinstance(each, DEFINITIONS)]
+        if program or isinstance(node, ast.Module):
+            for each in node.body:
+                _remove_design(each)
+        self.generic_visit(node)
+        if read:
+            node.body[:0] = read
+        return None if _is_text(node) else node
+
+
+def _is_read(node: Any) -> bool:
+    """True for a definition whose docstring a language model reads."""
+    if isinstance(node, ast.ClassDef):
+        marks, word = node.bases, "BaseModel"
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        marks, word = node.decorator_list, "tool"
+    else:
+        return False
+    return _is_text(node.body[0]) and any(word in ast.unparse(each) for each in marks)
+
+
+def _remove_design(node: ast.stmt) -> None:
+    """Removes what is not code from ``study = Study(…)``."""
+    call = node.value if isinstance(node, ast.Assign) else None
+    if not isinstance(call, ast.Call):
+        return
+    if ast.unparse(call.func).rpartition(".")[2] == "Study":
+        call.args = [*call.args[:1], *filter(_is_code, call.args[1:])]
+        call.keywords = [
+            each
+            for each in call.keywords
+            if each.arg not in STUDY_ARGUMENTS
+            and (each.arg != "factors" or _is_code(each.value))
+        ]
+
+
+def _is_code(factors: ast.expr) -> bool:
+    """True if a value of a factor has another label than itself."""
+    nodes = list(ast.walk(factors))
+    inner = [
+        each for node in nodes if isinstance(node, ast.Dict) for each in node.values
+    ]
+    return any(isinstance(each, ast.Lambda | ast.Call) for each in nodes) or any(
+        isinstance(each, ast.Dict) for each in inner
+    )
+
+
+def _is_text(node: Any) -> bool:
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def identity(given: Any) -> Any:
+    """The name of a function and the values bound to it, as JSON; plain data as it is.
+
+    Another object is known by its class, a dataclass with a hash also by its fields. The code
+    of a function is not in it, except of a lambda, which has no name.
+    """
+    if isinstance(given, partial):
+        return [identity(given.func), identity(given.args), identity(given.keywords)]
+    if isinstance(given, list | tuple):
+        return [identity(each) for each in given]
+    if isinstance(given, dict):
+        return {str(name): identity(each) for name, each in given.items()}
+    if inspect.isfunction(given):
+        name = given.__qualname__
+        told = _source(given) if name.endswith("<lambda>") else name
+        bound = inspect.getclosurevars(given).nonlocals
+        values = [*(given.__defaults__ or ()), given.__kwdefaults__ or {}, bound]
+        return [told, *map(identity, filter(None, values))]
+    if isinstance(given, type) or inspect.isroutine(given):
+        return given.__qualname__
+    if is_dataclass(given) and given.__hash__ is not None:  # nothing changes its fields
+        own = {each.name: getattr(given, each.name) for each in fields(given)}
+        return [type(given).__qualname__, identity(own)]
+    return encode(given)
+
+
+def _source(function: Callable[..., Any]) -> str:
+    """The code of the lambdas that begin in a function's line."""
+    try:
+        lines, _ = inspect.findsource(function)
+        tree = ast.parse("".join(lines))
+    except (OSError, SyntaxError):  # typed into a console
+        return function.__qualname__
+    first = function.__code__.co_firstlineno
+    found = [each for each in ast.walk(tree) if isinstance(each, ast.Lambda)]
+    return "; ".join(ast.unparse(each) for each in found if each.lineno == first)

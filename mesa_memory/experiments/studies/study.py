@@ -26,14 +26,14 @@ from mesa_memory.experiments.studies.entry import (
     location_of,
     try_models,
 )
-from mesa_memory.experiments.studies.executors import workers_of
+from mesa_memory.experiments.studies.executors import check_picklable, workers_of
 from mesa_memory.experiments.studies.fingerprint import Fingerprint
 from mesa_memory.experiments.studies.forks import check_changes
-from mesa_memory.experiments.studies.making import Progress, make
-from mesa_memory.experiments.studies.packing import check_picklable, named_parts
+from mesa_memory.experiments.studies.progress import Progress, make
 from mesa_memory.experiments.studies.results import Results, check_names
 from mesa_memory.experiments.studies.shards import gather, shard_of
 from mesa_memory.experiments.studies.status import Status
+from mesa_memory.experiments.studies.worker import named_parts
 from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.statistics.comparison import Comparison
 from mesa_memory.statistics.plan import Plan
@@ -42,7 +42,7 @@ from mesa_memory.stores.open import open_store
 from mesa_memory.stores.studies import Studies, StudyRow
 
 if TYPE_CHECKING:
-    from mesa_memory.experiments.audit import Audit
+    from mesa_memory.experiments.controls import Audit
     from mesa_memory.experiments.estimates.study_estimate import StudyEstimate
 
 logger = logger_of(__name__)
@@ -310,9 +310,9 @@ class Study:
     ) -> "Audit":
         """Runs one arm again in other wordings: does the outcome depend on the wording?
 
-        The order, headings and form of its text are changed, and ``k`` and ``budget``
-        where the memory has them; see ``memories.wording``. They are a study in the
-        same store, whose finished runs are not repeated.
+        The order, headings and form of its text are changed, see
+        ``memories.rephrasings``; a wording that changes no recorded text is left out and
+        named. They are a study in the same store, whose finished runs are not repeated.
 
         Args:
             memory: level of the factor ``memory``.
@@ -324,11 +324,11 @@ class Study:
         Raises:
             ValueError: for an unknown level, outcome or a name that is taken.
         """
-        from mesa_memory.experiments.audit import audit_of, audit_study
+        from mesa_memory.experiments.controls import audit_of, audit_study
 
-        audited = audit_study(self, memory, outcome, wordings or {})
+        audited, same = audit_study(self, memory, outcome, wordings or {})
         audited.run(executor, progress=progress)
-        return audit_of(self, audited, memory, outcome, base)
+        return audit_of(self, audited, same, memory, outcome, base)
 
     def methods(self) -> str:
         """The methods section: design, models, cost, versions, accepted differences.

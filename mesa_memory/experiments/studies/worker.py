@@ -4,7 +4,7 @@ What it writes depends on the case alone, not on who makes it, where and when.
 """
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -20,13 +20,16 @@ from mesa_memory.errors import (
     RunInUse,
     StoreError,
 )
-from mesa_memory.experiments.measures.questionnaires import Questionnaire, responses
+from mesa_memory.experiments.measures.questionnaires import (
+    Questionnaire,
+    parts_of,
+    responses,
+)
 from mesa_memory.experiments.measures.watch import Measure, Watch
 from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.checks import counted_checks, recorded_checks
 from mesa_memory.experiments.studies.fingerprint import changed_code
 from mesa_memory.experiments.studies.forks import Fork, take_over
-from mesa_memory.experiments.studies.packing import Part, named_parts
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.agents import forget_tools
 from mesa_memory.llm.cost.usage import Budget, Usage
@@ -42,6 +45,8 @@ logger = logger_of(__name__)
 
 #: states of an outcome besides those of a case
 BUSY, LOST, LOST_WORKER, CHANGED = "busy", "lost", "lost worker", "changed"
+#: a thing that a user has given, after its name
+type NamedObject = tuple[str, Any]
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ class Job:
     forkable: bool = False
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[NamedObject]:
         """All that the user has given for the run, with names."""
         return named_parts(
             [self.arm], self.measures, self.outcomes, self.questionnaires
@@ -124,6 +129,19 @@ class JobOutcome:
     budget: bool = False
     measure: bool = False
     differences: tuple[str, ...] = ()
+
+
+def named_parts(
+    arms: Iterable[Arm],
+    measures: Mapping[str, Measure],
+    outcomes: Mapping[str, Measure],
+    questionnaires: Iterable[Questionnaire],
+) -> list[NamedObject]:
+    """All that the user has given for runs, with names."""
+    parts = [part for arm in arms for part in arm.parts]
+    parts += [(f"the measure {name!r}", each) for name, each in measures.items()]
+    parts += [(f"the outcome {name!r}", each) for name, each in outcomes.items()]
+    return parts + parts_of(questionnaires)
 
 
 def run_apart(job: Job, stopping: Callable[[], bool] = lambda: False) -> JobOutcome:

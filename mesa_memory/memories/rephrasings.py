@@ -8,8 +8,6 @@ from typing import Any
 _STEP = re.compile(r"\b([Ss])tep\b")
 _BULLET = re.compile(r"^\s*[-*]\s+")
 _NUMBER = re.compile(r"\d")
-_PERSONS = {"I": "{}", "me": "{}", "my": "{}'s", "My": "{}'s", "myself": "themselves"}
-_PERSON = re.compile(rf"\b({'|'.join(_PERSONS)})\b")
 
 
 @dataclass(frozen=True)
@@ -31,20 +29,6 @@ class OtherWording:
     def __str__(self) -> str:
         """The name."""
         return f"wording {self.name}"
-
-
-@dataclass(frozen=True)
-class ThirdPerson:
-    """Tells an agent of itself by its name."""
-
-    def __call__(self, memory: Any, section: str, text: str) -> str:
-        """The text without ``I`` and ``my``."""
-        name = f"Agent {memory.agent.unique_id}"
-        return _PERSON.sub(lambda found: _PERSONS[found[1]].format(name), text)
-
-    def __str__(self) -> str:
-        """The name."""
-        return "wording third person"
 
 
 def sections_reversed(text: str) -> str:
@@ -107,7 +91,7 @@ def day_for_step(text: str) -> str:
 
 
 #: the wordings of an audit, by name
-WORDINGS: dict[str, Any] = {
+WORDINGS = {
     name: OtherWording(name, function)
     for name, function in (
         ("sections reversed", sections_reversed),
@@ -118,7 +102,7 @@ WORDINGS: dict[str, Any] = {
         ("numbered", numbered),
         ("day for step", day_for_step),
     )
-} | {"third person": ThirdPerson()}
+}
 
 
 def _sections(text: str) -> list[tuple[str, list[str]]]:
