@@ -14,7 +14,7 @@ _PLACES = {
     "Study": "experiments.studies.study",
     "attribute": "experiments.attribution",
     "draw": "hosts.mesa.draws",
-    "estimate": "experiments.estimates.forecast",
+    "estimate": "experiments.estimates",
     "placebo": "experiments.controls",
     "verify": "experiments.reports.archive",
 }

@@ -12,7 +12,7 @@ from mesa_memory.experiments.reports.methods import checklist
 from tests.support.deciding import Deciders, provider
 from tests.support.study_results import run
 
-FOR_THE_AUTHOR = ("A.1", "D.1", "E.1", "G.1")
+FOR_THE_AUTHOR = ("A.1", "B.4", "D.1", "E.1", "G.1")
 ITEMS = (
     "A.1", "A.2", "B.1", "B.2", "B.3", "B.4", "B.5", "C.1", "C.2", "D.1", "E.1", "E.2",
     "F.1", "G.1",
@@ -57,7 +57,7 @@ def one(store, query):
     return store.execute(query).fetchone()[0]
 
 
-def test_it_has_the_fourteen_items_and_leaves_four_to_the_author(made):
+def test_it_has_the_fourteen_items_and_leaves_five_to_the_author(made):
     items, *_ = made
     assert tuple(items) == ITEMS
     blank = [name for name, text in items.items() if "To be written by you." in text]
@@ -111,11 +111,11 @@ def test_automation_memories_prompts_and_repairs_are_those_of_the_store(made):
     assert re.search(r"Hash of the code: [0-9a-f]{16} ", items["F.1"])
 
 
-def test_sections_of_odd_have_what_is_recorded(made):
+def test_what_is_recorded_for_odd_is_there_and_no_empty_heading(made):
     *_, text = made
-    odd = text.partition("## ODD")[2]
-    assert re.findall(r"\*\*(\d) ", odd) == list("1234567")
-    assert "Recorded: 2 steps." in odd and "mode = sync" in odd
+    odd = text.partition("ODD description")[2]
+    assert "**Scales** 2 steps." in odd and "mode = sync" in odd
+    assert "To be written" not in odd
     assert "Without a plan: every comparison is exploratory." in text
 
 
@@ -132,10 +132,56 @@ def test_a_plan_and_its_looks_are_in_the_analysis(tmp_path):
     assert "no language model was asked" in text
 
 
+@pytest.fixture
+def outside(tmp_path):
+    """Makes a study of a model at a server; gives its items, and the requests there."""
+    with pytest.MonkeyPatch.context() as patch, provider() as server:
+        patch.setenv("OPENAI_API_KEY", "test")
+
+        def made(name, services=None, **given):
+            factors = {"base": server.base, "mode": ["sync"], "services": [services or {}],
+                       "memory": [LongTermMemory]}  # fmt: skip
+            file = tmp_path / name
+            study = Study(Deciders, factors, seeds=[1], steps=2, store=file, **given)
+            assert run(study).finished
+            found = re.findall(r"\*\*([A-G]\.\d) [^*]*\*\* (.*)", study.checklist())
+            return dict(found), study
+
+        yield made, server
+
+
+def test_an_unrecorded_study_does_not_say_that_nobody_was_asked(outside):
+    made, server = outside
+    items, _ = made("bare.sqlite", record=False)
+    assert len(server.log) > 0
+    assert f"openai/test answered {len(server.log)} requests" in items["B.1"]
+    for item in ("B.1", "B.2", "B.3", "C.1", "C.2", "E.2"):
+        assert "ot recorded" in items[item], item
+    assert "No model" not in items["B.1"] and "without a network" not in items["B.2"]
+    assert (
+        "recorded for each step" not in items["B.5"]
+        and "0 requests asked" not in items["E.2"]
+    )
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_cached_answers_are_not_told_as_no_model_asked(outside, tmp_path, record):
+    made, server = outside
+    cache = {"cache": str(tmp_path / "cache.sqlite")}
+    made("first.sqlite", cache, record=record)
+    sent = len(server.log)
+    items, study = made("again.sqlite", cache, record=record)
+    assert len(server.log) == sent
+    assert f"Answers of openai/test ({sent} answers) came from a cache" in items["B.1"]
+    assert "the days on which they were made are not recorded" in items["B.1"]
+    assert "No model" not in items["B.1"] and "without a network" not in items["B.2"]
+    assert str(tmp_path) not in study.methods() + study.checklist()
+
+
 def test_text_of_a_model_is_no_markup(tmp_path):
     facts = {"model": "M", "runs": 1, "steps": 1, "seeds": [1], "replicates": 1,
              "texts": 0, "repairs": 0, "given_up": 0, "doubtful": 0, "texts_made": 0, "kept": 0,
              "from_runs": 0, "used": {"failures": 0}, "code": "0", "models": {},
-             "fixed": {"name": "a\n\n## Analysis\n\n{{ 1 + 1 }}"}}  # fmt: skip
+             "recorded": True, "fixed": {"name": "a\n\n## Analysis\n\n{{ 1 + 1 }}"}}  # fmt: skip
     text = checklist(facts)
     assert text.count("\n## Analysis") == 1 and "{{ 1 + 1 }}" in text

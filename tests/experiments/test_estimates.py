@@ -137,7 +137,6 @@ def test_nothing_is_sent_or_recorded_for_an_estimate(tmp_path, monkeypatch):
     [
         ({"steps": 0}, "steps must be >= 1"),
         ({"cached": 2}, "a share from 0 to 1"),
-        ({"agents": 0}, "agents=0 must be at least 1"),
         ({"runs": 0}, "runs must be >= 1"),
         ({"replies": {"reasoning": -1}}, "replies"),
     ],
@@ -157,8 +156,6 @@ class Quiet(mesa.Model):
 def test_a_model_that_asks_nothing_costs_nothing():
     told = estimate(Quiet, steps=50, llm="openai/gpt-5-mini")
     assert told.calls.value == 0
-    with pytest.raises(ValueError, match="this model takes rng"):
-        estimate(Quiet, steps=50, agents=3)
     assert told.costs(as_records=True)[0]["cost"] == 0
 
 

@@ -83,9 +83,10 @@ def test_each_of_twenty_facts_is_there_and_true(made):
             one("SELECT count(*) FROM cases"),
             one("SELECT count(*) FROM cases WHERE state = 'failed'"),
         )
+        own = "model LIKE 'offline%'"
         calls, tokens = store.execute(
             "SELECT count(*), sum(tokens_in) FROM calls WHERE NOT coalesce(replayed, 0) "
-            "AND NOT coalesce(cached, 0)"
+            f"AND NOT coalesce(cached, 0) AND {'NOT' if sent else ''} {own}"
         ).fetchone()
         begun = one("SELECT count(*) FROM unfinished_calls")
         kept = one("SELECT count(*) FROM calls WHERE cached OR replayed")

@@ -184,7 +184,9 @@ def expected(store, which):
         f"SELECT count(*), sum(tokens_in), sum(tokens_out) FROM calls WHERE {which}"
     ).fetchone()
     used = f"{tokens_in:,} tokens in prompts and {tokens_out:,} tokens in replies"
-    found = [f"Altogether {calls:,} calls used {used}, at 0.00 US dollars."]
+    found = [
+        f"Altogether {calls:,} calls used {used}, estimated from their characters, without cost."
+    ]
     names = {"offline": "The offline rules of mesa-memory"}
     names["offline/mine"] = "The policy offline/mine"
     models = store.execute(f"SELECT DISTINCT model FROM calls WHERE {which}").fetchall()

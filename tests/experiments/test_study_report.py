@@ -73,7 +73,8 @@ def test_it_has_the_values_of_each_seed_and_the_settings_left_at_their_defaults(
         assert f"{seed} {number(row['none'])} {number(row['short_term'])}" in text
     left = text[text.index("Settings left at their defaults") :]
     for name, each in inspect.signature(TrustMarket).parameters.items():
-        is_left = name not in ("memory", "n_agents", "side", "rng", "record")
+        given = ("memory", "n_agents", "side", "rng", "record", "replay", "cache")
+        is_left = name not in given
         assert (f" {name} {shown_value(each.default)} " in left) == is_left
 
 
@@ -131,7 +132,7 @@ def stayed(model):
 
 def study_of_house(folder, **given):
     found = Study(
-        House, {"mood": ["calm", "restless"]}, seeds=range(2), steps=4,
+        House, {"mood": ["calm", "restless"]}, seeds=range(6), steps=4,
         outcomes={"stayed": stayed}, store=folder / "house.sqlite", **given,
     )  # fmt: skip
     run(found)
@@ -175,7 +176,7 @@ class Fair(mesa.Model):
     def __init__(self, mood="calm", told="word", rng=None):
         super().__init__(rng=rng)
         configure(self, llm="offline", outcomes=("gives",))
-        self.told = told
+        self.told, self.calm = told, mood == "calm"
 
         def policy(turn):
             return (
@@ -199,7 +200,7 @@ class Fair(mesa.Model):
 
 
 def given(model):
-    return model.steps * 1.0 + model.random.random()
+    return model.calm + model.random.random()
 
 
 def kept(model):
@@ -215,7 +216,7 @@ def test_the_first_different_decision_is_the_first_with_another_recorded_outcome
     told, tmp_path
 ):
     found = Study(
-        Fair, {"mood": ["calm", "restless"], "told": [told]}, seeds=range(2), steps=4,
+        Fair, {"mood": ["calm", "restless"], "told": [told]}, seeds=range(6), steps=4,
         outcomes={"given": given}, store=tmp_path / "fair.sqlite",
     )  # fmt: skip
     run(found)
@@ -239,10 +240,13 @@ def test_all_outcomes_and_the_measures_by_step_are_in_the_report(tmp_path):
     for name in ("given", "kept"):
         for sentence in found.compare(outcome=name).sentences:
             assert sentence in text
-    assert "mood  is not compared: the outcome 'mood ' must be a number" in text
+    assert "mood  is not compared: the outcome 'mood ' must be a finite" in text
     page = path.read_text(encoding="utf-8")
     assert page.count("data:image/png") == 2
     assert "the mean over all runs of each arm, of: trust." in page
+    same = found.report(tmp_path / "same.html", outcome="kept")
+    assert "From the outcome to one decision" in text
+    assert "From the outcome to one decision" not in text_of(same)
     # What is archived has the report, too, whatever the number of outcomes.
     assert (found.archive(tmp_path / "archive") / "report.html").exists()
 

@@ -1,5 +1,6 @@
 """The facts of a study or a run that a reviewer asks for, from the store alone."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from mesa_memory.core.codec import readable
 from mesa_memory.core.render import one_line, shorten
 from mesa_memory.experiments.studies.fingerprint import HASH_DIGITS, digest
 from mesa_memory.llm.doubles.offline import answerer
+from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.runs.checks import record_checks
 from mesa_memory.runs.run import Run
 from mesa_memory.runs.state import step_names
@@ -54,6 +56,11 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
         "looks": row.design.get("looks") or [],
         "measures": row.design.get("measures") or [],
         "outcomes": _outcomes(row.design),
+        "recorded": bool(row.design.get("record", True)),
+        "changes": Counter(
+            str(each["kind"])
+            for each in studies.rows("interventions", row.id, ("kind",))
+        ),
         **_doubts(case.usage.get("checks") or {} for case in cases),
         "code": digest(row.fingerprint.get("code", {})),
         "step_names": step_names(files),
@@ -96,6 +103,7 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
         "looks": [],
         "measures": measured.measures(run),
         "outcomes": [],
+        "recorded": True,
         **_doubts([record_checks(run.store, run.id)]),
         **_asked(run.calls(as_records=True)),
         "made": _made(run.memories(as_records=True)),
@@ -195,13 +203,17 @@ def _parameters(given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         values = (each[name] for each in given if name in each)
         found[name] = list(dict.fromkeys(map(shown_value, values)))
     return {
-        "varied": {n: ", ".join(v) for n, v in found.items() if len(v) > 1},
+        "varied": {n: v for n, v in found.items() if len(v) > 1},
         "fixed": {n: v[0] for n, v in found.items() if len(v) == 1 and v != ["None"]},
     }
 
 
 def _spent(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Calls by model and purpose, the tiers, and the sums."""
+    """Calls by model and purpose, the tiers, and the sums.
+
+    ``outside`` is True if other models answered than this package's; calls, tokens and
+    dollars in ``used`` are then theirs alone. ``inside`` is True if there are more.
+    """
     models, tiers, not_sent = (Counter[str]() for _ in range(3))
     purposes: dict[str, Counter[str]] = {}
     every: dict[str, None] = {}
@@ -213,18 +225,33 @@ def _spent(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         of_model[str(row["purpose"] or "")] += row["calls"]
         tiers[str(row["tier"] or "")] += row["calls"]
         not_sent[name] += row["not_sent"]
+    theirs = [r for r in rows if str(r["model"]).partition("/")[0] != PROVIDER]
+    outside, theirs = bool(theirs), theirs or list(rows)
+    used = {name: sum(row[name] or 0 for row in theirs) for name in _SUMS}
     return {
+        "outside": outside,
+        "inside": len(theirs) < len(rows),
         "models": +models,
         "purposes": {name: +found for name, found in purposes.items()},
         "all_purposes": list(every),
         "tiers": [tier for tier in +tiers if tier],
         "not_sent": +not_sent,
-        "used": {name: sum(row[name] or 0 for row in rows) for name in _SUMS},
+        "used": used | {"failures": sum(row["failures"] or 0 for row in rows)},
     }
 
 
 def shown_value(value: Any) -> str:
-    """A value of a parameter on one line, cut where it is long."""
+    """A value of a parameter on one line, cut where it is long; paths by their last names."""
+    value = _without_folders(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return one_line(shorten(str(value), MAX_VALUE_CHARS))
+
+
+def _without_folders(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _without_folders(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_folders(each) for each in value]
+    whole = isinstance(value, str) and os.path.isabs(value)
+    return os.path.basename(value) if whole else value

@@ -20,8 +20,8 @@ from mesa_memory.statistics.comparison import Comparison
 from mesa_memory.statistics.difference import number
 
 _PACKAGE = "mesa_memory.experiments.reports"
-#: arguments that the study itself gives to each run
-_MADE_BY_STUDY = {"rng", "seed", "record"}
+#: arguments that say where a run is kept, or that the study itself gives to each run
+_MADE_BY_STUDY = {"rng", "seed", "record", "cache", "replay"}
 #: dots per inch of a plot
 PLOT_DPI = 110
 #: measures whose curves are drawn
@@ -64,10 +64,11 @@ def write_study_report(
     frame = results.runs
     with study.stored() as (studies, row):
         told = methods(facts_of_study(studies, row))
-        followed = trace(studies.store, frame, found)
+        differ = any(each.p_holm < found.level for each in found.contrasts)
+        followed = trace(studies.store, frame, found) if differ else None
     style = template(_PACKAGE, "study_report.css").render()
     page = template(_PACKAGE, "study_report.html").render(
-        study=study, status=status, found=found, audit=audit, followed=followed,
+        study=study, status=status, found=found, audit=audit, followed=followed, differ=differ,
         others=others, refused=refused, curves=_curves(results.steps, found),
         plot=_picture(found.figure()), cost=_cost(status),
         seeds=_seeds(found), defaults=_defaults(study), checks=_checks(status), methods=told.split("\n\n"), version=__version__,

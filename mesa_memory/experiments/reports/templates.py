@@ -1,22 +1,46 @@
-"""Pages that are made from a template, and may run and load nothing else."""
+"""Templates of texts and pages; a page may run and load nothing else."""
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from mesa_memory.core.content import dollars
+from mesa_memory.experiments.reports.facts import shown_value
+from mesa_memory.statistics.difference import p_of
+
+#: seeds that are listed one by one
+MAX_LISTED_SEEDS = 12
 
 
 @cache
-def template(package: str, name: str) -> Any:
-    """A file of a package as a template; values are inserted as text."""
+def template(package: str, name: str, *, page: bool = True) -> Any:
+    """A file of a package as a template.
+
+    Args:
+        page: True for HTML, into which values are inserted as text.
+    """
     from jinja2 import Environment
 
     text = (files(package) / name).read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["dollars"] = dollars
+    environment = Environment(  # texts have no markup
+        autoescape=page,  # noqa: S701
+        trim_blocks=page,
+        lstrip_blocks=page,
+    )
+    environment.filters |= {
+        "dollars": dollars,
+        "listed": _listed,
+        "number": "{:,}".format,
+        "pairs": _pairs,
+        "ps": lambda found: [f"{p_of(p)} ({arm})" for arm, p in found.items()],
+        "seeds": _seeds,
+        "times": lambda number: {1: "once", 2: "twice"}.get(
+            number, f"{number:,} times"
+        ),
+    }
     return environment.from_string(text)
 
 
@@ -27,6 +51,32 @@ def policy(style: str, script: str = "") -> str:
         f"default-src 'none'; style-src {_hash(style)}; {scripts}img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+def _pairs(found: Mapping[str, Any], form: str) -> list[str]:
+    """Each name and value in a form such as ``"{} = {}"``."""
+    return [
+        form.format(
+            name, ", ".join(value) if isinstance(value, list) else shown_value(value)
+        )
+        for name, value in found.items()
+    ]
+
+
+def _listed(parts: Sequence[str]) -> str:
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _seeds(seeds: Sequence[Any]) -> str:
+    numbers = [int(s) for s in seeds if str(s).lstrip("-").isdigit()]
+    several = len(numbers) == len(seeds) > 2
+    if several and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+        return f"{numbers[0]} to {numbers[-1]}"
+    if len(seeds) > MAX_LISTED_SEEDS:
+        return f"{len(seeds)} different ones, which are in the store"
+    return _listed([shown_value(seed) for seed in seeds])
 
 
 def _hash(text: str) -> str:

@@ -43,7 +43,7 @@ from mesa_memory.stores.studies import Studies, StudyRow
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.controls import Audit
-    from mesa_memory.experiments.estimates.study_estimate import StudyEstimate
+    from mesa_memory.experiments.estimates import StudyEstimate
 
 logger = logger_of(__name__)
 
@@ -234,10 +234,10 @@ class Study:
 
         Args:
             llm: models to be priced; by default each arm's own, its ``llm``.
-            **given: ``cached``, ``replies``, ``agents``, ``prices``, ``policy`` and
-                ``effort`` of ``mesa_memory.experiments.estimate``.
+            **given: ``cached``, ``replies``, ``prices``, ``policy`` and
+                ``effort`` of ``mesa_memory.experiments.estimates``.
         """
-        from mesa_memory.experiments.estimates.study_estimate import estimate_study
+        from mesa_memory.experiments.estimates import estimate_study
 
         told = estimate_study(self, llm, **given)
         self.forecast = told.total

@@ -1,1 +1,0 @@
-"""Estimates of calls, tokens and cost."""
