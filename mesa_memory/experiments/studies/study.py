@@ -342,7 +342,7 @@ class Study:
             return methods.methods(facts.facts_of_study(studies, row))
 
     def checklist(self) -> str:
-        """The core items of GUIDE-LLM and the sections of ODD, filled as far as recorded."""
+        """The core items of GUIDE-LLM, and what is recorded for an ODD description."""
         from mesa_memory.experiments.reports import facts, methods
 
         with self.stored() as (studies, row):
