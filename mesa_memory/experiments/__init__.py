@@ -7,6 +7,7 @@ from mesa_memory import exported
 _PLACES = {
     "BiographyQuestions": "experiments.measures.biographies",
     "ChangeAfter": "experiments.changes",
+    "Exam": "experiments.exam.exam",
     "Plan": "statistics.plan",
     "Processes": "experiments.studies.executors",
     "Question": "experiments.measures.questions",

@@ -2,10 +2,12 @@
 
 from tests.house.layout import FILES, heads, place
 
+#: a model and agents, as a user writes them
+LIFE = "experiments/exam/life.py"
 #: package -> where it may be imported: files, or folders that end with a slash
 PLACES = {
-    "mesa": ("hosts/", "testing.py"),
-    "mesa_llm": ("hosts/", "testing.py"),
+    "mesa": ("hosts/", "testing.py", LIFE),
+    "mesa_llm": ("hosts/", "testing.py", LIFE),
     "solara": ("viz/", "hosts/solara.py"),
     "uvicorn": ("viz/",),
     "ipyvuetify": ("viz/",),

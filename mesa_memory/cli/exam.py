@@ -1,0 +1,127 @@
+"""``mesa-memory exam``: what memories keep, for how long, and at which price."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mesa_memory.cli.console import say_loading
+from mesa_memory.cli.output import Output, printed
+
+#: columns of a table that fits a screen; with --json all
+_SHOWN = ("intrusions", "tokens", "requests", "dollars")
+
+
+@click.command()
+@click.option(
+    "--memory",
+    default="short_term,stlt,episodic",
+    show_default=True,
+    metavar="NAMES",
+    help="Memories, with commas: names, or module:class for your own.",
+)
+@click.option(
+    "--llm",
+    default="offline",
+    show_default=True,
+    metavar="MODELS",
+    help="Whom memories and agent ask: offline or provider/model, with commas.",
+)
+@click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True)
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    default=120,
+    show_default=True,
+    help="Of a life; an item that does not fit is left out.",
+)
+@click.option(
+    "--language",
+    default="en",
+    show_default=True,
+    help="Of sentences and prompts, with commas: en, de, fr, es, pt, ja, zh.",
+)
+@click.option("--no-questions", is_flag=True, help="Look at the memories alone.")
+@click.option(
+    "--estimate", is_flag=True, help="Print what it will cost, and send nothing."
+)
+@click.option(
+    "--store",
+    default="exam.sqlite",
+    show_default=True,
+    help="File of the lives; finished ones are not made again.",
+)
+@click.option("--processes", type=click.IntRange(min=1), help="How many lives at once.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Picture of the curves.")
+@click.option("--report", type=click.Path(path_type=Path), help="Page with all tables.")
+@click.option("--csv", type=click.Path(path_type=Path), help="A row for each item.")
+@printed
+def exam(
+    memory: str,
+    llm: str,
+    seeds: int,
+    steps: int,
+    language: str,
+    no_questions: bool,
+    estimate: bool,
+    store: str,
+    processes: int | None,
+    plot: Path | None,
+    report: Path | None,
+    csv: Path | None,
+    output: Output,
+) -> None:
+    """Which memory keeps what, for how long, and what does it make up?
+
+    Each memory lives through the same made life, once for each seed, and is asked for
+    what it was told 1 to 80 steps ago.
+    """
+    say_loading()
+    from mesa_memory.experiments.exam.exam import Exam
+
+    found = Exam(
+        memory.split(","),
+        llm=llm.split(","),
+        seeds=range(seeds),
+        steps=steps,
+        languages=language.split(","),
+        ask=not no_questions,
+        store=store,
+    )
+    if estimate:
+        print(found.estimate())
+        return
+    result = found.run("serial" if processes == 1 else processes)
+    for measure in ("shown", "found", "answered"):
+        _table(output, measure, result)
+    price = result.table[[*result.arms, *_SHOWN]].round(3)
+    _print(output, "price", "Intrusions and price of a life", price)
+    losses = result.losses.round(2)
+    _print(output, "losses", "Share of items lost, by stage", losses)
+    if plot is not None:
+        result.plot(plot)
+    if report is not None:
+        result.report(report, overwrite=True)
+    if csv is not None:
+        result.marks.to_csv(csv, index=False)
+
+
+def _table(output: Output, measure: str, result: Any) -> None:
+    """The shares of one measure by interval."""
+    shares = result.shares(measure)
+    if shares.empty:
+        return
+    wide = (
+        shares.set_index([*result.arms, "interval"])["mean"]
+        .unstack(sort=False)
+        .sort_index(axis=1)
+        .round(2)
+    )
+    wide.columns = [f"{column:g}" for column in wide.columns]
+    title = f"Share of items {measure}, by retention interval in steps"
+    _print(output, measure, title, wide.reset_index())
+
+
+def _print(output: Output, key: str, title: str, frame: Any) -> None:
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    output.table(key, title, list(frame.columns), rows)

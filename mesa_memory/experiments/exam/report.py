@@ -1,0 +1,72 @@
+"""The exam as one HTML file: curves, tables, losses and errors."""
+
+import base64
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from mesa_memory import __version__
+from mesa_memory.core.content import dollars
+from mesa_memory.experiments.reports.templates import policy, template
+
+#: dots per inch of the picture
+PLOT_DPI = 110
+NOTES = {
+    "Shares": "Share of items that are right, mean over seeds: shown in the agent's "
+    "prompt, found among three recalled records, answered by the language model.",
+    "Losses": "Share of all items that were lost, by the stage at which they were.",
+    "Kinds": "Share of items shown, by kind.",
+    "Errors": "Items that were not right, by kind and judgement.",
+}
+
+
+def write_exam_report(result: Any, path: str | Path, overwrite: bool = False) -> Path:
+    """Writes the page; see ``ExamResult.report``.
+
+    Raises:
+        FileExistsError: if there is such a file, and ``overwrite`` is False.
+    """
+    kinds = result.shares(by="kind").set_index([*result.arms, "kind"])["mean"]
+    tables = {
+        "Shares": result.table,
+        "Losses": result.losses,
+        "Kinds": kinds.unstack().reset_index(),
+        "Errors": result.errors,
+    }
+    style = (files("mesa_memory.experiments.reports") / "study_report.css").read_text()
+    told = template("mesa_memory.experiments.exam", "exam_report.html").render(
+        tables=[(name, NOTES[name], *_rows(frame)) for name, frame in tables.items()],
+        lives=len(result.lives),
+        plot=_picture(result.figure()),
+        style=style,
+        policy=policy(style),
+        version=__version__,
+    )
+    with open(path, "w" if overwrite else "x", encoding="utf-8") as file:
+        file.write(told)
+    return Path(path)
+
+
+def _rows(frame: Any) -> tuple[list[str], list[list[str]]]:
+    columns = list(frame.columns)
+    rows = [
+        [_cell(name, value) for name, value in zip(columns, row)]
+        for row in frame.itertuples(index=False)
+    ]
+    return columns, rows
+
+
+def _cell(name: str, value: Any) -> str:
+    if value != value or value is None:
+        return ""
+    if name in ("dollars", "per_kept"):
+        return dollars(value)
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _picture(figure: Any) -> str:
+    """A figure as an address that a page holds itself."""
+    drawn = BytesIO()
+    figure.savefig(drawn, format="png", dpi=PLOT_DPI)
+    return f"data:image/png;base64,{base64.b64encode(drawn.getvalue()).decode()}"
