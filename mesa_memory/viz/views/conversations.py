@@ -333,23 +333,23 @@ def ThreadLines(focus: Focus, thread: Thread) -> Any:
     looked_at = [agent, *others[:LOOKED_AT]]
     pasts = {who: source.of(past, who) for who in looked_at}
     recalls = {who: source.of(recalled, who) for who in looked_at}
-    lines = solara.use_memo(
+    rows = solara.use_memo(
         lambda: lines(thread, agent, step, pasts, recalls),
         [thread.key, len(thread.rows), focus],
     )
     made = _summaries(thread, pasts, focus)
-    items = [(line.step, 0, _said(focus, line)) for line in lines[-READ_LINES:]]
+    items = [(line.step, 0, _said(focus, line)) for line in rows[-READ_LINES:]]
     items += [(ended(row), 1, _summary(focus, who, row)) for who, row in made]
     items.sort(key=lambda item: item[:2])
     whom = ", ".join(map(source.title, thread.others)) or "nobody known"
     with ui.Section(f"With {whom}", "as it stands at this step"):
         if len(others) > LOOKED_AT:
             ui.Note(f"Only the memories of the first {LOOKED_AT} others are read.")
-        if len(lines) > READ_LINES:
-            ui.Note(f"Shown are the last {READ_LINES} of {len(lines)} lines.")
+        if len(rows) > READ_LINES:
+            ui.Note(f"Shown are the last {READ_LINES} of {len(rows)} lines.")
         ui.Passages(
             [text for _, _, text in items],
-            label=f"{len(lines)} messages with {len(made)} summaries, oldest first",
+            label=f"{len(rows)} messages with {len(made)} summaries, oldest first",
         )
 
 

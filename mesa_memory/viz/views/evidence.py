@@ -188,7 +188,7 @@ def Because(focus: Focus, record: str) -> Any:
     past, source = focus.past, focus.source
     found = source.of(evidence, record)
     changed = interventions.of_records(source.of(interventions.interventions))
-    nodes = solara.use_memo(
+    tree = solara.use_memo(
         lambda: nodes(found, past, source.called, changed),
         [id(found), id(past), len(changed)],
     )
@@ -207,12 +207,10 @@ def Because(focus: Focus, record: str) -> Any:
         Summary(focus, found)
         if one := changed.get(record):
             ui.Note(f"It was {one.says}, at step {ui.number(one.step)}.", "warning")
-        Tree(
-            nodes=nodes, label=f"Evidence of {record}: {len(nodes)} lines", event_go=go
-        )
-        if len(found.lines) > len(nodes):
+        Tree(nodes=tree, label=f"Evidence of {record}: {len(tree)} lines", event_go=go)
+        if len(found.lines) > len(tree):
             ui.Note(
-                f"Shown are the first {len(nodes):,} of {len(found.lines):,} lines. "
+                f"Shown are the first {len(tree):,} of {len(found.lines):,} lines. "
                 "Choose a record further down, or use Run.provenance for all.",
                 "warning",
             )
