@@ -1,6 +1,7 @@
 """Requests to servers on this machine, and HTTP proxies."""
 
 import os
+from functools import lru_cache
 from urllib.parse import SplitResult
 from urllib.request import getproxies, proxy_bypass
 
@@ -23,10 +24,23 @@ def proxy_of(address: SplitResult) -> str | None:
     As HTTP clients do, it reads ``http_proxy``, ``https_proxy``, ``all_proxy`` and
     ``no_proxy``, in lower or upper case.
     """
-    proxies = getproxies()
+    names = _proxy_variables(tuple(os.environ))
+    proxies = _proxies(names, tuple(map(os.environ.get, names)))
     if not address.netloc or proxies.keys() <= {"no"}:
         return None
     found = proxies.get(address.scheme) or proxies.get("all")
     if not found or proxy_bypass(address.netloc.rpartition("@")[2]):
         return None
     return found if "://" in found else f"http://{found}"
+
+
+@lru_cache(1)
+def _proxy_variables(names: tuple[str, ...]) -> tuple[str, ...]:
+    known = ("_proxy", "request_method")  # see getproxies_environment
+    return tuple(name for name in names if name.lower().endswith(known))
+
+
+@lru_cache(1)
+def _proxies(names: tuple[str, ...], values: tuple[str | None, ...]) -> dict[str, str]:
+    """The proxies that these variables name."""
+    return getproxies()

@@ -67,9 +67,9 @@ class CommitQueue:
         self._ended: Future | None = None  # made when somebody waits for the end
         self._runner: int | None = None
         self._error: Exception | None = None
-        #: how many batches in a row have failed since nobody answered
+        #: failures since the last settled batch for which nobody answered
         self.failures = 0
-        #: how many in a row have got an answer that could not be used
+        #: failures since then for which the answer could not be used
         self.unusable = 0
         #: number of failures in a row after which the run stops; set by the memory
         self.max_failures = 10
@@ -247,30 +247,31 @@ class CommitQueue:
 
         A model that answers, though not usably, is not an outage: it may be too small,
         and no waiting makes it larger. So that does not end a run, unless the first
-        failure shall.
+        failure shall. Outages and unusable replies are counted side by side, each since
+        the last batch that was settled.
 
         Raises:
             MemoryStalled: if there were too many in a row.
         """
-        waits = not getattr(error, "sent", True)  # nobody was asked: nobody failed
-        if waits and self.max_failures > 1:
+        many = self.max_failures > 1
+        if many and not getattr(
+            error, "sent", True
+        ):  # nobody was asked, so nobody failed
             return
-        answered = isinstance(error, BadReply)
-        if answered and self.max_failures > 1:
-            self.failures, self.unusable = 0, self.unusable + 1
+        if answered := many and isinstance(error, BadReply):
+            count = self.unusable = self.unusable + 1
         else:
-            self.failures, self.unusable = self.failures + 1, 0
-        count = self.failures or self.unusable
+            count = self.failures = self.failures + 1
         if count <= self.max_failures:
             logger.warning(
                 "%s; kept and tried again at the next step (%d in a row)",
                 str(error),  # a log that keeps records must not keep the agent alive
                 count,
             )
-        if self.failures >= self.max_failures:
-            raise MemoryStalled(error, self.failures) from error
-        if self.unusable == self.max_failures:
-            where = map(str, (error.agent, error.step, error.purpose, self.unusable))
+        if not answered and count >= self.max_failures:
+            raise MemoryStalled(error, count) from error
+        if answered and count == self.max_failures:
+            where = map(str, (error.agent, error.step, error.purpose, count))
             self.say_once(UNUSABLE, *where, Exception.__str__(error))
 
     def _raise(self) -> None:

@@ -7,7 +7,8 @@ from contextvars import ContextVar, copy_context
 
 import pytest
 
-from mesa_memory import STLTMemory, configure
+from mesa_memory import MemoryStalled, STLTMemory, configure
+from mesa_memory.errors import BadReply, LLMUnavailable
 from mesa_memory.runtime.loop import MAX_TASKS, BackgroundLoop
 from mesa_memory.runtime.queue import CommitQueue
 from tests.support.town import Town
@@ -146,6 +147,30 @@ def test_after_ctrl_c_the_next_step_is_settled(way):
     assert not waiting.is_alive()
     assert settle.settled == ["next"]
     assert queue.idle
+
+
+OUTAGE, UNUSABLE = LLMUnavailable, BadReply
+
+
+@pytest.mark.parametrize("failing", [[OUTAGE], [OUTAGE, UNUSABLE], [UNUSABLE, OUTAGE]])
+def test_outages_between_unusable_replies_stop_the_run_too(failing):
+    kinds = failing * 6
+
+    def settle(step):
+        raise kinds[step]("failed", agent=1, step=step, purpose="grade")
+        yield
+
+    queue, said, stalled = CommitQueue(settle, Instant, threading.RLock()), [], []
+    queue.max_failures, queue.say_once = 3, lambda text, *parts: said.append(text)
+    for step in range(len(kinds)):
+        queue.put(step)
+        try:
+            queue.settle(deferred=False)
+        except MemoryStalled as error:
+            stalled.append((error.step, error.pending_steps))
+    outages = [step for step, kind in enumerate(kinds) if kind is OUTAGE]
+    assert stalled == [*zip(outages[2:], range(3, 7), strict=True)]
+    assert len(said) == (UNUSABLE in kinds)
 
 
 class Impatient:

@@ -38,6 +38,10 @@ _GIVEN = re.compile(
     r"([^\s\"'&;,)\]}…]{6,})",
     re.IGNORECASE,
 )
+#: names of variables whose values are, or may become, addresses
+_ADDRESS_NAME = re.compile(
+    r"(?:url|uri|base|host|proxy|endpoint|server)$", re.IGNORECASE
+)
 #: without one of these, in lower case, nothing is given by name
 _NAMED = ("passw", "pwd", "key", "access_token", "client_secret")
 #: loggers of the packages that talk to providers
@@ -174,7 +178,21 @@ def cause(error: BaseException) -> BaseException | None:
 
 def secrets() -> tuple[str, ...]:
     """Every secret known by its value, the longest first."""
-    return _secrets(len(_known), tuple(os.environ.items()))
+    telling = _telling_variables(tuple(os.environ))
+    values = tuple((name, os.environ.get(name, "")) for name in telling)
+    return _secrets(len(_known), values)
+
+
+@lru_cache(1)
+def _telling_variables(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The variables of the environment that have a secret, or an address."""
+    return tuple(
+        name
+        for name in names
+        if secret_name(name)
+        or _ADDRESS_NAME.search(name)
+        or "://" in os.environ.get(name, "")
+    )
 
 
 @lru_cache(1)

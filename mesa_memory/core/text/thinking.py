@@ -7,6 +7,8 @@ it, and template marks around the answer. A mark inside a sentence is data.
 import re
 
 _NAMES = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad)"
+#: what all marks begin with
+_MARKED = re.compile(r"[<\[◁]")
 #: thinking begins: <think>, [THINK], ◁think▷, <|begin_of_thought|>, <|START_THINKING|>
 _OPENED = re.compile(
     rf"<{_NAMES}>|\[think\]|◁think▷|<\|(?:begin_of_thought|start_thinking)\|>",
@@ -37,6 +39,8 @@ def answers(text: str) -> list[str]:
 
     Some servers send only the closing tag; an answer may also quote one.
     """
+    if not _MARKED.search(text):
+        return [text.strip()]
     text = _unmarked(text)
     opened = _OPENED.match(text)
     closed = [match.end() for match in _CLOSED.finditer(text)]

@@ -202,6 +202,8 @@ class ProviderClient:
         Raises:
             QueueTimeout: if no request is answered.
         """
+        if slot := self._limiter.free_slot(attempts.place, attempts.refused):
+            return slot
         began, deadline = time.monotonic(), self.settings.deadline
         while True:
             until = max(began, self._last_answer) + deadline

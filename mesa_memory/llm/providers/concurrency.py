@@ -131,10 +131,9 @@ class ConcurrencyLimiter:
             order: waiting requests are sorted by it.
             refused_before: whether the server refused the request at its last attempt.
         """
-        limit = self.limits.get(key)
-        if limit is None:
-            limit = self.limits[key] = AdaptiveLimit(self.ceiling)
-            self._waiting[limit] = []
+        if slot := self.free_slot(key, refused_before):
+            return slot
+        limit = self.limits[key]
         waiter = _Waiter(refused_before, asyncio.get_running_loop().create_future())
         place = (not refused_before, order, next(self._numbers))
         heapq.heappush(self._waiting[limit], (place, waiter))
@@ -145,6 +144,24 @@ class ConcurrencyLimiter:
             if waiter.slot.done() and not waiter.slot.cancelled():
                 self.release(waiter.slot.result(), None)
             raise
+
+    def free_slot(self, key: Any, refused_before: bool = False) -> Slot | None:
+        """The permission to send a request at once; None if it has to wait.
+
+        Args:
+            key, refused_before: see ``acquire``.
+        """
+        limit = self.limits.get(key)
+        if limit is None:
+            limit = self.limits[key] = AdaptiveLimit(self.ceiling)
+            self._waiting[limit] = []
+        full = self._in_flight >= self.ceiling or not limit.admits(refused_before)
+        return None if full or self._waiting[limit] else self._granted(limit)
+
+    def _granted(self, limit: AdaptiveLimit) -> Slot:
+        limit.in_flight += 1
+        self._in_flight += 1
+        return Slot(limit, time.monotonic())
 
     def release(self, slot: Slot, status: int | None) -> None:
         """Ends a request.
@@ -169,7 +186,5 @@ class ConcurrencyLimiter:
                     free = self._in_flight < self.ceiling
                     if not free or not limit.admits(first.refused_before):
                         break
-                    limit.in_flight += 1
-                    self._in_flight += 1
-                    first.slot.set_result(Slot(limit, time.monotonic()))
+                    first.slot.set_result(self._granted(limit))
                 heapq.heappop(waiting)
