@@ -109,11 +109,13 @@ def _language(words: Set[str]) -> str:
 
 def _tokens(text: str) -> list[str]:
     """The words and numbers of a text, in order."""
-    found = text.translate(_PARTED).split()
+    parts = text.translate(_PARTED).split()
     if text.isascii():
-        return found
-    parts = ([one] if one.isascii() else _TOKEN.findall(one) for one in found)
-    return [*chain.from_iterable(parts)]
+        return parts
+    found: list[str] = []
+    for part in parts:
+        found += [part] if part.isascii() else _TOKEN.findall(part)
+    return found
 
 
 class _Word(NamedTuple):
@@ -173,7 +175,7 @@ class Terms:
 
     @cached_property
     def sure(self) -> set[str]:
-        """The words and numbers that are terms in whatever language the text is."""
+        """The words and numbers that are terms in a text of any language."""
         return {word.sure for word in self._words} - {""}
 
     @cached_property
