@@ -125,7 +125,7 @@ def audit_study(
         raise ValueError(f"no arm has memory={memory!r}; the arms have {there}")
     value = mine[0][0][MEMORY]
     try:
-        maker = registry.find(value, getattr(study.model, "own_memories", {}))
+        maker = registry.find(value, registry.own_memories(study.model))
     except UnknownMemory as error:
         error.add_note(f"{TWO_LINES}.")
         raise

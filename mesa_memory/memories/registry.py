@@ -44,6 +44,16 @@ def names(own: Mapping[str, Maker] | None = None) -> tuple[str, ...]:
     return (*{**OUR_MEMORIES, **(own or {})},)
 
 
+def own_memories(model: Any) -> Mapping[str, Maker] | None:
+    """The memories that a model's class names in ``own_memories``.
+
+    None without them, and for an attribute of this name that means something else.
+    """
+    own = getattr(model, "own_memories", None)
+    ours = isinstance(own, Mapping) and all(map(callable, own.values()))
+    return own if ours else None
+
+
 def find(name: str | Maker, own: Mapping[str, Maker] | None = None) -> Maker:
     """The class of memory, or its preset, that a name means; called with an agent.
 

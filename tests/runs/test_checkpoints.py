@@ -93,3 +93,37 @@ def test_an_agent_that_came_in_the_middle_of_a_run_has_its_own_id_in_a_fork(tmp_
     assert {record.agent for record in memory.held_records()} == {late}
     lived(again, 4)
     checkpoint(again)  # a summary that was taken up is that of its agent
+
+
+class Gym(Town):
+    """A user's own observation, which has the name of a run's state."""
+
+    def get_state(self, agent):
+        return {agent: self.steps}
+
+
+class Watched(Town):
+    """An observation of the whole model, of which nothing is restored."""
+
+    def get_state(self):
+        return object()
+
+
+class Turned(Town):
+    """A switch that other models turn."""
+
+    def set_state(self, name, on=True):
+        raise AssertionError("this is no state of a run")
+
+
+@pytest.mark.parametrize("model", [Gym, Watched, Turned])
+def test_a_method_of_the_user_in_another_form_is_not_the_state(model, tmp_path, caplog):
+    file = tmp_path / "run.sqlite"
+    town = model(record=file)
+    town.step()
+    checkpoint(town)
+    town.step()
+    Services.of(town).recorder.close()
+    again = resume(model, file)
+    assert held(again) == held(town)
+    assert caplog.text.count("has get_state or set_state in another form") == 1

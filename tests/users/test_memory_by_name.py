@@ -152,3 +152,22 @@ def test_what_the_docs_write_is_short_and_uses_no_private_name(page, most):
     code = docs.read_text().split("```python\n")[1].split("```")[0]
     assert len([line for line in code.splitlines() if line.strip()]) <= most
     assert not re.search(r"(\.|import )_[a-z]", code)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [True, ["stlt"], {"stlt": 3}, property(lambda model: 1 / 0)],
+    ids=["switch", "list", "numbers", "property"],
+)
+def test_an_attribute_own_memories_that_means_something_else_is_the_users(
+    own, tmp_path
+):
+    model = type("Town", (Street,), {"own_memories": own})
+    made = {"store": tmp_path / "study.sqlite", "outcomes": {"days": days}}
+    study = Study(model, {"memory": ["stlt", "short_term"]}, seeds=[1], steps=1, **made)
+    study.run("serial", progress=False)
+    assert study.results().runs["state"].tolist() == ["finished"] * 2
+
+
+def days(model):
+    return model.steps

@@ -160,7 +160,7 @@ def _seeding(
 
 def _check_memory(model: Any, memory: Any) -> None:
     """Raises for a name that the model cannot know, before anything is run."""
-    own = getattr(model, "own_memories", None)
+    own = registry.own_memories(model)
     if isinstance(memory, str) and own is not None:
         registry.find(memory, own)
 

@@ -4,6 +4,7 @@ A model gives its other state in ``get_state()`` (plain data) and restores it in
 ``set_state(state)``, which also makes and removes agents.
 """
 
+import inspect
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -34,6 +35,10 @@ COST_DIGITS = 12
 _PASSING = ("attempts", "failed_attempts", "latency")
 #: key of the name of a memory's class in its state
 CLASS_KEY = "class"
+STATE_WARNING = (
+    "%s has get_state or set_state in another form, so a resumed run begins without its "
+    "own state. To keep it, write both: get_state() and set_state(state)."
+)
 
 
 def memories(model: Any) -> dict[str, Any]:
@@ -50,14 +55,13 @@ def memories(model: Any) -> dict[str, Any]:
 
 def snapshot(model: Any) -> dict[str, Any]:
     """The state from which a run goes on; the memories' work must have been joined."""
-    get_state = getattr(model, "get_state", None)
     own = {
         **mesa.clock_state(model),
         "random": model.random.getstate(),
         "rng": model.rng.bit_generator.state,
         "first": mesa_arguments.first_state(model),
         "used": _used(model),
-        "state": None if get_state is None else plain(get_state()),
+        "state": _own_state(model),
     }
     if step_name := Services.of(model).wordings.step_name:
         own["step_name"] = step_name
@@ -66,6 +70,24 @@ def snapshot(model: Any) -> dict[str, Any]:
         for key, memory in memories(model).items()
     }
     return {MODEL_KEY: own, **found}
+
+
+def _own_state(model: Any) -> Any:
+    """What ``get_state()`` gives; None without it and without ``set_state(state)``."""
+    get, put = (getattr(model, name, None) for name in ("get_state", "set_state"))
+    if _takes(get) and _takes(put, None):
+        return plain(get())
+    if get is not None or put is not None:
+        Services.of(model).say_once(STATE_WARNING, type(model).__name__)
+    return None
+
+
+def _takes(method: Any, *given: Any) -> bool:
+    try:
+        inspect.signature(method).bind(*given)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def warn_of_beside(model: Any, known: set[str]) -> None:
