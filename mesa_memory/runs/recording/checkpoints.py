@@ -75,7 +75,7 @@ def snapshot(model: Any) -> dict[str, Any]:
 def _own_state(model: Any) -> Any:
     """What ``get_state()`` gives; None without it and without ``set_state(state)``."""
     get, put = (getattr(model, name, None) for name in ("get_state", "set_state"))
-    if _takes(get) and _takes(put, None):
+    if callable(get) and callable(put) and _takes(get) and _takes(put, None):
         return plain(get())
     if get is not None or put is not None:
         Services.of(model).say_once(STATE_WARNING, type(model).__name__)
