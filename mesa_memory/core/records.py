@@ -28,7 +28,7 @@ WITHDRAWN = "withdrawn"
 REPLACED = "replaced"
 #: by hand
 ERASED, EDITED, EXCHANGED = "erased", "edited", "exchanged"
-#: what was taken out by hand is not gone by any more, though it is still in the record
+#: records removed by hand are no longer used, but stay in the recording
 BY_HAND = (ERASED, EDITED, EXCHANGED)
 #: all reasons; of several layers that give one, the last in this order counts
 REASONS = (

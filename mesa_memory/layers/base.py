@@ -198,7 +198,7 @@ class Layer:
         Raises:
             ValueError: for another reason.
         """
-        self.context.let_go([record], reason, self.now, self)
+        self.context.release([record], reason, self.now, self)
 
     def name_of(self, agent_id: Any) -> str:
         """The name of an agent in a text, by its unique id, such as ``"Ada"``."""
@@ -206,7 +206,8 @@ class Layer:
 
     def line(self, record: MemoryRecord) -> Line:
         """A record as a line, as all memories show it."""
-        text, wording = self.context.own_line(record), self.context.wording
+        view = self.context.view
+        text, wording = view.own_line(record), view.wording
         return Line(text, (record,), record.step, record.kind, wording=wording)
 
 

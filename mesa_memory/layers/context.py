@@ -177,7 +177,7 @@ class LayerContext:
         if record.current:
             self.log.close(record, self.now, reason, by=by)
 
-    def let_go(
+    def release(
         self,
         records: Iterable[MemoryRecord],
         reason: str,
@@ -203,7 +203,9 @@ class LayerContext:
                 f"of {', '.join(REASONS)}. Choose the nearest, and put more into the "
                 "content of a record."
             )
-        for record in filter(lambda each: each.current, records):
+        for record in records:
+            if not record.current:
+                continue
             known, _ = self.leaving.get(record.id, (reason, step))
             self.leaving[record.id] = max(known, reason, key=REASONS.index), step
             if record.origin != EVENT and not self._is_held_beside(layer, record):
@@ -314,7 +316,7 @@ class LayerContext:
         """
         return task.ask(self.request_for(task, **inputs))
 
-    def whose(self, **more: Any) -> dict[str, Any]:
+    def origin(self, **more: Any) -> dict[str, Any]:
         """The agent, the memory and the step, for the recorder."""
         agent = self.agent.unique_id
         return {"agent": agent, "layer": self.layer, "step": self.now, **more}

@@ -84,10 +84,10 @@ def restore_layer(layer: Any, part: Mapping[str, Any], shelf: RecordLookup) -> N
     layer.restore(part, shelf)
 
 
-def held_by(layer: Any) -> Iterator[MemoryRecord]:
+def held_by(layer: Any) -> list[MemoryRecord]:
     """The records that a layer holds, with those in its ``state``."""
-    yield from layer.records()
-    yield from records_of(layer)
+    found = [*layer.records()]
+    return [*found, *records_of(layer)] if layer.state else found
 
 
 def _copy(owner: tuple[Any, str], value: Any) -> Any:

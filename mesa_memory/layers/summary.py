@@ -100,7 +100,7 @@ class RunningSummary(Layer):
             except PromptTooLong:
                 covered = self.window.covered
                 if askable(self.context, records_of(covered)):
-                    self._let_go(len(covered), all_of_it=False)
+                    self._release(len(covered), all_of_it=False)
                 elif min(due, most or due) == 1:
                     raise
                 else:
@@ -175,8 +175,8 @@ class RunningSummary(Layer):
         for _ in fresh:
             window.covered.append(window.held.popleft())
         if text is not None and not doubt:
-            self._let_go(len(covered), all_of_it=False)
-        self._let_go(self._surplus())
+            self._release(len(covered), all_of_it=False)
+        self._release(self._surplus())
 
     def _inputs(
         self, entries: Sequence[StepEvents], events: Sequence[MemoryRecord]
@@ -202,7 +202,7 @@ class RunningSummary(Layer):
         sizes = accumulate(map(window.chars, reversed(window.covered)))
         return sum(size > room for size in sizes)
 
-    def _let_go(self, count: int, all_of_it: bool = True) -> None:
+    def _release(self, count: int, all_of_it: bool = True) -> None:
         """The oldest of the covered entries leave; the summary has them.
 
         Args:
@@ -213,9 +213,9 @@ class RunningSummary(Layer):
             entry = covered.popleft()
             events = askable(context, entry.events)
             refused = [event for event in entry.events if event not in events]
-            context.let_go(events, CONSOLIDATED, context.now, self)
+            context.release(events, CONSOLIDATED, context.now, self)
             if all_of_it:
-                context.let_go(refused, EVICTED, context.now, self)
+                context.release(refused, EVICTED, context.now, self)
             elif refused:
                 kept.append(StepEvents(entry.step, refused))
         covered.extendleft(reversed(kept))
@@ -224,7 +224,7 @@ class RunningSummary(Layer):
         """The oldest that have room, in characters; at least one."""
         window = self.window
         if len(entries) == 1 or sum(map(window.chars, entries)) <= room:
-            return list(entries)  # as nearly always
+            return list(entries)
         sizes = accumulate(sum(window.line_lengths(entry)) for entry in entries)
         return list(entries)[: max(1, sum(size <= room for size in sizes))]
 

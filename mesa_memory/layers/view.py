@@ -80,6 +80,11 @@ class StepView:
         """Names and words in what the agent itself is told."""
         return Voice(self.names, self.wording, self.agent.unique_id, to_owner=True)
 
+    @cached_property
+    def index_voice(self) -> Voice:
+        """Tells who, by name and id, but not to whom: names find a speaker's words."""
+        return Voice(self.names.full, self.wording)
+
     def line(self, event: MemoryRecord) -> str:
         """An event on one line, as requests tell it: everybody by name."""
         limit = self.limits.event_chars

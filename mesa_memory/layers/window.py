@@ -46,7 +46,7 @@ class Window(Layer):
         if held and held[-1].step == step:
             events = [*held.pop().events, *events]
         held.append(StepEvents.of(step, events, additive))
-        self.context.let_go(superseded(events, additive), SUPERSEDED, step, self)
+        self.context.release(superseded(events, additive), SUPERSEDED, step, self)
         if self.capacity is not None:
             self.keep(self.capacity)
 
@@ -88,7 +88,7 @@ class Window(Layer):
         kept = set(records_of(self.held))
         gone = [record for record in before if record not in kept]
         if gone:  # else the memory may not have its agent yet
-            self.context.let_go(gone, ERASED, self.now, self)
+            self.context.release(gone, ERASED, self.now, self)
             self.context.close_dropped()
 
     def keep(self, count: int) -> None:
@@ -97,7 +97,7 @@ class Window(Layer):
             if self.until is not None and not self.until(self.held[0]):
                 break
             gone = self.held.popleft().events
-            self.context.let_go(gone, EVICTED, self.now, self)
+            self.context.release(gone, EVICTED, self.now, self)
 
     # -- their sizes --------------------------------------------------------------------
 

@@ -180,7 +180,7 @@ class Connection:
         recorder, context = self.services.recorder, self.memory.layer_context
         if recorder and not context.unnoticed:
             commit_order = context.commit and context.commit.order
-            whose = context.whose(purpose=purpose)
+            whose = context.origin(purpose=purpose)
             what = found.query, found.scoring, found.records, found.note
             recorder.recalled(whose, *what, shown, commit_order, found.part)
 

@@ -177,7 +177,7 @@ class FactLines(EmbeddedIndex):
 
     def align(self) -> None:
         """Brings the index in line with the facts."""
-        self.take_language()
+        self.set_language(self.context.wording.language)
         # In order of making, as neighbours count: also in an index that is filled anew.
         made = sorted(self.table.current(), key=lambda record: record.order)
         present = {record.id: record for record in made}

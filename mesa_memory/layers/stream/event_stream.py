@@ -107,7 +107,7 @@ class EventStream(Layer):
             stale = [i for i in reflector.insights() if i.stale_since is not None]
             found, withdrawn = yield from reflector.reflect(self.grader.own_top)
             self._conclude(found, withdrawn)
-            self._let_go(stale)
+            self._release(stale)
             yield from self._take_up()
 
     def postponed(self) -> bool:
@@ -274,10 +274,10 @@ class EventStream(Layer):
             self.admit(self.now, [insight])
             for old in each.revises:
                 self.context.supersede(old, insight)
-            self._let_go(each.revises)
-        self._let_go(gone, WITHDRAWN)
+            self._release(each.revises)
+        self._release(gone, WITHDRAWN)
 
-    def _let_go(self, insights: Sequence[MemoryRecord], reason: str = EVICTED) -> None:
+    def _release(self, insights: Sequence[MemoryRecord], reason: str = EVICTED) -> None:
         """Holds insights no more."""
         held = set(self.held)
         self._drop([insight for insight in insights if insight in held], reason)

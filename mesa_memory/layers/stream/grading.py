@@ -138,9 +138,9 @@ class Grader:
         hard = {place for place, event in enumerate(events) if event.id in tried}
         target = self.context.runtime.target(purpose=GRADE.purpose)
         server = hashlib.sha256("{} {}".format(*target).encode()).hexdigest()[:16]
-        asking = _Asking(lines, inputs, hard, self, Graded(events), server)
-        # A recall comes at any moment of a step: whose request the others would wait for
-        # would depend on it.
+        asking = GradeSession(lines, inputs, hard, self, Graded(events), server)
+        # Grades asked for by a recall are not shared: a recall comes at any moment of a
+        # step, so its time would decide which request the others wait for.
         commit = self.context.commit
         if self.shown or (commit is not None and commit.recall):
             yield from asking.grade(list(asking.first.values()))
@@ -185,7 +185,7 @@ class Grader:
 
 
 @dataclass
-class _Asking:
+class GradeSession:
     """Asks one model about the events of one agent.
 
     Attributes:
@@ -317,7 +317,7 @@ class _Asking:
         return (yield from GRADE.ask(request, known, False))
 
 
-def _graded_once(asking: _Asking, scope: str) -> Flow[None]:
+def _graded_once(asking: GradeSession, scope: str) -> Flow[None]:
     """Requests grades, and shares them with other agents that need the same.
 
     Args:

@@ -11,9 +11,9 @@ from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, vocabulary
-from mesa_memory.core.wording import Voice
 from mesa_memory.errors import EmbedderError
 from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.view import StepView
 from mesa_memory.retrieval.index import RecordIndex
 
 
@@ -44,10 +44,10 @@ class EmbeddedIndex(ABC):
     def align(self) -> None:
         """Brings the index in line with the layer."""
 
-    def take_language(self) -> None:
+    def set_language(self, language: str) -> None:
         """Starts anew if the agent's texts are in another language than those held."""
-        if self._vocabulary.language != self.context.wording.language:
-            self._vocabulary = vocabulary(self.context.wording.language)
+        if self._vocabulary.language != language:
+            self._vocabulary = vocabulary(language)
             self.clear()
             self.context.runtime.note_language(self._vocabulary.language)
 
@@ -159,7 +159,8 @@ class EventIndex(EmbeddedIndex):
 
     def align(self) -> None:
         """Brings the index in line with the records."""
-        self.take_language()
+        view = self.context.view
+        self.set_language(view.wording.language)
         known = len(self.ranking)
         if not self.is_aligned:
             held, known, self.is_aligned = set(self.held), 0, True
@@ -168,7 +169,7 @@ class EventIndex(EmbeddedIndex):
                     self.ranking.remove(record)
         for record in self.held[known:]:
             if record not in self.ranking:
-                self._add(record)
+                self._add(record, view)
 
     def embed(self, records: Sequence[MemoryRecord]) -> Flow[None]:
         """Embeds records, all in one request, where that takes a while."""
@@ -185,48 +186,31 @@ class EventIndex(EmbeddedIndex):
         """
         kind, content, limit = record.kind, record.content, self.context.event_chars
         if is_state(kind, content):
-            return sight(content, self._voice)
+            return sight(content, self.context.view.index_voice)
         return render.event_text(kind, unsigned(kind, content), limit)
 
-    def told(self, record: MemoryRecord) -> str:
-        """A record with its step, as a request tells it."""
-        line, wording = self.context.line(record), self.context.wording
-        return render.at_step(record.step, line, wording)
+    def _add(self, record: MemoryRecord, view: StepView) -> None:
+        """Indexes a record by its text, which says when and who.
 
-    def _add(self, record: MemoryRecord) -> None:
-        sender = record.sender if record.kind == "message" else None
-        who = None if sender is None else by_id(sender)
-        name = "" if sender is None else self.context.names.name(sender)
-        place = None
-        if record.kind == "message" and record.subject is not None:
-            place = "talk", record.subject  # which goes on over many steps
-        dump = is_dump(record.kind, record.content)
-        self.ranking.add(
-            record, self._words_of(record), who=who, place=place, alias=name, dump=dump
-        )
-        if record.importance is None and self._top is not None:
-            self._in_question.append(record)
-
-    def _words_of(self, record: MemoryRecord) -> str:
-        """The text that is indexed: of a state, only the agents in sight.
-
-        It says when and who: questions ask for both as often as for the words.
+        Questions ask for both as often as for the words. Of a state, the text names
+        only the agents in sight.
         """
-        kind, content, voice = record.kind, record.content, self._voice
+        kind, content, voice = record.kind, record.content, view.index_voice
         if is_state(kind, content):
             text = sight(content, voice)
         else:
-            text = render.event_text(kind, content, self.context.event_chars, voice)
-        return render.at_step(record.step, text, voice.wording)
-
-    @property
-    def _voice(self) -> Voice:
-        return searched(self.context)
-
-
-def searched(context: LayerContext) -> Voice:
-    """Tells who, by name and id, but not to whom: names find the words of a speaker."""
-    return Voice(context.names.full, context.wording)
+            text = render.event_text(kind, content, view.limits.event_chars, voice)
+        text = render.at_step(record.step, text, view.wording)
+        sender = record.sender if record.kind == "message" else None
+        who = None if sender is None else by_id(sender)
+        name = "" if sender is None else view.names.name(sender)
+        place = None
+        if record.kind == "message" and record.subject is not None:
+            place = "talk", record.subject  # which goes on over many steps
+        dump = is_dump(kind, content)
+        self.ranking.add(record, text, who=who, place=place, alias=name, dump=dump)
+        if record.importance is None and self._top is not None:
+            self._in_question.append(record)
 
 
 def unsigned(kind: str, content: Any) -> Any:

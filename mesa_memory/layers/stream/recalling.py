@@ -18,7 +18,7 @@ from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import EmbedderError
 from mesa_memory.layers.context import LayerContext
-from mesa_memory.layers.stream.indexing import EventIndex, searched, unsigned
+from mesa_memory.layers.stream.indexing import EventIndex, unsigned
 from mesa_memory.retrieval.index import ScoredRecord, SearchResult
 from mesa_memory.retrieval.scoring import Scoring
 
@@ -119,7 +119,7 @@ class Recollection:
         if self.context.unnoticed:
             scoring = replace(scoring, refresh="off")
         if query is None and not filters.get("kinds"):
-            filters["dumps"] = False  # nobody has to be reminded of how things are
+            filters["dumps"] = False  # what is in sight is told by observations
         body = self._dense_body(text, scoring)
         asked = None if body is None else self._vector(body, query is not None)
         found = self.index.ranking.search(
@@ -244,8 +244,9 @@ class Recollection:
 
     def _words(self, event: MemoryRecord) -> str:
         """An event without its speaker, who counts apart."""
-        limit, said = self.context.event_chars, unsigned(event.kind, event.content)
-        return render.event_text(event.kind, said, limit, searched(self.context))
+        view, said = self.context.view, unsigned(event.kind, event.content)
+        limit = view.limits.event_chars
+        return render.event_text(event.kind, said, limit, view.index_voice)
 
     def _noticed(self, event: MemoryRecord) -> str:
         """The part of an observation in the focus: of a state, a few people."""

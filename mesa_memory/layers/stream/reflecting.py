@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from mesa_memory.core import render
 from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.validate import checked_int, checked_number
@@ -168,7 +169,7 @@ class Reflector:
     ) -> tuple[dict[str, Any], list[MemoryRecord]]:
         """The content of an insight's record, and its evidence.
 
-        Replaced insights do not count as evidence, and nothing may rest on the unfounded.
+        A replaced insight is not evidence, and neither is one without evidence.
         """
         assert self.plan is not None
         most = self.plan.max_depth
@@ -280,9 +281,12 @@ class Reflector:
 
     def _lines(self, records: Sequence[MemoryRecord]) -> tuple[list[str], list[str]]:
         """The events as lines, and the insights."""
-        told = self.recollection.index.told
-        events = [told(record) for record in records if not _depth(record)]
-        return events, [told(record) for record in records if _depth(record)]
+        view = self.context.view
+        lines: tuple[list[str], list[str]] = [], []
+        for record in records:
+            line = render.at_step(record.step, view.line(record), view.wording)
+            lines[_depth(record) > 0].append(line)
+        return lines
 
 
 def _in_order(records: Iterable[MemoryRecord]) -> list[MemoryRecord]:

@@ -145,7 +145,7 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
         text = "\n\n".join(part for part in (opening, text) if part)
         if (recorder := view.services.recorder) and not view.unnoticed:
             used, context.budget_used = context.budget_used, None
-            recorder.shown(context.whose(), section, text, used)
+            recorder.shown(context.origin(), section, text, used)
         return text
 
     return shown

@@ -349,10 +349,11 @@ def _called_for(layer: Conversations) -> Found:
 
 def _recalled(stream: EventStream) -> Found:
     """The recalled events, oldest first, with their score as rank."""
-    found = stream.bring_to_mind()
+    found, view = stream.bring_to_mind(), stream.context.view
     scored = {each.record.id: each for each in found.records}
-    lines = [
-        stream.line(scored[key].record)._replace(rank=scored[key].score)
-        for key in stream.index.ranking.by_arrival(scored)
-    ]
+    lines = []
+    for key in stream.index.ranking.by_arrival(scored):
+        event, rank = scored[key].record, scored[key].score
+        text, of = view.own_line(event), (event,)
+        lines.append(Line(text, of, event.step, event.kind, rank, view.wording))
     return lines, found
