@@ -10,7 +10,7 @@ import itertools
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Protocol
 
 from mesa_memory.core.evidence import Evidence, successors
@@ -70,6 +70,7 @@ class MemoryRecord:
             work took, so the order is the same in every execution.
         stale_since: the step since when something that it rests on does not hold any
             more; None if all does.
+        told: its text, made once for each voice; see ``render.told``. No copy has it.
     """
 
     id: str
@@ -88,6 +89,12 @@ class MemoryRecord:
     superseded_by: str | None = None
     order: tuple[int, int] = (0, 0)
     stale_since: float | None = None
+    told: dict[bool, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """All but the text, which belongs to the names of one model."""
+        kept = {each.name: getattr(self, each.name) for each in fields(self)}
+        return None, {**kept, "told": {}}
 
     @property
     def number(self) -> int:

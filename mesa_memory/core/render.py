@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from mesa_memory.core.content import (  # noqa: F401 - modules use them as render.…
     count_tokens,
@@ -14,8 +14,8 @@ from mesa_memory.core.content import (  # noqa: F401 - modules use them as rende
     value_text,
 )
 from mesa_memory.core.events import ROUTINE_KINDS, event_text, message_text  # noqa: F401
-from mesa_memory.core.records import DERIVED
-from mesa_memory.core.wording import ENGLISH, Wording
+from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.wording import ENGLISH, Voice, Wording
 
 #: longest text of an event in a record, for readers; the content is kept whole
 RECORD_CHARS = 2000
@@ -43,6 +43,42 @@ def step_pattern(part: str, wording: Wording = ENGLISH) -> str:
     """A regular expression for the part ``step`` or ``at step`` without its line."""
     text = wording.told(part, step="\0", line="").rstrip("\n")
     return re.escape(text).replace(re.escape("\0"), r"[-\d.]+")
+
+
+class EventLine(NamedTuple):
+    """An event on one line, and what the line depends on.
+
+    Attributes:
+        names: of the agents in it, by unique id, as they were called then.
+    """
+
+    line: str
+    content: Any
+    limit: int
+    wording: Wording
+    owner: Any
+    names: dict[Any, str]
+
+
+def told(event: MemoryRecord, limit: int, voice: Voice) -> EventLine:
+    """An event on one line, see ``event_text``; made once, and kept with the event.
+
+    Args:
+        voice: of requests about the event's owner, or of what the owner is told.
+    """
+    known = event.told.get(voice.to_owner)
+    if known is not None:
+        _, content, chars, wording, owner, names = known
+        same = content is event.content and wording is voice.wording
+        if same and chars == limit and owner == voice.owner and voice.calls(names):
+            return known
+    noting = voice.noting()
+    line = event_text(event.kind, event.content, limit, noting)
+    made = EventLine(
+        line, event.content, limit, voice.wording, voice.owner, noting.names
+    )
+    event.told[voice.to_owner] = made
+    return made
 
 
 def record_text(kind: str, origin: str, content: Any) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -249,6 +249,16 @@ class Voice:
         if name is None:
             name = self.names[unique_id] = self.naming(unique_id)
         return name
+
+    def noting(self) -> "Voice":
+        """The same voice, whose ``names`` are empty yet."""
+        return replace(self, naming=self, names={})
+
+    def calls(self, names: Mapping[Any, str]) -> bool:
+        """True if these are the names of agents now."""
+        if names.items() <= self.names.items():
+            return True
+        return all(self(unique_id) == name for unique_id, name in names.items())
 
     def message(self, sender: Any, recipients: Sequence[Any], text: str) -> str:
         """A spoken line with its speaker, and its listeners where known."""

@@ -87,13 +87,11 @@ class StepView:
 
     def line(self, event: MemoryRecord) -> str:
         """An event on one line, as requests tell it: everybody by name."""
-        limit = self.limits.event_chars
-        return render.event_text(event.kind, event.content, limit, self.voice)
+        return render.told(event, self.limits.event_chars, self.voice).line
 
     def own_line(self, event: MemoryRecord) -> str:
         """An event on one line, as the agent itself is told: it is "you"."""
-        limit = self.limits.event_chars
-        return render.event_text(event.kind, event.content, limit, self.own_voice)
+        return render.told(event, self.limits.event_chars, self.own_voice).line
 
     # -- requests -------------------------------------------------------------------
 
