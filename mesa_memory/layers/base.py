@@ -102,6 +102,10 @@ class Layer:
         """
         return records_of(self)
 
+    def edited(self, record: MemoryRecord, content: dict[str, Any]) -> dict[str, Any]:
+        """The content that ``edit`` puts in the place of a record's, made consistent."""
+        return content
+
     def history(self) -> Iterable[MemoryRecord]:
         """Closed records that it can still show, such as earlier revisions."""
         return ()

@@ -1,8 +1,7 @@
-"""Values as every database can keep them, and types of columns that check them.
+"""Values as every database can keep them, and types of columns.
 
-SQLite keeps any value in any column, so a file from another person may hold text in place
-of a number: values of another type are refused when they are read. PostgreSQL checks types
-by itself.
+PostgreSQL checks types by itself, and SQLite those of strict tables. What stands in a
+column of JSON is checked when it is read, as a file may come from another person.
 """
 
 import json
@@ -24,89 +23,51 @@ MAX_JSON_DEPTH = 100
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-class _Checked(TypeDecorator):
-    """A column's type whose values are checked when they are read.
+Text, Integer = sa.Text, sa.Integer
+#: a whole number of 64 bits
+BigInteger = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
-    Attributes:
-        place: table and column, for the message.
-        wanted: the description of a right value.
-        kinds: the Python types of a right value.
-    """
 
+class Double(TypeDecorator):
+    """A finite number; NaN and infinite ones are written as NULL."""
+
+    impl, cache_ok = sa.Double, True
     place = "a column"
-    wanted = ""
-    kinds: tuple[type, ...] = ()
 
-    def process_result_value(self, value: Any, dialect: Any) -> Any:
-        """The value; None is left to the database, which knows where it may be.
-
-        Raises:
-            StoreCorrupt: for a value of another type.
-        """
-        if value is None or dialect.name == "postgresql" or self.is_right(value):
-            return value
-        raise wrong(self.place, self.wanted, value)
-
-    def is_right(self, value: Any) -> bool:
-        """Tells if a value belongs into the column."""
-        return type(value) in self.kinds
-
-
-class Text(_Checked):
-    """Text."""
-
-    cache_ok = True  # SQLAlchemy looks for it in each class
-    impl, wanted, kinds = sa.Text, "text", (str,)
-
-
-class Integer(_Checked):
-    """A whole number."""
-
-    cache_ok = True  # SQLAlchemy looks for it in each class
-    impl, wanted, kinds = sa.Integer, "a whole number", (int,)
-
-
-class BigInteger(_Checked):
-    """A whole number of 64 bits."""
-
-    cache_ok = True  # SQLAlchemy looks for it in each class
-    impl, wanted, kinds = sa.BigInteger, "a whole number", (int,)
-
-
-class Double(_Checked):
-    """A finite number."""
-
-    cache_ok = True  # SQLAlchemy looks for it in each class
-    impl, wanted, kinds = sa.Double, "a finite number", (float, int)
+    def load_dialect_impl(self, dialect: Any) -> Any:
+        """``REAL`` in SQLite, whose strict tables have no ``DOUBLE``."""
+        kind: Any = sa.REAL() if dialect.name == "sqlite" else sa.Double()
+        return dialect.type_descriptor(kind)
 
     def process_bind_param(self, value: Any, dialect: Any) -> Any:
         """The number; None for NaN and infinite ones."""
         return value if value is None or math.isfinite(value) else None
 
-    def is_right(self, value: Any) -> bool:
-        """See above."""
-        return super().is_right(value) and math.isfinite(value)
+    def process_result_value(self, value: Any, dialect: Any) -> Any:
+        """The number.
+
+        Raises:
+            StoreCorrupt: if it is infinite, or anything else.
+        """
+        number = isinstance(value, int | float) and math.isfinite(value)
+        if value is None or number:
+            return value
+        raise wrong(self.place, "a finite number", value)
 
 
-class Boolean(_Checked):
+class Boolean(TypeDecorator):
     """True or false; 1 or 0 in SQLite."""
 
-    cache_ok = True  # SQLAlchemy looks for it in each class
-    impl, wanted, kinds = sa.Boolean, "0 or 1", (bool, int)
+    impl, cache_ok = sa.Boolean, True
 
     def load_dialect_impl(self, dialect: Any) -> Any:
-        """An integer in SQLite, so that other numbers are seen."""
-        kind = sa.Boolean() if dialect.name == "postgresql" else sa.Integer()
+        """An integer in SQLite, whose strict tables have no ``BOOLEAN``."""
+        kind: Any = sa.Integer() if dialect.name == "sqlite" else sa.Boolean()
         return dialect.type_descriptor(kind)
 
     def process_result_value(self, value: Any, dialect: Any) -> bool | None:
-        """See above."""
-        found = super().process_result_value(value, dialect)
-        return None if found is None else bool(found)
-
-    def is_right(self, value: Any) -> bool:
-        """See above."""
-        return super().is_right(value) and value in (0, 1)
+        """True or False; None is NULL."""
+        return None if value is None else bool(value)
 
 
 def wrong(place: str, wanted: str, value: Any) -> StoreCorrupt:

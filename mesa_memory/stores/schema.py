@@ -44,18 +44,22 @@ SCALAR = str | int | float
 
 metadata = MetaData()
 
-schema_version = Table(
+
+def _table(name: str, *columns: Any, **options: Any) -> Table:
+    """A table in which SQLite, too, keeps values of the columns' types alone."""
+    return Table(name, metadata, *columns, sqlite_strict=True, **options)
+
+
+schema_version = _table(
     "schema_version",
-    metadata,
     Column("application", Text, primary_key=True),
     Column("version", Integer, nullable=False),
 )
 
 #: state: running, finished, stopped or failed. ``parameters`` are told to readers; a run
 #: of a study keeps in ``recipe`` how its model is made, see ``resume.keep_recipe``
-runs = Table(
+runs = _table(
     "runs",
-    metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("name", Text),
     Column("model", Text, nullable=False),
@@ -74,7 +78,7 @@ runs = Table(
 def _of_runs(name: str, *columns: Any, key: tuple[str, ...]) -> Table:
     """A table of which each row belongs to a run; ``key`` names it within the run."""
     own = Column("run", Integer, nullable=False)
-    return Table(name, metadata, own, *columns, PrimaryKeyConstraint("run", *key))
+    return _table(name, own, *columns, PrimaryKeyConstraint("run", *key))
 
 
 #: ``agent`` is ``str(unique_id)`` here and everywhere; ``name`` is the name it goes by in
@@ -286,9 +290,8 @@ vectors = _of_runs(
 )
 
 #: the writer of a run, see ``leases``; without a row, the run has no writer
-leases = Table(
+leases = _table(
     "leases",
-    metadata,
     Column("run", Integer, primary_key=True, autoincrement=False),
     Column("token", Text, nullable=False),
     Column("host", Text, nullable=False),
@@ -314,9 +317,8 @@ responses = _at_step(
 )
 
 #: ``fingerprint`` says with what its runs are made, ``drift`` what was accepted to differ
-studies = Table(
+studies = _table(
     "studies",
-    metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("name", Text, nullable=False),
     Column("model", Text, nullable=False),
@@ -329,9 +331,8 @@ studies = Table(
 
 #: a run that a study wants, under its name: ``steps`` is how far, ``done`` how far it came; ``ended`` if
 #: its model stopped by itself; state: waiting, running, finished, stopped or failed
-cases = Table(
+cases = _table(
     "cases",
-    metadata,
     Column("study", Integer, nullable=False),
     Column("number", Integer, nullable=False),
     Column("key", Text, nullable=False),
@@ -353,9 +354,8 @@ cases = Table(
 
 #: what the runs of a study have used of its budget, and what is set aside for calls
 #: under way; only while there is a budget
-spending = Table(
+spending = _table(
     "spending",
-    metadata,
     Column("study", Integer, nullable=False),
     Column("number", Integer, nullable=False),
     Column("used", Document(dict), nullable=False),
@@ -364,9 +364,10 @@ spending = Table(
     PrimaryKeyConstraint("study", "number"),
 )
 
-for _table in metadata.tables.values():
-    for _column in _table.columns:
-        _column.type.place = f"{_table.name}.{_column.name}"  # type: ignore[attr-defined]
+for _each in metadata.tables.values():
+    for _column in _each.columns:
+        if isinstance(_column.type, Document | Double):
+            _column.type.place = f"{_each.name}.{_column.name}"
 
 #: the tables in which a row may take the place of an older one
 REPLACED_TABLES = ("agents", "prompt_files", "vectors", "measures", "responses")

@@ -20,10 +20,14 @@ from mesa_memory.stores.journal import is_unusable
 SAFE_PRAGMAS = {"trusted_schema": "OFF", "cell_size_check": "ON", "foreign_keys": "OFF"}
 #: bytes; SQLite takes a shorter file for an empty database
 MIN_FILE_BYTES = 512
-#: tables and indexes whose values are not computed when they are read or written
+#: tables and indexes whose values are not computed when they are read or written, and
+#: are of their columns' types
 _PLAIN_TABLE = re.compile(
-    r"CREATE TABLE (?!.*\b(CHECK|DEFAULT|GENERATED|AS)\b).*", re.IGNORECASE | re.DOTALL
+    r"CREATE TABLE (?!.*\b(CHECK|DEFAULT|GENERATED|AS)\b).*\)\s*STRICT\s*",
+    re.IGNORECASE | re.DOTALL,
 )
+#: the table that SQLite itself makes, with the last numbers of runs and studies
+_OF_SQLITE = "CREATE TABLE sqlite_sequence(name,seq)"
 _PLAIN_INDEX = re.compile(r'CREATE (UNIQUE )?INDEX \S+ ON \S+ \([\w", ]*\)')
 
 
@@ -70,6 +74,11 @@ def _is_empty(path: str, options: Options) -> bool:
         mark, objects = _contents(path, options)
     except sqlite3.Error as error:
         raise fault(error, path) from error
+    except UnicodeDecodeError as error:  # in the text of SQLite's own error
+        raise StoreCorrupt(
+            "its tables have names that are not valid UTF-8. Restore a backup.",
+            location=path,
+        ) from error
     if not mark and not objects and not options.read_only:
         return True
     if mark != schema.APPLICATION_ID:
@@ -81,11 +90,13 @@ def _is_empty(path: str, options: Options) -> bool:
         )
     plain = {"table": _PLAIN_TABLE, "index": _PLAIN_INDEX}
     for kind, name, sql in objects:
+        if sql == _OF_SQLITE:
+            continue
         if sql and not (kind in plain and plain[kind].fullmatch(sql)):
             raise StoreCorrupt(
-                f"it has the {kind} {name!r}, which no recorded run has, and which may "
-                "run code or take any time to read. Do not use this file; it was not "
-                "changed.",
+                f"it has the {kind} {name!r} in a form that no recorded run has, and "
+                "which may run code, hold values of any type or take any time to read. "
+                "Do not use this file; it was not changed.",
                 location=path,
             )
     return False

@@ -150,3 +150,12 @@ def test_erased_facts_do_not_decide_on_later_ones(tmp_path):
         values.append([fact.content["value"] for fact in facts])
         ended(village)
     assert values == [["cat"], ["cat"]]
+
+
+def test_an_edited_fact_is_told_in_its_new_words_unless_others_were_given():
+    village = lived(Village([MILL]), 1)
+    edited(village)
+    fact = home_of_carl(village)
+    assert fact.content["text"] == "Carl: home: the tower"
+    edit(village.one, fact, fact.content | {"text": "Carl moved."})
+    assert home_of_carl(village).content["text"] == "Carl moved."

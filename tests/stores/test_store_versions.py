@@ -119,7 +119,7 @@ def strange(path, statement):
 
 def test_a_field_too_long_to_be_ours_is_not_loaded(path):
     store = strange(
-        path, "UPDATE records SET content = zeroblob(100000000) WHERE seq = 1"
+        path, "UPDATE records SET content = hex(zeroblob(50000000)) WHERE seq = 1"
     )
     with pytest.raises(StoreCorrupt, match="64 MiB"):
         everything(store, 1)
@@ -133,6 +133,12 @@ def test_a_field_that_is_no_json_is_corrupt(path, text):
     with pytest.raises(StoreCorrupt, match="must hold JSON"):
         everything(store, 1)
     store.close()
+
+
+def test_a_table_that_takes_values_of_any_type_is_refused(path):
+    loose = "UPDATE sqlite_master SET sql = replace(sql, 'STRICT', '')"
+    with pytest.raises(StoreCorrupt, match="hold values of any type"):
+        strange(path, f"PRAGMA writable_schema = ON; {loose}")
 
 
 def test_code_in_an_index_of_a_strangers_file_is_not_run(path):

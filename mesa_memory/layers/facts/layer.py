@@ -21,7 +21,7 @@ from mesa_memory.errors import BadReply
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.facts.reading import MAX_EVENTS, FactReader, Reading, Stated
 from mesa_memory.layers.facts.shown import FactLines
-from mesa_memory.layers.facts.statement import KIND, FactStatement, bare
+from mesa_memory.layers.facts.statement import KIND, FactStatement, bare, is_fact
 from mesa_memory.layers.facts.table import FactTable, table_of
 from mesa_memory.layers.facts.values import extent
 from mesa_memory.layers.filtering import ask_about, askable
@@ -150,6 +150,13 @@ class Facts(Layer):
         """The facts, the summary and the unread events."""
         yield from self.table.current()
         yield from super().records()
+
+    def edited(self, record: MemoryRecord, content: dict[str, Any]) -> dict[str, Any]:
+        """A fact's text follows from its other fields, unless it was edited itself."""
+        if not is_fact(record) or content["text"] != record.content["text"]:
+            return content
+        statement = FactStatement.of_content(content, record.subject, record.step)
+        return content | {"text": statement.text(self.context.wording)}
 
     def history(self) -> Iterator[MemoryRecord]:
         """All facts, ended ones included."""

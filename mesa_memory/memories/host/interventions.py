@@ -109,6 +109,8 @@ def edit(
     state = encode_snapshot(memory.snapshot())
     known = {held.id: held for held in memory.held_records()}
     _, kept = memory.layer_context.plain_event(old.kind, content)
+    for layer in memory.layers:
+        kept = layer.edited(old, kept)
     new = copy_of(memory, old, kept, old.sources, old.origin, order=old.order)
     memory.layer_context.close(old, EDITED, by=new)
     restore(memory, state, known | {old.id: new})
