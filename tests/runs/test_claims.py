@@ -5,8 +5,8 @@ import re
 import pytest
 
 from mesa_memory import Services, STLTMemory, metrics, open_run
-from mesa_memory.core.text.clauses import clauses, is_question, sentences
-from mesa_memory.runs.claims import Verdict, claim, has_words
+from mesa_memory.runs.claims.claim import Verdict, claim, has_words
+from mesa_memory.runs.claims.clauses import clauses, is_question, sentences
 from mesa_memory.viz.data import spread
 from mesa_memory.viz.report import write_report
 from mesa_memory.viz.report.contents import contents

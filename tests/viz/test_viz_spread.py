@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from mesa_memory.core.text.clauses import sentences
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR, SAYINGS
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.runs import open_run
-from mesa_memory.runs.claims import Verdict
+from mesa_memory.runs.claims.claim import Verdict
+from mesa_memory.runs.claims.clauses import sentences
 from mesa_memory.viz.data import spread
 from tests.support.browser import Window
 from tests.support.dashboards import dashboard

@@ -1,4 +1,4 @@
-"""Holders of memories that state a text, step by step; see ``runs.claims``."""
+"""Holders of memories that state a text, step by step; see ``runs.claims.claim``."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mesa_memory.core.text.clauses import sentences
 from mesa_memory.runs import Run, past
-from mesa_memory.runs.claims import MIN_SIMILARITY, Verdict, claim
+from mesa_memory.runs.claims.claim import MIN_SIMILARITY, Verdict, claim
+from mesa_memory.runs.claims.clauses import sentences
 
 
 @dataclass(frozen=True)

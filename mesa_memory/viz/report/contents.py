@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.runs import Run
-from mesa_memory.runs.claims import Verdict
+from mesa_memory.runs.claims.claim import Verdict
 from mesa_memory.runs.past import Past, Row, past
 from mesa_memory.viz.data import spread
 from mesa_memory.viz.data.activity import Activity, activity

@@ -8,7 +8,7 @@ import solara
 
 import mesa_memory.viz.views.curves as curves
 import mesa_memory.viz.widgets as ui
-from mesa_memory.runs.claims import Verdict, has_words
+from mesa_memory.runs.claims.claim import Verdict, has_words
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data import spread as data
 from mesa_memory.viz.selection import nearest

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from mesa_memory.runs.mentions import (
+from mesa_memory.runs.claims.mentions import (
     BY,
     DEED_LAST,
     DETERMINERS,

@@ -11,11 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mesa_memory.core.text.clauses import Clause, clauses, is_question, without_speaker
 from mesa_memory.embedders import embedder
 from mesa_memory.embedders.base import Embedder
-from mesa_memory.runs.contraries import CONTRARIES
-from mesa_memory.runs.mentions import (
+from mesa_memory.runs.claims.clauses import (
+    Clause,
+    clauses,
+    is_question,
+    without_speaker,
+)
+from mesa_memory.runs.claims.contraries import CONTRARIES
+from mesa_memory.runs.claims.mentions import (
     AGENT,
     FUNCTION_WORDS,
     Token,
@@ -25,7 +30,7 @@ from mesa_memory.runs.mentions import (
     tokens,
     without_numbers,
 )
-from mesa_memory.runs.roles import Roles
+from mesa_memory.runs.claims.roles import Roles
 
 #: similarity from which on a sentence counts, unless another one is chosen
 MIN_SIMILARITY = 0.6
