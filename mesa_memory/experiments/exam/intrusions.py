@@ -9,7 +9,7 @@ false word between right names: "Ada sold Bo 5 fish" for "Ada gave Bo 5 fish".
 import re
 from collections.abc import Iterable, Sequence
 
-from mesa_memory.core.text.clauses import clauses, is_question, sentences
+from mesa_memory.runs.claims.clauses import clauses, is_question, sentences
 from mesa_memory.runs.mentions import Token, is_name, tokens
 
 #: numbers of steps, of lines and of times

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mesa_memory.core.text.clauses import clauses, sentences
+from mesa_memory.runs.claims.clauses import clauses, sentences
 
 #: retention intervals, in steps
 INTERVALS = (1, 2, 5, 10, 20, 40, 80)
