@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from mesa_memory.runs.claims.clauses import clauses, is_question, sentences
-from mesa_memory.runs.mentions import Token, is_name, tokens
+from mesa_memory.runs.claims.mentions import Token, is_name, tokens
 
 #: numbers of steps, of lines and of times
 _COUNTED = re.compile(
