@@ -35,9 +35,9 @@ _CALL = re.compile(rf"Function\(arguments=({_QUOTED}), name=({_QUOTED})")
 _SENT = re.compile(rf"sent message ({_QUOTED}) to (\[[^\]]*\])")
 _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 #: the kind of what a plan became
-_BECAME = "plan_execution"
+BECAME = "plan_execution"
 #: kinds whose repetitions say nothing new, and may be shown as a number
-ROUTINE_KINDS = ("observation", "plan", _BECAME, "action")
+ROUTINE_KINDS = ("observation", "plan", BECAME, "action")
 #: left out of a state's text, and of another event's
 _SAID = frozenset({"internal_state", "importance"})
 _OWN_SAID, _NEAR_SAID = _SAID | {"location", "agent_unique_id"}, _SAID | {"position"}
@@ -98,7 +98,7 @@ def is_dump(kind: str, content: Any) -> bool:
 
 def is_call(kind: str, content: Any) -> bool:
     """True for the content of a plan that is litellm's reply as Python text."""
-    if kind != _BECAME or not isinstance(content, MAPPINGS):
+    if kind != BECAME or not isinstance(content, MAPPINGS):
         return False
     text = content.get("content")
     return isinstance(text, str) and text.startswith("Message(")
@@ -219,7 +219,7 @@ def _sentence(kind: str, content: Mapping, voice: Voice) -> str | None:
         return _calls(kind, content, voice)
     if kind == "plan":
         return _plan(content, voice)
-    if kind == _BECAME:
+    if kind == BECAME:
         return _execution(content, voice)
     if kind == "reflection" and {"text", "depth"} <= content.keys():
         doubtful = bool(content.get("doubtful"))

@@ -77,7 +77,8 @@ def told(event: MemoryRecord, limit: int, voice: Voice) -> EventLine:
     made = EventLine(
         line, event.content, limit, voice.wording, voice.owner, noting.names
     )
-    event.told[voice.to_owner] = made
+    if voice.owner is not None:  # else nobody's names were noted
+        event.told[voice.to_owner] = made
     return made
 
 

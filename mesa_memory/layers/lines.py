@@ -1,14 +1,12 @@
 """Lines of a memory, with the records behind them, and the events of a step."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 from mesa_memory.core import render
-from mesa_memory.core.content import is_id
-from mesa_memory.core.events import event_text, is_call, merged
+from mesa_memory.core.events import BECAME, event_text, is_call, merged
 from mesa_memory.core.inbox import superseded
 from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.wording import ENGLISH, Voice, Wording
@@ -81,30 +79,25 @@ class _Texts:
     __slots__ = ("limit", "lines", "names", "texts", "wording")
 
     def __init__(
-        self, events: Iterable[MemoryRecord], limit: int, voice: Voice
+        self, events: Sequence[MemoryRecord], limit: int, voice: Voice, calls: bool
     ) -> None:
         self.limit, self.wording = limit, voice.wording
-        self.names: dict[Any, str] = {}
         self.lines: list[Line] | None = None
-
-        def noted(unique_id: Any) -> str:
-            name = voice(unique_id)
-            if is_id(unique_id):  # else it has no name that could change
-                self.names[unique_id] = name
-            return name
-
-        noting = replace(voice, naming=noted, names={})
-        self.texts = [
-            (kind, event_text(kind, content, limit, noting))
-            for kind, content in merged(list(map(_KIND_AND_CONTENT, events)))
-        ]
+        if calls:
+            noting = voice.noting()
+            self.names, told = noting.names, merged(map(_KIND_AND_CONTENT, events))
+            self.texts = [(k, event_text(k, what, limit, noting)) for k, what in told]
+            return
+        self.names, self.texts = {}, []
+        for event in events:
+            line = render.told(event, limit, voice)
+            self.names |= line.names
+            self.texts.append((event.kind, line.line))
 
     def hold(self, limit: int, voice: Voice) -> bool:
         """True if they would be the same now: all names are unchanged."""
-        if limit != self.limit or voice.wording is not self.wording:
-            return False
-        names = self.names.items()
-        return names <= voice.names.items() or all(voice(i) == n for i, n in names)
+        same = limit == self.limit and voice.wording is self.wording
+        return same and voice.calls(self.names)
 
 
 class StepEvents:
@@ -141,7 +134,8 @@ class StepEvents:
     @cached_property
     def calls(self) -> bool:
         """True if an event is a reply of litellm as Python; see ``events.is_call``."""
-        return any(is_call(event.kind, event.content) for event in self.events)
+        plans = [event for event in self.events if event.kind == BECAME]
+        return bool([plan for plan in plans if is_call(plan.kind, plan.content)])
 
     def texts(self, limit: int, voice: Voice) -> list[tuple[str, str]]:
         """Kind and line of each event, oldest first; a call and its result are one.
@@ -175,7 +169,7 @@ class StepEvents:
         key = voice.owner, voice.to_owner
         told = self._texts.get(key)
         if told is None or not told.hold(limit, voice):
-            told = self._texts[key] = _Texts(self.events, limit, voice)
+            told = self._texts[key] = _Texts(self.events, limit, voice, self.calls)
         return told
 
     def parts(self, count: int, lengths: Sequence[int]) -> tuple[Self, Self]:
@@ -211,7 +205,7 @@ def of_steps(steps: Iterable[StepEvents], context: LayerContext) -> list[Line]:
 def pending(context: LayerContext) -> list[Line]:
     """Events that are not admitted yet, one line each, oldest first."""
     additive = context.additive_event_types
-    steps = (StepEvents.of(*group, additive) for group in context.pending())
+    steps = [StepEvents.of(*group, additive) for group in context.pending()]
     return of_steps(steps, context)
 
 

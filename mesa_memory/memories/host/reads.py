@@ -142,7 +142,7 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
             text = self.shown_instead(self, section, text)
         context = self.layer_context
         opening = opening_text(context, view) if section in PINNED_SECTIONS else ""
-        text = "\n\n".join(part for part in (opening, text) if part)
+        text = "\n\n".join(filter(None, (opening, text)))
         if (recorder := view.services.recorder) and not view.unnoticed:
             used, context.budget_used = context.budget_used, None
             recorder.shown(context.origin(), section, text, used)
@@ -255,7 +255,7 @@ class MemoryReads(Memory):
         found: list[Line] = []
         shown: set[MemoryRecord] = set()
         context = self.layer_context
-        for lines in (*(layer.recent() for layer in self.layers), pending(context)):
+        for lines in [*[each.recent() for each in self.layers], pending(context)]:
             found += [
                 line
                 for line in lines
@@ -266,9 +266,12 @@ class MemoryReads(Memory):
 
     def format_long_term(self) -> str:
         """The sections of the layers beyond the recent steps; empty without any."""
-        layers = sorted(self.layers, key=lambda layer: layer.volatility)
+        layers = [
+            each for each in self.layers if type(each).summary is not Layer.summary
+        ]
+        layers.sort(key=attrgetter("volatility"))
         sections = [Section.of(layer, list(layer.summary())) for layer in layers]
-        return compose(sections, self.section_chars, len).text
+        return compose(sections, self.section_chars, len).text if sections else ""
 
     def get_prompt_ready(self, about: str | None = None) -> str:
         """The memory as prompt text.
