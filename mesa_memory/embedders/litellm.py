@@ -29,7 +29,7 @@ limit_clients()
 
 #: asked for when the length of a vector must be known before any text is embedded
 PROBE_TEXT = "memory"
-#: longest part of a reply for one text: 8192 numbers of 24 characters; bytes, unpacked
+#: longest part of a reply for one text: 8192 numbers of 24 characters; bytes
 TEXT_BYTES = 200_000
 
 

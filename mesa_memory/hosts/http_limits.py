@@ -8,7 +8,6 @@ for embeddings.
 import json
 import re
 import time
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,14 +21,12 @@ from mesa_memory.core.fault_table import ERROR_BYTES
 from mesa_memory.core.reply import token_count
 from mesa_memory.core.text.addresses import host_and_path
 
-#: a longer body is no reply of a language model; bytes, unpacked
+#: a longer body is no reply of a language model; bytes
 BODY_BYTES = 10_000_000
-#: the only packing that servers are told of; zlib's own is read, too
-CONTENT_ENCODINGS = ("gzip", "x-gzip", "deflate")
-#: zlib's ``wbits``: either header, found by looking
-_EITHER_HEADER = 47
+#: the only encoding of a body that is asked for: a few packed bytes may unpack to many
+UNPACKED = "identity"
 #: of the body as it was sent, not of what is handed on
-_OF_THE_PACKING = ("content-encoding", "content-length", "transfer-encoding")
+_OF_THE_SENDING = ("content-encoding", "content-length", "transfer-encoding")
 
 _DECODER = json.JSONDecoder()
 #: the HTTP state, body and headers of an error
@@ -53,7 +50,7 @@ def bounded(
     """Bounds the replies to the requests made inside, and gives the last one if refused.
 
     Args:
-        size: longest body, bytes after unpacking.
+        size: longest body, bytes.
         seconds: until a reply must be whole.
     """
     bounds = _Bounds(size, time.monotonic() + seconds)
@@ -80,7 +77,7 @@ def limit_client(client: httpx.Client | httpx.AsyncClient) -> None:
 def _asked(request: httpx.Request) -> None:
     if bounds := _bounds.get():
         bounds.refused.clear()
-        request.headers["accept-encoding"] = "gzip"
+        request.headers["accept-encoding"] = UNPACKED
 
 
 async def _async_asked(request: httpx.Request) -> None:
@@ -151,7 +148,7 @@ def _end(response: httpx.Response, body: "Body", bounds: _Bounds | None) -> None
         response.status_code = body.status
         headers["content-type"] = "application/json"
         headers.pop("location", None)
-    for name in _OF_THE_PACKING:
+    for name in _OF_THE_SENDING:
         headers.pop(name, None)
     response.stream = httpx.ByteStream(content)
     if bounds and response.is_error:
@@ -159,7 +156,7 @@ def _end(response: httpx.Response, body: "Body", bounds: _Bounds | None) -> None
 
 
 class Body:
-    """A reply's body that is put together and unpacked while it arrives, within bounds.
+    """A reply's body that is put together while it arrives, within bounds.
 
     Only the beginning of an error is read.
 
@@ -167,7 +164,7 @@ class Body:
         status: of HTTP.
         packing: the reply's ``content-encoding``.
         kind: its ``content-type``.
-        size: longest body, bytes after unpacking.
+        size: longest body, bytes.
 
     Attributes:
         refusal: the reason why this is not a reply; empty while it may be one.
@@ -179,37 +176,28 @@ class Body:
     def __init__(
         self, status: int, packing: str, kind: str, size: int = BODY_BYTES
     ) -> None:
-        self._is_error, self._body, self.refusal = status >= 400, bytearray(), ""
+        self._is_error, self.refusal = status >= 400, ""
         self._size = ERROR_BYTES if self._is_error else size
-        self._unpack: Any = None
-        packing = packing.strip().lower()
-        if packing in CONTENT_ENCODINGS:
-            self._unpack = zlib.decompressobj(_EITHER_HEADER)
-        elif packing not in ("", "identity"):
+        self._parts = bytearray()
+        if packing.strip().lower() not in ("", UNPACKED):
             self.refusal = f"its reply is packed in a way not asked for, {packing[:40]}"
         if 200 <= status < 300 and kind.startswith("text/html"):
             self.refusal = "its reply is an HTML page"
 
     def add(self, part: bytes) -> bool:
         """False if the rest need not be read."""
-        room = self._size - len(self._body)
-        if self._unpack and not self.refusal:
-            try:  # never more than there is room for: a few bytes may unpack to many
-                part = self._unpack.decompress(part, room + 1)
-            except zlib.error as error:
-                self.refusal = f"its reply cannot be unpacked ({error})"
-        if self._is_error and len(part) >= room:
-            self._body += part[:room]
-            return False
+        room = self._size - len(self._parts)
+        self._parts += part[:room]
+        if self._is_error:
+            return len(part) < room
         if len(part) > room:
             self.refusal = f"its reply has more than {self._size} bytes"
-        self._body += part
         return not self.refusal
 
     @property
     def content(self) -> bytes:
         """The bytes read."""
-        return bytes(self._body)
+        return bytes(self._parts)
 
 
 _USAGE = re.compile(rb'"usage(?:Metadata)?"\s*:\s*(?=\{)')

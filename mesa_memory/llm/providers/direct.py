@@ -19,7 +19,7 @@ from mesa_memory.core.reply import Reply
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.addresses import server_address
 from mesa_memory.hosts import litellm as host
-from mesa_memory.hosts.http_limits import Body, redirected, refusal
+from mesa_memory.hosts.http_limits import UNPACKED, Body, redirected, refusal
 from mesa_memory.hosts.provider_faults import StateError
 from mesa_memory.hosts.proxies import proxy_of
 from mesa_memory.llm.base import Attempt
@@ -45,7 +45,7 @@ class OpenAICompatibleSender:
         """See ``Sender``."""
         target, body = self._target(attempt), _body(attempt)
         body["model"] = target.model
-        raw = await self._post(target, attempt, _packed(body))
+        raw = await self._post(target, attempt, _json(body))
         return reply_of(answer_of(raw), attempt, target.model)
 
     def _target(self, attempt: Attempt) -> "_Target":
@@ -109,7 +109,7 @@ class _Target:
         self.url = URL(f"{base}/chat/completions")
         self.proxy = proxy_of(urlsplit(str(self.url)))
         self.tls = host.tls() if self.url.scheme == "https" else True
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
+        headers = {"Content-Type": "application/json", "Accept-Encoding": UNPACKED}
         if address.key is not None:
             if address.key != _NO_KEY:
                 redaction.learn(address.key)
@@ -161,7 +161,7 @@ _NOT_SENT = frozenset(
 )
 
 
-def _packed(body: dict[str, Any]) -> bytes:
+def _json(body: dict[str, Any]) -> bytes:
     try:
         return orjson.dumps(body)
     except TypeError:  # text that UTF-8 cannot carry, an array, an agent
