@@ -132,7 +132,7 @@ def watched(things: Iterable[Any]) -> list[Any]:
     return [each for each in things if _is_watched(type(each))]
 
 
-class StateWatch:
+class StateGuard:
     """The undeclared attributes of a memory and its layers before they work.
 
     Args:

@@ -14,7 +14,7 @@ from mesa_memory import (
     open_run,
 )
 from mesa_memory.errors import ReplayMismatch
-from mesa_memory.runs.recording.memory_settings import memory_settings
+from mesa_memory.runs.recording.rows import memory_settings
 from tests.support import playing
 from tests.support.openai_server import OpenAIServer
 from tests.support.town import Town

@@ -8,7 +8,7 @@ from mesa_memory.hosts import CallableWrapper
 from mesa_memory.hosts.mesa.model import check_model
 
 
-class StepWatch:
+class StepObserver:
     """Reports the end of a model's step: when all events at its time are over.
 
     So the events of a simulator, or of ``run_for``, are steps of their own, at times
@@ -52,7 +52,7 @@ class StepWatch:
             return
         for owner in (model, model._event_list):
             for here in list(vars(owner).values()):
-                if isinstance(here, _Watched) and here.watch is self:
+                if isinstance(here, _Watched) and here.observer is self:
                     here.take_away(owner)
 
     def next_event(self, take: Callable[[], Any]) -> Any:
@@ -95,9 +95,9 @@ class StepWatch:
 class _Watched(CallableWrapper):
     """Puts itself in the place of a method of ``owner``."""
 
-    def __init__(self, owner: Any, name: str, watch: StepWatch) -> None:
+    def __init__(self, owner: Any, name: str, observer: StepObserver) -> None:
         super().__init__(getattr(owner, name))
-        self.name, self.watch = name, watch
+        self.name, self.observer = name, observer
         self._own = name in vars(owner)  # and not only of its class
         setattr(owner, name, self)
 
@@ -115,7 +115,7 @@ class _Pop(_Watched):
     """A list of events handing out the next one."""
 
     def __call__(self) -> Any:
-        return self.watch.next_event(self.inner)
+        return self.observer.next_event(self.inner)
 
 
 class _Advance(_Watched):
@@ -125,5 +125,5 @@ class _Advance(_Watched):
         try:
             return self.inner(*args, **given)
         except BaseException:
-            self.watch.fail()
+            self.observer.fail()
             raise

@@ -24,7 +24,7 @@ from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.names import Names, NamesNow
 from mesa_memory.layers.base import Layer, with_unique_names
 from mesa_memory.layers.context import HISTORY_MESSAGES, LayerContext
-from mesa_memory.layers.declared_state import StateWatch, watched
+from mesa_memory.layers.declared_state import StateGuard, watched
 from mesa_memory.layers.view import Limits, StepView, begin
 from mesa_memory.memories.host.audience import TELLING_KINDS, tell_audience
 from mesa_memory.memories.host.delegate import Delegate
@@ -322,9 +322,9 @@ class MemoryModule(MemoryReads):
         if watch:
             watch.check(context.undeclared)
 
-    def _watch(self) -> StateWatch | None:
+    def _watch(self) -> StateGuard | None:
         """The attributes before some work; None if nothing is watched."""
-        return StateWatch(self._watched) if self._watched else None
+        return StateGuard(self._watched) if self._watched else None
 
     def _turn(self, pre_step: bool, services: Services) -> None:
         """The agent's step begins or ends."""

@@ -11,8 +11,8 @@ from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.runs.recording import parameters
 from mesa_memory.runs.recording.checkpoints import memories
 from mesa_memory.runs.recording.config import Recording, versions
-from mesa_memory.runs.recording.paid_answers import PaidAnswers
 from mesa_memory.runs.recording.recorder import Recorder
+from mesa_memory.runs.recording.replay import PaidAnswers
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import RunInfo
 from mesa_memory.stores.open import open_store

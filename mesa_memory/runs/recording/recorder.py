@@ -20,15 +20,15 @@ from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StoreError
 from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.hosts.mesa.steps import StepWatch
+from mesa_memory.hosts.mesa.steps import StepObserver
 from mesa_memory.runs.recording.checkpoints import memories, snapshot, warn_of_beside
 from mesa_memory.runs.recording.collector import Call, Collector
 from mesa_memory.runs.recording.config import Recording
-from mesa_memory.runs.recording.holding import Holding
-from mesa_memory.runs.recording.paid_answers import PaidAnswers, answer_row
+from mesa_memory.runs.recording.presence import MemoryPresence
 from mesa_memory.runs.recording.prompt_files import PromptFileLog
+from mesa_memory.runs.recording.replay import PaidAnswers, answer_row
 from mesa_memory.runs.recording.rows import agent_row, batch_of
-from mesa_memory.runs.recording.scenes import SceneLog
+from mesa_memory.runs.recording.world import WorldLog
 from mesa_memory.runtime.loop import at_exit
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import Batch
@@ -76,12 +76,12 @@ class Recorder(Collector):
         self._answers = PaidAnswers()
         # Rows of the others, who may be gone when the step ends.
         self._met = {name: agent_row(m) for name, m in memories(model).items()}
-        self._scenes, self._prompt_files = SceneLog(), PromptFileLog()
-        self._holding = Holding(super().closed)
-        self._holding.begin_at(memories(model))
+        self._world, self._prompt_files = WorldLog(), PromptFileLog()
+        self._presence = MemoryPresence(super().closed)
+        self._presence.begin_at(memories(model))
         self._writer: Writer | None = Writer(store, run)
         # The model holds the watch, and the watch this: nothing here keeps a model alive.
-        self._watch = StepWatch(model, self._over)
+        self._observer = StepObserver(model, self._over)
         weakref.finalize(model, _abandon, weakref.ref(self))
         bus.observers.append(self)
         _running.add(self)
@@ -111,17 +111,17 @@ class Recorder(Collector):
         row = agent_row(memory)
         if row["agent"] not in self._known:
             self._met[row["agent"]] = row
-        self._holding.meet(memory.agent)
+        self._presence.meet(memory.agent)
 
     def closed(self, record: MemoryRecord) -> None:
         """See ``Observer``; a memory put aside changes no record."""
-        if not self._holding.has_ended(record):
+        if not self._presence.has_ended(record):
             super().closed(record)
 
     @property
     def stands(self) -> bool:
         """True between two steps of the model."""
-        return self.model is not None and not self._watch.unfinished
+        return self.model is not None and not self._observer.unfinished
 
     # -- the step -----------------------------------------------------------------
 
@@ -152,7 +152,7 @@ class Recorder(Collector):
             self.taken()
             return
         outcomes = Services.of(model).outcomes
-        self.changes.rows.scenes = self._scenes.rows(model, outcomes, now)
+        self.changes.rows.scenes = self._world.rows(model, outcomes, now)
         self.observe(model)
         every = self._recording.checkpoint_every
         # A step with a change by hand cannot be repeated from an earlier one.
@@ -182,7 +182,7 @@ class Recorder(Collector):
 
     def begin(self, answers: PaidAnswers | None = None) -> None:
         """Begins the run, with the paid answers of an unfinished step if there are any."""
-        self.muted, self._watch.active = False, True
+        self.muted, self._observer.active = False, True
         self._answers = answers or self._answers
 
     def begin_at(self, run: int, step: float, answers: PaidAnswers) -> None:
@@ -194,17 +194,17 @@ class Recorder(Collector):
         self.noted_vectors.clear()
         self._known.clear()
         if (model := self._model()) is not None:
-            self._holding.begin_at(memories(model))
+            self._presence.begin_at(memories(model))
         self.run, self.step, self._resumable = run, step, step
-        self._scenes.take_up(self.store, run)
+        self._world.take_up(self.store, run)
         if self._writer is not None:
             self._writer.run = run
         self.begin(answers)
 
     def follow(self) -> None:
         """Joins the memories after each step of a model that repeats recorded steps."""
-        self._holding.begin_at(memories(self.model))
-        self._watch.active = True
+        self._presence.begin_at(memories(self.model))
+        self._observer.active = True
 
     def paid(self, call: Call) -> None:
         """Writes an answer at once, so that it is not requested again after a kill."""
@@ -330,7 +330,7 @@ class Recorder(Collector):
         held = memories(model)
         for memory in held.values():
             memory.close_dropped()
-        self._holding.compare(model, held, clock(model))
+        self._presence.compare(model, held, clock(model))
 
     def _release(self) -> None:
         """Gives the lease of the run back, so that another process may write it."""
@@ -361,7 +361,7 @@ class Recorder(Collector):
     def _detach(self) -> None:
         if self in self.bus.observers:
             self.bus.observers.remove(self)
-        self._watch.detach()
+        self._observer.detach()
         _running.discard(self)
 
 

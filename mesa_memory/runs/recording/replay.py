@@ -1,5 +1,7 @@
-"""The calls of a recorded run, which answer the requests of another model."""
+"""The calls of a recorded run, which answer the requests of another model, or of the same one resumed."""
 
+import threading
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,13 @@ from mesa_memory.core.requests import LLMRequest
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, response
+from mesa_memory.runs.recording.collector import Call
 from mesa_memory.runs.recording.prompt_files import changed_files
-from mesa_memory.runs.recording.rows import asking, prompt_hash
+from mesa_memory.runs.recording.rows import asking, call_row, prompt_hash
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.open import open_store, split_run
-from mesa_memory.stores.schema import calls, runs
+from mesa_memory.stores.schema import calls, runs, unfinished_calls
 from mesa_memory.stores.sql import Store
 
 #: all columns without the prompt, which is long and rarely needed
@@ -156,3 +159,60 @@ def _raw(raw: Any) -> Any:
             f"({type(error).__name__}). The file was changed or damaged; use a copy of "
             "it."
         ) from error
+
+
+_COLUMNS = {c.name for c in unfinished_calls.columns} - {"run", "number"}
+
+
+class PaidAnswers:
+    """The answers of a step that was not finished, by request; each is used once.
+
+    They are paid for, and written as they come. When the run is gone on with, a request of
+    the same agent, step and purpose with the same prompt gets its answer again.
+    """
+
+    def __init__(self) -> None:
+        self._left: dict[tuple, deque[Reply]] = defaultdict(deque)
+        self._lock = threading.Lock()
+
+    def __bool__(self) -> bool:
+        """True while there are any."""
+        return bool(self._left)
+
+    @classmethod
+    def of(cls, store: Store, run: int, step: float) -> "PaidAnswers":
+        """The answers of a run after the end of a step.
+
+        Raises:
+            StoreError: if the store fails.
+        """
+        query = sa.select(unfinished_calls).filter_by(run=run)
+        query = query.where(unfinished_calls.c.step >= step)
+        found = cls()
+        with store.reading() as on:
+            for row in on.execute(query.order_by("number")).mappings():
+                key = (row["agent"], row["step"], row["purpose"], row["prompt_hash"])
+                found._left[key].append(reply_of(row, row["cost"], row["latency"]))
+        return found
+
+    def take(self, request: LLMRequest) -> Reply | None:
+        """The answer to a request; None without one."""
+        key = _key(request)
+        with self._lock:
+            left = self._left.get(key)
+            if not left:
+                return None
+            reply = left.popleft()
+            if not left:
+                del self._left[key]
+        return reply
+
+
+def _key(request: LLMRequest) -> tuple[str, float, str, str]:
+    whose = (asking(request), float(request.step), request.purpose)
+    return (*whose, prompt_hash(request))
+
+
+def answer_row(call: Call) -> dict[str, Any]:
+    """The row of ``unfinished_calls`` for a call that was answered."""
+    return {name: v for name, v in call_row(call).items() if name in _COLUMNS}

@@ -20,7 +20,6 @@ from mesa_memory.errors import ParameterError, RunInUse
 from mesa_memory.memories.replacement import replace_memory, replacements
 from mesa_memory.runs.recording.attachment import Attachment
 from mesa_memory.runs.recording.configure import equip
-from mesa_memory.runs.recording.paid_answers import PaidAnswers
 from mesa_memory.runs.recording.parameters import (
     check_class,
     demand,
@@ -29,6 +28,7 @@ from mesa_memory.runs.recording.parameters import (
     merged,
     taken,
 )
+from mesa_memory.runs.recording.replay import PaidAnswers
 from mesa_memory.runs.recording.restored import restored, states_at
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.columns import storable

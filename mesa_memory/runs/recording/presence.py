@@ -16,7 +16,7 @@ from mesa_memory.memories.host.layer_names import memories_of
 type Key = tuple[str, str]
 
 
-class Holding:
+class MemoryPresence:
     """The memories that were held at the end of the last step, and those put aside.
 
     A memory put aside is not changed: its user may still read it. Only its records in

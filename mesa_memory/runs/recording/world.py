@@ -16,7 +16,7 @@ from mesa_memory.stores.sql import Store
 SPACE, PLACES, OUTCOMES, COLLECTED = "space", "places", "outcomes", "collected"
 
 
-class SceneLog:
+class WorldLog:
     """Gives the rows of ``scenes`` with the changes of a step."""
 
     def __init__(self) -> None:
