@@ -113,7 +113,7 @@ class Attribution(NotebookShown):
         lines = [f"{what}; {self.runs} runs ({how})."]
         for each in self.blamed:
             agents = ", ".join(map(str, each.erasure.records))
-            told = f"Without “{each.erasure.text}” (agents {agents}) the outcome is "
+            told = f"Without “{each.erasure.text}” (agents {agents}) the outcome changes by "
             told += f"{signed(each.difference.mean)}"
             if each.instead:
                 told = f"Without “{each.erasure.text}” the decision is “{each.instead}”"
@@ -326,12 +326,16 @@ class _Search:
     def plan(self, step: float) -> str:
         """The number of runs that there may be."""
         groups, ends = len(self.groups), self.trials.most
-        most = self.screen * (groups + 1 + self.more) + self.confirm * (CONFIRMED + 1)
+        alone = [len(each.single) for each in self.groups] if self.single else []
+        singles = sum(count for count in alone if count > 1)
+        exact = self.screen + groups + singles
+        tried = groups + 1 + self.more + singles
+        most = self.screen * tried + self.confirm * (CONFIRMED + 1)
         return (
             f"{groups} groups of records were shown after step {step:g}: "
-            f"{self.screen + groups} runs of {self.trials.steps - step:g} steps if answers "
-            f"are always the same, and up to {self.more} more of several groups together; "
-            f"else up to {most}, and more for single records"
+            f"up to {exact} runs of {self.trials.steps - step:g} steps if answers are "
+            f"always the same, and up to {self.more} more of several groups together; "
+            f"else up to {most}"
             f"{'' if ends is None else f'; it ends after {ends} runs'}."
         )
 

@@ -15,6 +15,7 @@ from typing import Any
 from mesa_memory.hosts.mesa.draws import draw
 from mesa_memory.layers.view import reading
 from mesa_memory.memories.host.reads import SHOWN_SECTIONS, MemoryReads
+from mesa_memory.memories.rephrasings import is_heading
 
 #: begins the name of a placebo where a memory has a name
 PREFIX = "placebo:"
@@ -60,7 +61,7 @@ class Placebo:
 def shuffled(memory: Any, section: str, text: str) -> str:
     """The agent's own lines in another order, also under other dates; headings stay."""
     lines = text.split("\n")
-    places = [i for i, line in enumerate(lines) if not _fixed(line)]
+    places = [i for i, line in enumerate(lines) if not _fixed(memory, line)]
     order = _draw(memory, section, "shuffled").permutation(len(places))
     for place, other in zip(places, [lines[places[i]] for i in order]):
         lines[place] = other
@@ -70,7 +71,7 @@ def shuffled(memory: Any, section: str, text: str) -> str:
 def scrambled(memory: Any, section: str, text: str) -> str:
     """The agent's own words without order; headings and the lengths of lines stay."""
     lines = text.split("\n")
-    places = [i for i, line in enumerate(lines) if not _fixed(line)]
+    places = [i for i, line in enumerate(lines) if not _fixed(memory, line)]
     words = [word for place in places for word in lines[place].split()]
     order = iter(_draw(memory, section, "scrambled").permutation(len(words)))
     for place in places:
@@ -84,7 +85,7 @@ def neutral(memory: Any, section: str, text: str) -> str:
     start = int(_draw(memory, section, "neutral").integers(len(FILLER)))
     letters = cycle(FILLER[start:] + FILLER[:start])
     return "\n".join(
-        line if _fixed(line) else "".join(islice(letters, len(line)))
+        line if _fixed(memory, line) else "".join(islice(letters, len(line)))
         for line in text.split("\n")
     )
 
@@ -184,9 +185,13 @@ def of_length(text: str, tokens: int, count: Callable[[str], int]) -> str:
     return told
 
 
-def _fixed(line: str) -> bool:
-    """True for a heading or an empty line, which a placebo keeps."""
-    return not line.strip() or line.rstrip().endswith(":")
+def _fixed(memory: Any, line: str) -> bool:
+    """True for an empty line, and a heading that names nobody: a placebo keeps them."""
+    if not is_heading(line):
+        return not line.strip()
+    names = memory.view().names
+    others = (agent.unique_id for agent in memory.agent.model.agents)
+    return not any(names(other) in line for other in others)
 
 
 def _draw(memory: Any, section: str, kind: str) -> Any:

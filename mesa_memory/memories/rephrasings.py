@@ -42,7 +42,7 @@ def newest_first(text: str) -> str:
     for head, lines in _sections(text):
         blocks: list[list[str]] = []
         for line in lines:
-            if _is_heading(line) or not blocks or not _is_heading(blocks[-1][0]):
+            if is_heading(line) or not blocks or not is_heading(blocks[-1][0]):
                 blocks.append([line])
             else:
                 blocks[-1].insert(1, line)
@@ -55,7 +55,7 @@ def newest_first(text: str) -> str:
 def without_headings(text: str) -> str:
     """The lines alone."""
     return "\n".join(
-        line for _, lines in _sections(text) for line in lines if not _is_heading(line)
+        line for _, lines in _sections(text) for line in lines if not is_heading(line)
     )
 
 
@@ -112,22 +112,28 @@ def _sections(text: str) -> list[tuple[str, list[str]]]:
     """
     found: list[tuple[str, list[str]]] = [("", [])]
     for line in filter(str.strip, text.split("\n")):
-        if _is_heading(line) and not _NUMBER.search(line):
+        if is_heading(line) and not _NUMBER.search(line):
             found.append((line, []))
         else:
             found[-1][1].append(line)
     return [section for section in found if section != ("", [])]
 
 
-def _is_heading(line: str) -> bool:
-    return line.rstrip().endswith(":") and not _BULLET.match(line)
+def is_heading(line: str) -> bool:
+    """True for the heading of a section, a step or a conversation.
+
+    A line of what an agent was told begins with a bullet or has a colon after who said
+    it, so it is none, whatever it ends with.
+    """
+    told = line.rstrip()
+    return told.find(":") == len(told) - 1 >= 0 and not _BULLET.match(line)
 
 
 def _each(lines: list[str], form: str, heading: str) -> list[str]:
     """Lines in a form of their number and text, and headings of steps in another."""
     found, number = [], 0
     for line in lines:
-        if _is_heading(line):
+        if is_heading(line):
             found.append(heading.format(line.rstrip().rstrip(":")))
         else:
             number += 1

@@ -14,6 +14,7 @@ from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.trust_market.model import TrustMarket
 from mesa_memory.experiments import placebo
 from mesa_memory.llm.tokens import count_tokens
+from mesa_memory.memories.host.reads import SHOWN_SECTIONS
 from mesa_memory.memories.placebo import FILLER, KINDS, Placebo, of_length
 from mesa_memory.memories.registry import OUR_MEMORIES, find
 from mesa_memory.memories.tools import search_memories
@@ -134,6 +135,25 @@ def test_a_rewriting_is_shown_also_after_it_was_sent_to_a_worker():
     upper = made(model.agents[0])
     upper.add_to_memory("observation", {"local_state": {"well": "poisoned"}})
     assert "POISONED" in upper.get_prompt_ready()
+
+
+@pytest.mark.parametrize("memory", list(OUR_MEMORIES))
+def test_a_message_that_ends_with_a_colon_is_no_heading(memory):
+    model = mesa.Model(rng=1)
+    configure(model, llm="offline")
+    one, other = (LLMAgent(model, CoTReasoning, "ollama/test") for _ in range(2))
+    one.memory, other.memory = find(memory)(one), find("short_term")(other)
+    said = "The bridge is broken near Zurbaran:"
+    for _ in range(4):
+        other.send_message(said, [one])
+        one.memory.process_step()
+    for read, section in SHOWN_SECTIONS.items():
+        text = getattr(one.memory, read)()
+        for kind in ("neutral", "scrambled"):
+            told = Placebo(kind, KINDS[kind])(one.memory, section, text)
+            assert said not in told
+            assert kind != "neutral" or "Zurbaran" not in told
+            assert kind != "neutral" or "Agent 2" not in told, "nor with whom it spoke"
 
 
 @pytest.mark.parametrize("kind", ["neutral", "scrambled", "other_agent"])
