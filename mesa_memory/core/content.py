@@ -106,7 +106,10 @@ def plain(value: Any, depth: int = 0) -> Any:
             # Nearly all of it is plain text, for which nothing is called.
             clean = type(key) is str and key.isascii() and "\0" not in key
             name = key if clean else _key(key)
-            clean = type(item) is str and item.isascii() and "\0" not in item
+            if type(item) is str:
+                clean = item.isascii() and "\0" not in item
+            else:
+                clean = type(item) is int and -_LONG < item < _LONG
             copied[name] = item if clean else plain(item, depth)
         return copied
     if kind is list or kind is tuple:
@@ -221,7 +224,8 @@ def _key(key: Any) -> str | int | float | bool | None:
 
 def kind_text(kind: Any) -> str:
     """The kind of an event as text that every file and database can keep."""
-    return str(_key(kind))
+    clean = type(kind) is str and kind.isascii() and "\0" not in kind
+    return kind if clean else str(_key(kind))
 
 
 def _order(value: Any) -> tuple[str, Any]:
@@ -366,7 +370,8 @@ def is_id(value: Any) -> bool:
 
 def by_id(unique_id: Any) -> str:
     """An agent without a name: ``Agent 4``."""
-    return f"Agent {shorten(value_text(unique_id), ID_CHARS)}"
+    text = value_text(unique_id)
+    return f"Agent {text if len(text) <= ID_CHARS else shorten(text, ID_CHARS)}"
 
 
 def id_of(key: Any) -> Any:

@@ -89,7 +89,7 @@ class MemoryRecord:
     superseded_by: str | None = None
     order: tuple[int, int] = (0, 0)
     stale_since: float | None = None
-    told: dict[bool, Any] = field(default_factory=dict, init=False, repr=False)
+    told: dict[bool | None, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """All but the text, which belongs to the names of one model."""

@@ -23,11 +23,12 @@ RECORD_CHARS = 2000
 
 def step_text(step: Any, lines: Iterable[str], wording: Wording = ENGLISH) -> str:
     """A step's heading and its events, one line each."""
-    return "\n- ".join([_step_heading(step, wording), *lines])
+    return "\n- ".join([step_heading(step, wording), *lines])
 
 
 @lru_cache(maxsize=10_000, typed=True)
-def _step_heading(step: Any, wording: Wording) -> str:
+def step_heading(step: Any, wording: Wording) -> str:
+    """``Step 3:``, which stands above the events of a step."""
     return wording.told("step", step=value_text(step))
 
 
@@ -66,11 +67,11 @@ def told(event: MemoryRecord, limit: int, voice: Voice) -> EventLine:
     Args:
         voice: of requests about the event's owner, or of what the owner is told.
     """
-    known = event.told.get(voice.to_owner)
-    if known is not None:
-        _, content, chars, wording, owner, names = known
-        same = content is event.content and wording is voice.wording
-        if same and chars == limit and owner == voice.owner and voice.calls(names):
+    known = event.told.get(voice.to_owner) or event.told.get(None)
+    if known is not None and known.content is event.content:
+        _, _, chars, wording, owner, names = known
+        same = chars == limit and wording is voice.wording and owner == voice.owner
+        if same and (names.items() <= voice.names.items() or voice.calls(names)):
             return known
     noting = voice.noting()
     line = event_text(event.kind, event.content, limit, noting)
@@ -78,7 +79,8 @@ def told(event: MemoryRecord, limit: int, voice: Voice) -> EventLine:
         line, event.content, limit, voice.wording, voice.owner, noting.names
     )
     if voice.owner is not None:  # else nobody's names were noted
-        event.told[voice.to_owner] = made
+        # Without a name, it is the same for all who are told.
+        event.told[voice.to_owner if made.names else None] = made
     return made
 
 

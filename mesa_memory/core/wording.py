@@ -256,9 +256,7 @@ class Voice:
 
     def calls(self, names: Mapping[Any, str]) -> bool:
         """True if these are the names of agents now."""
-        if names.items() <= self.names.items():
-            return True
-        return all(self(unique_id) == name for unique_id, name in names.items())
+        return [self(unique_id) for unique_id in names] == list(names.values())
 
     def message(self, sender: Any, recipients: Sequence[Any], text: str) -> str:
         """A spoken line with its speaker, and its listeners where known."""

@@ -97,7 +97,8 @@ class _Texts:
     def hold(self, limit: int, voice: Voice) -> bool:
         """True if they would be the same now: all names are unchanged."""
         same = limit == self.limit and voice.wording is self.wording
-        return same and voice.calls(self.names)
+        known = self.names.items() <= voice.names.items()
+        return same and (known or voice.calls(self.names))
 
 
 class StepEvents:
@@ -235,5 +236,7 @@ def under_steps(lines: Iterable[Line], wording: Wording = ENGLISH) -> list[str]:
     """``in_steps`` for lines that are folded already."""
     steps: dict[Any, list[str]] = {}
     for line in lines:
-        steps.setdefault(line.step, []).append(line.text)
-    return [render.step_text(step, told, wording) for step, told in steps.items()]
+        if line.step not in steps:
+            steps[line.step] = [render.step_heading(line.step, wording)]
+        steps[line.step].append(line.text)
+    return ["\n- ".join(told) for told in steps.values()]

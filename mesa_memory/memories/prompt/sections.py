@@ -89,7 +89,7 @@ class Section:
             for line in self.lines
         ]
         steps = {line.step for line in self.lines} if self.steps else ()
-        headings = [render.step_text(step, (), self.wording) for step in steps]
+        headings = [render.step_heading(step, self.wording) for step in steps]
         group = max([count(f"{heading}\n") for heading in headings], default=0)
         return Share(items, self.weight, count(self._frame(len(items))), group)
 
