@@ -7,7 +7,7 @@ import pytest
 
 from mesa_memory import LLMRejected, configure
 from tests.support.client import warm_up
-from tests.support.faults import CURED, FAULTS, PENDING, REJECTED
+from tests.support.faults import CURED, FAULTS, PENDING, REJECTED, case
 from tests.support.fleet import EXECUTIONS, HANGING, HASTY, MIXED, MODES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import OpenAIServer
@@ -99,11 +99,20 @@ class Fleet:
         return {c.unique_id: c.memory.get_prompt_ready() for c in self.town.citizens}
 
 
-@pytest.mark.parametrize(
-    ("mode", "execution", "fault"),
-    [
+def by_turns(*names, found):
+    """Runs a test with each of these, on both ways in turn."""
+    both = itertools.cycle(("direct", "litellm"))
+    cases = [case(*each, next(both)) for each in found]
+    return pytest.mark.parametrize((*names, "way"), cases, indirect=["way"])
+
+
+@by_turns(
+    "mode",
+    "execution",
+    "fault",
+    found=[
         (*mode, fault)
-        for mode, fault in itertools.product(WAYS, KEY)
+        for fault, mode in itertools.product(KEY, WAYS)
         if mode in MAIN_WAYS or fault in TELLING
     ],
 )
@@ -137,9 +146,12 @@ def undisturbed():
         return fleet.shown(), fleet.town.thought()
 
 
-@pytest.mark.parametrize(
-    ("mode", "execution", "unlucky", "fault"),
-    [
+@by_turns(
+    "mode",
+    "execution",
+    "unlucky",
+    "fault",
+    found=[
         ("sync", "blocking", 2, "500"),
         ("sync", "deferred", 3, "refusal"),
         ("asyncio", "blocking", 4, "500"),

@@ -134,7 +134,7 @@ def cases(outcome: str) -> list[Any]:
     faults = [name for name, fault in FAULTS.items() if fault.outcome == outcome]
     met = enumerate(itertools.product(faults, EXECUTIONS, WAYS))
     return [
-        _case(_turn(FAULTS[fault].memories, number), fault, execution, way)
+        case(_turn(FAULTS[fault].memories, number), fault, execution, way)
         for number, (fault, execution, way) in met
     ]
 
@@ -142,7 +142,7 @@ def cases(outcome: str) -> list[Any]:
 def each_memory(kinds: Iterable[Any]) -> list[Any]:
     """Tests' (memory, kind, execution, way): each memory that asks, the others by turns."""
     turns = itertools.cycle(itertools.product(kinds, EXECUTIONS, WAYS))
-    return [_case(memory, *turn) for memory, turn in zip(ASKING, turns)]
+    return [case(memory, *turn) for memory, turn in zip(ASKING, turns)]
 
 
 def _turn(memories: tuple[str, ...], number: int) -> str:
@@ -150,7 +150,7 @@ def _turn(memories: tuple[str, ...], number: int) -> str:
     return memories[(number + number // len(memories)) % len(memories)]
 
 
-def _case(*given: Any) -> Any:
-    """The slow way is tested among the slow tests."""
+def case(*given: Any) -> Any:
+    """A test's arguments, the way last: the slow one is for the slow tests."""
     marks = pytest.mark.slow if given[-1] == "litellm" else ()
     return pytest.param(*given, marks=marks)
