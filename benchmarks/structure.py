@@ -1,6 +1,6 @@
 """How large the package is, and how far one step of an agent runs through it.
 
-    python -m benchmarks.structure [--json] [--trace] [--ids]
+    python -m benchmarks.structure [--json] [--trace] [--ids] [--path]
 
 - *lines of code*: lines of ``mesa_memory`` that hold code: not blank, no comment and no
   docstring, by folder.
@@ -282,6 +282,34 @@ def step_size(**kind: bool) -> dict[str, int]:
     return {"files": len(set(files)), "changes": changes, "functions": len(files)}
 
 
+def path() -> str:
+    """The path of an event and of a recall, as CONTRIBUTING.md has it."""
+    event = entered(recalls=False)
+    ways = {
+        "The path of an event": (event, "One message to an `EpisodicMemory`"),
+        "A recorded run goes on": (
+            entered(recalls=False, recorded=True),
+            "Besides, with `configure(record=…)`",
+        ),
+        "The path of a recall": (entered(), "Besides, with `recall(query)`"),
+    }
+    told: set[str] = set()
+    lines = []
+    for title, (calls, about) in ways.items():
+        files = [f for f in dict.fromkeys(file for file, _ in calls) if f not in told]
+        told.update(files)
+        lines += [f"## {title}", "", f"{about}, by first entry:", ""]
+        lines += [f"{n}. `{file}`: {_about(file)}" for n, file in enumerate(files, 1)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _about(file: str) -> str:
+    """The first line of a module's docstring."""
+    tree = ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
+    return (ast.get_docstring(tree) or "").partition("\n")[0]
+
+
 # -- the report -----------------------------------------------------------------------
 
 
@@ -311,7 +339,11 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--ids", action="store_true", help="count the tests, too")
     parser.add_argument("--trace", action="store_true", help="the way of a step")
+    parser.add_argument("--path", action="store_true", help="as CONTRIBUTING.md has it")
     given = parser.parse_args()
+    if given.path:
+        print(path())
+        return
     found = measure(given.ids)
     if given.json:
         print(json.dumps(found))
