@@ -1,5 +1,6 @@
 """``mesa-memory study``: runs of a model with memory as a factor, described in a file."""
 
+import json
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -273,16 +274,18 @@ def checklist(file: str) -> None:
 def archive(file: str, out: Path, no_texts: bool) -> None:
     """Writes the study as a sealed folder, with the hashes of all files."""
     place = read_study(file).archive(out, texts=not no_texts)
-    print(f"Wrote {place}")
+    seal = json.loads((place / "seal.json").read_text(encoding="utf-8"))["seal"]
+    print(f"Wrote {place}, with the seal {seal}")
 
 
 @study.command()
 @click.argument("folder", metavar="DIR")
-def verify(folder: str) -> None:
+@click.option("--seal", help="The hash in seal.json, as the paper gives it.")
+def verify(folder: str, seal: str | None) -> None:
     """Checks a folder that archive has written; the exit code is 1 if it was changed."""
     from mesa_memory.experiments import verify as check
 
-    changes = check(folder)
+    changes = check(folder, seal=seal)
     for change in changes or ["The folder is as it was sealed."]:
         print(change)
     if changes:

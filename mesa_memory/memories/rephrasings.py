@@ -122,8 +122,8 @@ def _sections(text: str) -> list[tuple[str, list[str]]]:
 def is_heading(line: str) -> bool:
     """True for the heading of a section, a step or a conversation.
 
-    A line of what an agent was told begins with a bullet or has a colon after who said
-    it, so it is none, whatever it ends with.
+    A line about an event begins with a bullet, or has a colon after its speaker: it is
+    no heading, even if it ends with a colon.
     """
     told = line.rstrip()
     return told.find(":") == len(told) - 1 >= 0 and not _BULLET.match(line)

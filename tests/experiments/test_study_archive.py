@@ -228,6 +228,22 @@ def test_each_change_of_a_sealed_folder_is_named(study, tmp_path, change, named)
     assert verify(folder) == [named]
 
 
+def test_a_seal_that_was_written_anew_is_known_by_the_hash_of_the_first(
+    study, tmp_path
+):
+    folder = study.archive(tmp_path / "sealed")
+    first = json.loads((folder / SEAL).read_text())["seal"]
+    assert verify(folder, seal=first) == []
+    shutil.rmtree(folder)
+    folder = study.archive(
+        folder, texts=False
+    )  # another folder, with a seal of its own
+    assert verify(folder) == []
+    assert verify(folder, seal=first) == [f"{SEAL} was changed"]
+    command = ["study", "verify", str(folder), "--seal", first]
+    assert CliRunner().invoke(main, command).exit_code == 1
+
+
 def test_a_folder_without_a_seal_is_told(tmp_path):
     with pytest.raises(StudyError, match=r"not a sealed folder of a study: seal\.json"):
         verify(tmp_path)

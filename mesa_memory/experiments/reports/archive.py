@@ -78,11 +78,15 @@ def archive_study(study: Any, folder: Path, texts: bool) -> Path:
     return folder
 
 
-def verify(folder: str | Path) -> list[str]:
+def verify(folder: str | Path, *, seal: str | None = None) -> list[str]:
     """Checks a folder of ``Study.archive``.
 
-    A seal is a checksum, which tells of damage and of changes by mistake. It is not a
-    signature: a rewritten seal is not detected.
+    A seal is a checksum, which tells of damage and of changes by mistake. A seal that was
+    written anew with the files is detected by the hash of the first one alone.
+
+    Args:
+        folder: that ``Study.archive`` has written.
+        seal: the hash under ``"seal"`` in its ``seal.json``, as a paper gives it.
 
     Returns:
         A sentence for each file that was changed, is missing or was added, and for a
@@ -93,22 +97,22 @@ def verify(folder: str | Path) -> list[str]:
     """
     place = Path(folder)
     try:
-        seal = dict(json.loads((place / SEAL).read_text(encoding="utf-8")))
-        sealed, own = dict(seal["files"]), seal.pop(_OWN, None)
+        told = dict(json.loads((place / SEAL).read_text(encoding="utf-8")))
+        sealed, own = dict(told["files"]), told.pop(_OWN, None)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StudyError(
             f"{place} is not a sealed folder of a study: {SEAL} cannot be read ({error}). "
             "Give the folder that study.archive(…) has written."
         ) from error
     now = _hashes(place)
-    told = {
+    found = {
         "is missing": sealed.keys() - now.keys(),
         "was added": now.keys() - sealed.keys(),
         "was changed": {n for n in sealed.keys() & now.keys() if sealed[n] != now[n]},
     }
-    if own != _hash_of(seal):
-        told["was changed"].add(SEAL)
-    return [f"{name} {how}" for how, names in told.items() for name in sorted(names)]
+    if own != _hash_of(told) or seal not in (None, own):
+        found["was changed"].add(SEAL)
+    return [f"{name} {how}" for how, names in found.items() for name in sorted(names)]
 
 
 def _hashes(folder: Path) -> dict[str, str]:
