@@ -36,7 +36,7 @@ VIEWS: dict[str, tuple[int | tuple[int, ...], str]] = {
     "conversations": (INN, "view=conversations&agent=1&thread=5"),
     "facts": (INN, "view=facts&agent=2"),
     "chapters": (INN, "view=chapters&agent=3"),
-    "requests": (INSIGHTS, "view=requests&agent=4&step=8"),
+    "requests": (INSIGHTS, "view=requests&agent=4&step=7"),
     "hand": (FORK, "view=hand&agent=2"),
     "impressions": (OPINIONS, "view=impressions&agent=4&step=8"),
     "spread": (1, "view=spread&agent=12&step=12&text=the+town+well+is+poisoned"),

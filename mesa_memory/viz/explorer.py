@@ -18,11 +18,14 @@ from mesa_memory.viz.serving.server import Place
 @solara.component
 def Runs(feeds: Sequence[LiveRun]) -> Any:
     """All runs of the server; every session reads the same, and selects for itself."""
+    selection = use_selection()
+    chosen = next((f for f in feeds if f.key == selection.choice.run), feeds[0])
+    title = getattr(chosen.facts, "model", "") or "mesa-memory"
     with solara.AppBar():
-        solara.AppBarTitle("mesa-memory")
+        solara.AppBarTitle(title)
         solara.lab.ThemeToggle()
-    solara.Title("mesa-memory")
-    Dashboard(list(feeds), use_selection())
+    solara.Title(title)
+    Dashboard(list(feeds), selection)
 
 
 def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[LiveRun]:

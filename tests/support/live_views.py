@@ -72,7 +72,7 @@ def recalled(run, step):
     found = run.recalls(1, step, as_records=True)
     yield f"Agent 1 recalled, step {step}"
     if found:
-        yield f"Of {len(found)} records"
+        yield f"Agent 1 recalled {len(found)} record"
 
 
 def evidence(run, step):

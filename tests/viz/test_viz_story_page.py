@@ -171,7 +171,7 @@ def test_an_agent_that_is_clicked_stands_beside_the_picture_as_a_person(window, 
     shown = window.text(person)
     for text in [*heard, *spoken]:
         assert text in shown
-    for part in ("Saw and heard", "Came to mind", "Its memory made", "Said and did"):
+    for part in ("Saw and heard", "Recalled", "Its memory made", "Said and did"):
         assert part in shown
     assert "because it " in shown
 
@@ -180,7 +180,7 @@ def test_an_agent_that_is_clicked_stands_beside_the_picture_as_a_person(window, 
     ("selector", "leads"),
     [
         (".mm-stage-words", "view=spread"),
-        ("ul[aria-label^='Came to mind'] button", "view=recall"),
+        ("ul[aria-label^='Recalled'] button", "view=recall"),
         ("ul[aria-label='Saw and heard'] button:has-text('to you:')", "view=spread"),
         ("text=All that it remembered", "view=agent"),
     ],

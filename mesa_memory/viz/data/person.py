@@ -19,15 +19,6 @@ MAX_THOUGHTS = 3
 THOUGHT_CHARS = 240
 #: kinds of events that the agent itself did
 OWN_KINDS = ("action", "plan", "plan_execution")
-#: reasons in words, by the part of the score
-WHY = {
-    "relevance": "it is about the same",
-    "importance": "it matters",
-    "recency": "it is recent",
-    "time_match": "it is of the time asked for",
-    "superseded": "a newer statement is like it",
-    "question": "it only asks",
-}
 
 
 @dataclass(frozen=True)
@@ -106,8 +97,12 @@ def mind(run: Run, agent: Any, after: float, step: float, past: Past) -> Mind:
         recall = recalling.understood(row, past)
         if recall.candidates:
             thoughts = [
-                Thought(shorten(c.text, THOUGHT_CHARS), reason(recall, c), c.shown)
-                for c in recall.candidates[:MAX_THOUGHTS]
+                Thought(
+                    shorten(one.text, THOUGHT_CHARS),
+                    recalling.reason(recall, one, times),
+                    one.shown,
+                )
+                for one, times in recalling.best(recall, MAX_THOUGHTS)
             ]
             return Mind(thoughts, len(recall.candidates), ranked=True, read=True)
     shown = memories.shown(run, agent, step)
@@ -125,21 +120,6 @@ def mind(run: Run, agent: Any, after: float, step: float, past: Past) -> Mind:
         for text, layer in islice(held.items(), MAX_THOUGHTS)
     ]
     return Mind(thoughts, len(held), ranked=False, read=bool(rows or shown))
-
-
-def reason(
-    recall: recalling.RecordedRecall, candidate: recalling.RecallCandidate
-) -> str:
-    """The parts of a record's score in words, the greatest first."""
-    parts = sorted(recall.weighted(candidate), key=lambda part: -part[1])
-    told = [
-        f"{WHY.get(name, name)} ({name} {value:.2f})"
-        for name, value in parts
-        if value > 0
-    ]
-    if not told:
-        return f"score {candidate.score:.2f}"
-    return f"because {', '.join(told)}"
 
 
 def _bare(texts: Iterable[str]) -> str:

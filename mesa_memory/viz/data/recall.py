@@ -1,5 +1,6 @@
 """Recalls of an agent: candidates, scores, and their ranks with other weights."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,15 @@ PARTS = (
 RARE_PARTS = ("superseded", "question")
 #: the setting that is a part's weight, if it has another name
 WEIGHTS = {"question": "question_penalty"}
+#: reasons in words, by the part of the score
+WHY = {
+    "relevance": "it is about the same",
+    "importance": "it matters",
+    "recency": "it is recent",
+    "time_match": "it is of the time asked for",
+    "superseded": "a newer statement is like it",
+    "question": "it only asks",
+}
 #: scores that differ by less are equal: recorded parts have six digits
 SCORE_STEP = 1e-5
 
@@ -203,3 +213,28 @@ def _candidate(
         given["used"] if isinstance(given.get("used"), bool) else None,
         number(given.get("session")) or 0.0,
     )
+
+
+def best(recall: RecordedRecall, most: int) -> list[tuple[RecallCandidate, int]]:
+    """The first candidates, and how many of all have the same text.
+
+    Args:
+        most: number of different texts.
+    """
+    times = Counter(one.text for one in recall.candidates)
+    first: dict[str, RecallCandidate] = {}
+    for one in recall.candidates:
+        first.setdefault(one.text, one)
+    return [(one, times[one.text]) for one in list(first.values())[:most]]
+
+
+def reason(recall: RecordedRecall, candidate: RecallCandidate, times: int = 1) -> str:
+    """The parts of a record's score in words, the greatest first.
+
+    Args:
+        times: number of records with the same text, which is told if there are several.
+    """
+    parts = sorted(recall.weighted(candidate), key=lambda part: -part[1])
+    told = [f"{WHY.get(name, name)} ({name} {v:.2f})" for name, v in parts if v > 0]
+    why = f"because {', '.join(told)}" if told else f"score {candidate.score:.2f}"
+    return f"{why}; {times} records say it" if times > 1 else why

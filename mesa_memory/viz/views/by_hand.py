@@ -27,7 +27,8 @@ def ByHandView(focus: Focus) -> Any:
     model = focus.source.feed.model
     count = len(focus.source.of(data.interventions))
     with solara.Column(gap="0px"):
-        ui.Answer(f"This run was changed by hand {count} time{'s' * (count != 1)}.")
+        times = f"changed by hand {count} time{'s' * (count != 1)}"
+        ui.Answer(f"This run was {times if count else 'not changed by hand'}.")
         if model is not None:
             with solara.Div(classes=["mm-columns"]):
                 Ask(focus, model).key(f"ask-{id(model)}")

@@ -280,7 +280,7 @@ def ConversationsView(focus: Focus) -> Any:
 def _answer(focus: Focus, found: Sequence[Thread]) -> str:
     count = sum(len(thread.rows) for thread in found)
     longest = max(found, key=lambda thread: len(thread.rows))
-    whom = " and ".join(map(focus.source.title, longest.others)) or "nobody known"
+    whom = ", ".join(map(focus.source.title, longest.others)) or "nobody known"
     return (
         f"Until step {ui.number(focus.step)}, {focus.title} heard and said {count} messages "
         f"in {len(found)} threads, most of them with {whom}."

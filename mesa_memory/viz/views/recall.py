@@ -11,7 +11,7 @@ import mesa_memory.viz.widgets as ui
 from mesa_memory.core.content import brief
 from mesa_memory.core.records import DERIVED
 from mesa_memory.viz.data import recall as data
-from mesa_memory.viz.data.person import MAX_THOUGHTS, reason
+from mesa_memory.viz.data.person import MAX_THOUGHTS
 from mesa_memory.viz.views.empty import EmptyView
 from mesa_memory.viz.views.focus import Focus
 
@@ -65,16 +65,18 @@ def RecallView(focus: Focus) -> Any:
 def _answer(focus: Focus, recall: data.RecordedRecall) -> str:
     count = len(recall.candidates)
     if not count:
-        return f"Nothing came to the mind of {focus.title}: no record could be ranked."
-    said = f"Of {count} records, {min(count, MAX_THOUGHTS)} came first to {focus.title}"
+        return f"{focus.title} recalled nothing: no record could be ranked."
     left_out = f"; {recall.dropped} had no room in the prompt" if recall.dropped else ""
-    return f"{said}: “{brief(recall.candidates[0].text, ANSWER_CHARS).rstrip('.')}”{left_out}."
+    first = brief(recall.candidates[0].text, ANSWER_CHARS).rstrip(".")
+    records = f"{count} record{'s' * (count != 1)}"
+    return f"{focus.title} recalled {records}, first “{first}”{left_out}."
 
 
 def _asked(recall: data.RecordedRecall) -> Iterator[ui.TextBlock]:
     """The first candidates with the reasons, and the query."""
-    for one in recall.candidates[:MAX_THOUGHTS]:
-        yield ui.TextBlock(text=f"{one.rank}. {one.text}", hint=reason(recall, one))
+    for one, times in data.best(recall, MAX_THOUGHTS):
+        text = f"{one.rank}. {one.text}"
+        yield ui.TextBlock(text=text, hint=data.reason(recall, one, times))
     yield ui.TextBlock("Query", recall.query or "")
 
 

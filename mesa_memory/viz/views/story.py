@@ -73,8 +73,9 @@ def Scenery(focus: Focus, shown: Scene, found: Colouring) -> Any:
         with ui.Section("Story", "messages are arrows; click an agent, or words"):
             Picture(focus, shown, found)
             Colours(focus.selection, shown)
-        Person(focus)
-    Curves(focus, shown, found)
+        with solara.Div():
+            Curves(focus, shown, found)
+            Person(focus)
 
 
 def Colours(selection: Selection, shown: Scene) -> Any:
@@ -201,7 +202,7 @@ def Curves(focus: Focus, scene: Scene, found: Colouring) -> Any:
             option,
             steps,
             label=f"Curves of {choices[key]}, by step",
-            height=240,
+            height=190,
             file="story-outcome",
         )
 

@@ -47,7 +47,8 @@ def Table(
 ) -> Any:
     """A table; every cell is shown as text, also if an agent wrote it.
 
-    Numbers stand at the right, and a column with a long text is wide.
+    Numbers stand at the right, a column with a long text is wide, and one that is empty in
+    all rows is left out.
 
     Args:
         columns: by heading, the key or attribute of a row, or a function that gives
@@ -62,10 +63,17 @@ def Table(
         empty: shown without rows: the reason, and what to do.
         sort, down: heading of the column to sort by at first, and if from high to low.
     """
-    cells = [[_cell(row, get) for get in columns.values()] for row in rows]
+    given = {label: [_cell(row, get) for row in rows] for label, get in columns.items()}
+    # A column without a value says nothing.
+    said = {
+        label: column
+        for label, column in given.items()
+        if not rows or any(cell not in (None, "") for cell in column)
+    }
+    cells = [list(row) for row in zip(*said.values())]
     heads: list[dict[str, Any]] = [
-        {"key": f"c{n}", "label": label, **_looks([row[n] for row in cells])}
-        for n, label in enumerate(columns)
+        {"key": f"c{n}", "label": label, **_looks(column)}
+        for n, (label, column) in enumerate(said.items())
     ]
     first = [head["key"] for head in heads if head["label"] == sort]
     return _Table(
