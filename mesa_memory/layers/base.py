@@ -6,6 +6,7 @@ requests, and shows its lines to the agent. A layer knows records and flows, and
 of threads, providers or stores. All its methods do nothing by default.
 """
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,9 +14,9 @@ from mesa_memory.core.content import storable
 from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.declared_state import declared_state, records_of, take_up
 from mesa_memory.layers.lines import Line
+from mesa_memory.layers.view import StepView
 
 
 class Layer:
@@ -26,13 +27,13 @@ class Layer:
         ...     state = ("said",)
         ...     said = None
         ...
-        ...     def admit(self, step, events):
+        ...     def admit(self, view, step, events):
         ...         for event in events:
         ...             if event.kind == "message":
         ...                 self.said = event
         ...
-        ...     def summary(self):
-        ...         return [self.line(self.said)] if self.said else []
+        ...     def summary(self, view):
+        ...         return [self.line(view, self.said)] if self.said else []
 
     Attributes:
         name: tells a layer's state from that of other layers of its memory; one that is
@@ -41,7 +42,7 @@ class Layer:
             What a layer needs to go on after a crash is in them, and nothing else.
         restored: names of the attributes that ``snapshot`` and ``restore`` of the class
             keep in a form of their own.
-        context: what the memory gives its layers; set by ``join``.
+        memory: the memory of which it is a part; set by ``join``.
         part: under which its records are numbered, if others make some at the same
             time; set by the memory.
         heading: of its section in a prompt that shows several layers; by default the
@@ -56,27 +57,38 @@ class Layer:
     part: Part | None = None
     state: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
-    context: LayerContext
+    memory: Any
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Refuses a class whose methods lack the view.
+
+        Raises:
+            TypeError: for a method that does not take ``view`` first.
+        """
+        super().__init_subclass__(**given)
+        check_views(cls, VIEWED)
 
     # -- to be overridden -----------------------------------------------------------
 
-    def join(self, context: LayerContext) -> None:
-        """Makes this a part of a memory, whose context it is given."""
-        self.context = context
+    def join(self, memory: Any) -> None:
+        """Makes this a part of a memory."""
+        self.memory = memory
 
-    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+    def admit(
+        self, view: StepView, step: float, events: Sequence[MemoryRecord]
+    ) -> None:
         """Takes up the events of one finished step, oldest first; asks no one."""
 
-    def step_ends(self, now: float) -> None:
+    def step_ends(self, view: StepView) -> None:
         """The agent's own step ends; its events are not admitted yet.
 
         The model is as the agent leaves it, in every execution; later it has moved on.
         """
 
-    def remember(self) -> Flow[None]:
+    def remember(self, view: StepView) -> Flow[None]:
         """Thinks, once the events of all finished steps are admitted.
 
-        A generator: it asks with ``reply = yield from self.ask(TASK, …)``. It is called
+        A generator: it asks with ``reply = yield from view.ask(TASK, …)``. It is called
         after each step, and again after a failure, so what is due must follow from the
         layer's state alone, and the state must change only after the last ``yield``.
         """
@@ -87,11 +99,11 @@ class Layer:
         """True if it waits with a request; a recall calls ``remember`` first then."""
         return False
 
-    def recent(self) -> list[Line]:
+    def recent(self, view: StepView) -> list[Line]:
         """Its verbatim part, oldest first: events, each with its step."""
         return []
 
-    def summary(self) -> list[Line]:
+    def summary(self, view: StepView) -> list[Line]:
         """Its account of the past, as lines."""
         return []
 
@@ -135,26 +147,9 @@ class Layer:
 
     # -- given by the memory ----------------------------------------------------------
 
-    @property
-    def agent(self) -> Any:
-        """The agent that remembers."""
-        return self.context.agent
-
-    @property
-    def now(self) -> float:
-        """The model's clock; in ``remember``, when the step was finished."""
-        return self.context.now
-
-    def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
-        """The checked reply to a task: ``reply = yield from self.ask(TASK, …)``.
-
-        Raises:
-            LLMError: without a usable reply.
-        """
-        return self.context.ask(task, **inputs)
-
     def open(
         self,
+        view: StepView,
         kind: str,
         content: dict[str, Any],
         sources: Iterable[MemoryRecord] = (),
@@ -170,10 +165,11 @@ class Layer:
         """
         fields.setdefault("origin", DERIVED)
         fields["sources"] = tuple([source.id for source in sources])
-        return self.context.open(kind, self.now, content, part=self.part, **fields)
+        return view.open(kind, content, part=self.part, **fields)
 
     def revise(
         self,
+        view: StepView,
         old: MemoryRecord | None,
         kind: str,
         content: dict[str, Any],
@@ -188,12 +184,12 @@ class Layer:
             same: what the old one says still holds, so what rests on it is not stale.
         """
         before = [old] if old is not None else []
-        new = self.open(kind, content, [*before, *sources], **fields)
+        new = self.open(view, kind, content, [*before, *sources], **fields)
         if old is not None:
-            self.context.supersede(old, new, same)
+            view.supersede(old, new, same)
         return new
 
-    def close(self, record: MemoryRecord, reason: str) -> None:
+    def close(self, view: StepView, record: MemoryRecord, reason: str) -> None:
         """Holds a record no more: its lifetime ends, unless another layer holds it.
 
         Args:
@@ -202,26 +198,54 @@ class Layer:
         Raises:
             ValueError: for another reason.
         """
-        self.context.release([record], reason, self.now, self)
+        view.journal.release([record], reason, view.now, self)
 
-    def name_of(self, agent_id: Any) -> str:
-        """The name of an agent in a text, by its unique id, such as ``"Ada"``."""
-        return self.context.names(agent_id)
-
-    def line(self, record: MemoryRecord) -> Line:
+    def line(self, view: StepView, record: MemoryRecord) -> Line:
         """A record as a line, as all memories show it."""
-        view = self.context.view
-        text, wording = view.own_line(record), view.wording
-        return Line(text, (record,), record.step, record.kind, wording=wording)
+        text = view.own_line(record)
+        return Line(text, (record,), record.step, record.kind, wording=view.wording)
 
 
-def with_unique_names(
-    layers: Iterable[Layer], context: LayerContext | None = None
-) -> tuple[Layer, ...]:
+#: the methods of a layer that are given the view, and their other arguments
+VIEWED = {
+    "admit": "step, events",
+    "step_ends": "",
+    "remember": "",
+    "recent": "",
+    "summary": "",
+}
+
+
+def check_views(cls: type, methods: Mapping[str, str]) -> None:
+    """Refuses a class whose methods are written without the view.
+
+    Args:
+        methods: their names, and their arguments after the view.
+
+    Raises:
+        TypeError: for the first method that does not take ``view`` first.
+    """
+    for name, others in methods.items():
+        method = vars(cls).get(name)
+        if not inspect.isfunction(method):
+            continue
+        taken = list(inspect.signature(method).parameters)[1:]
+        if taken[:1] != ["view"]:
+            wanted = ", ".join(filter(None, ("self", "view", others)))
+            raise TypeError(
+                f"{cls.__name__}.{name}({', '.join(('self', *taken))}) must be "
+                f"{name}({wanted}). The view has what a step needs: view.agent, "
+                "view.now, view.names, view.wording, and view.ask(TASK, …) in the place "
+                "of self.ask; self.open, self.revise, self.close and self.line take the "
+                "view first."
+            )
+
+
+def with_unique_names(layers: Iterable[Layer], memory: Any = None) -> tuple[Layer, ...]:
     """The layers of one memory, each with a name of its own.
 
     Args:
-        context: of the memory.
+        memory: of which they are or become parts.
 
     Raises:
         TypeError: if one of them is not a layer.
@@ -236,7 +260,7 @@ def with_unique_names(
                 f"layers must be objects of classes of Layer, such as Window(5); got "
                 f"{layer!r}"
             )
-        if getattr(layer, "context", None) is not context:
+        if getattr(layer, "memory", None) is not memory:
             _check_new(layer)
         if any(layer is each for each in found):
             raise ValueError(
@@ -255,7 +279,7 @@ def with_unique_names(
 
 def _check_new(layer: Layer) -> None:
     """A layer holds the text of one agent, so it belongs to one memory for good."""
-    other = getattr(layer, "context", None)
+    other = getattr(layer, "memory", None)
     if other is not None:
         raise ValueError(
             f"the layer {layer.name!r} ({type(layer).__name__}) belongs to another "

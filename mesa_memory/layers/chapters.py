@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from mesa_memory.layers.base import Layer
 from mesa_memory.layers.filtering import askable
 from mesa_memory.layers.lines import Line, StepEvents
 from mesa_memory.layers.summary import Story, summary_of
+from mesa_memory.layers.view import StepView
 from mesa_memory.tasks import CHAPTER
 from mesa_memory.tasks.base import REQUEST_CHARS
 
@@ -86,40 +88,48 @@ class Chapters(Layer):
         # Other layers may think at the same time, so it is the one of before that.
         self._known: MemoryRecord | None = None
 
-    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+    def admit(
+        self, view: StepView, step: float, events: Sequence[MemoryRecord]
+    ) -> None:
         """Adds events to the chapter, and asks the user's rule; see ``Layer``."""
         self._known = self.story.current
         self.events += events
-        self._size += sum(map(self._chars, events))
+        self._size += sum(self._chars(view, event) for event in events)
         while self._size > REQUEST_CHARS and len(self.events) > 1:
-            self._size -= self._chars(self.events.pop(0))
+            self._size -= self._chars(view, self.events.pop(0))
         if callable(self.rule) and self.rule(list(self.events)):
             self._close(step)
 
-    def remember(self) -> Flow[None]:
+    def remember(self, view: StepView) -> Flow[None]:
         """Tells the chapters that are complete; a recap that fails stays due.
 
         That a chapter is complete follows from the clock or the user's rule and is
         settled before anything is asked: a failure does not open it again.
         """
-        if isinstance(self.rule, int) and self.now - self.began >= self.rule:
-            self._close(self.now)
+        if isinstance(self.rule, int) and view.now - self.began >= self.rule:
+            self._close(view.now)
         while self.complete:
             recap, doubt = yield from summary_of(
-                self.context, CHAPTER, self.complete[0].events, self._inputs, again=True
+                view,
+                CHAPTER,
+                self.complete[0].events,
+                partial(self._inputs, view),
+                again=True,
             )
-            self._tell(self.complete.pop(0), recap, doubt)
+            self._tell(view, self.complete.pop(0), recap, doubt)
 
-    def summary(self) -> list[Line]:
+    def summary(self, view: StepView) -> list[Line]:
         """The count of the oldest chapters, older ones, and the newest in full."""
-        told, brief = self.told, self.context.section_chars // 4
-        room = 3 * brief - sum(self.story.window.lengths())
-        full = self._fitting(len(told), room - brief, self._line_of)
-        full = full or [self._line_of(record) for record in told[-1:]]
+        told, brief = self.told, view.limits.section_chars // 4
+        room = 3 * brief - sum(self.story.window.lengths(view))
+        full = self._fitting(len(told), room - brief, partial(self._line_of, view))
+        full = full or [self._line_of(view, record) for record in told[-1:]]
         room = min(brief, room - sum(len(line.text) for line in full))
-        short = self._fitting(len(told) - len(full), room, self._beginning_of)
+        short = self._fitting(
+            len(told) - len(full), room, partial(self._beginning_of, view)
+        )
         count = len(told) - len(full) - len(short)
-        left_out = self.context.told("left out chapters", count=count)
+        left_out = view.told("left out chapters", count=count)
         note = Line(left_out, kind=KIND, rank=math.inf)
         return [*[note] * bool(count), *short, *full]
 
@@ -137,8 +147,9 @@ class Chapters(Layer):
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the chapter under way; the recaps are on the shelf."""
+        view = self.memory.view()
         self.events = list(snapshot["events"])
-        self._size = sum(map(self._chars, self.events))
+        self._size = sum(self._chars(view, event) for event in self.events)
         self.complete = [
             Complete(ended, list(events))
             for ended, events in snapshot["complete"]
@@ -166,10 +177,10 @@ class Chapters(Layer):
             self.complete.append(Complete(step, self.events))
         self.events, self._size, self.began = [], 0, step
 
-    def _inputs(self, events: Sequence[MemoryRecord]) -> dict[str, Any]:
+    def _inputs(self, view: StepView, events: Sequence[MemoryRecord]) -> dict[str, Any]:
         """The inputs of a request about these events of a chapter."""
-        context, limit = self.context, self.context.event_chars
-        additive, voice = context.additive_event_types, context.voice
+        limit, voice = view.limits.event_chars, view.voice
+        additive = view.journal.additive_event_types
         told = [
             (step, StepEvents.of(step, list(group), additive).texts(limit, voice))
             for step, group in groupby(events, attrgetter("step"))
@@ -177,14 +188,16 @@ class Chapters(Layer):
         return {
             "number": self._count + 1,
             "story": self._known.content["text"] if self._known else "",
-            "lines": render.folded_lines(told, context.wording),
+            "lines": render.folded_lines(told, view.wording),
             "max_chars": self.recap_chars,
         }
 
-    def _tell(self, chapter: Complete, recap: str | None, doubt: str) -> None:
+    def _tell(
+        self, view: StepView, chapter: Complete, recap: str | None, doubt: str
+    ) -> None:
         if recap is None:  # a content filter refuses all of it
             return
-        events = askable(self.context, chapter.events)
+        events = askable(view, chapter.events)
         known = [self._known] if self._known else []
         content = {
             "text": recap,
@@ -193,7 +206,7 @@ class Chapters(Layer):
             "ended": chapter.ended,
             **({"doubtful": doubt} if doubt else {}),
         }
-        self.told.append(self.open(KIND, content, [*known, *events]))
+        self.told.append(self.open(view, KIND, content, [*known, *events]))
         self._count += 1
 
     def _fitting(
@@ -209,27 +222,31 @@ class Chapters(Layer):
             lines.append(line)
         return lines[::-1]
 
-    def _beginning_of(self, record: MemoryRecord) -> Line:
+    def _beginning_of(self, view: StepView, record: MemoryRecord) -> Line:
         """A chapter by the first sentence of its recap."""
         text = render.value_text(record.content.get("text"))
         found = FIRST_SENTENCE.match(text)
         short = cut(found[0] if found else text, BEGINNING_CHARS)
-        return self._line_of(record, short, record.step)
+        return self._line_of(view, record, short, record.step)
 
     def _line_of(
-        self, record: MemoryRecord, said: str | None = None, rank: float = math.inf
+        self,
+        view: StepView,
+        record: MemoryRecord,
+        said: str | None = None,
+        rank: float = math.inf,
     ) -> Line:
         content = record.content
         number, began, ended, text = map(
             render.value_text, map(content.get, ("number", "began", "ended", "text"))
         )
         given = {"number": number, "first": began, "last": ended}
-        told = self.context.told("chapter", **given, text=said or text)
-        wording = self.context.wording
+        told = view.told("chapter", **given, text=said or text)
+        wording = view.wording
         return Line(told, (record,), kind=KIND, rank=rank, wording=wording)
 
-    def _chars(self, event: MemoryRecord) -> int:
-        return len(self.context.line(event)) + 3
+    def _chars(self, view: StepView, event: MemoryRecord) -> int:
+        return len(view.line(event)) + 3
 
 
 def checked_rule(rule: Any) -> Rule:

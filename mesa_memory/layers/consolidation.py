@@ -10,6 +10,7 @@ from math import ceil
 from typing import Protocol
 
 from mesa_memory.core.validate import checked_int, checked_number
+from mesa_memory.layers.view import StepView
 from mesa_memory.layers.window import Window
 
 
@@ -106,25 +107,25 @@ class Consolidation:
     def __init__(self, capacity: int, size: int | None, policy: Policy | None) -> None:
         self.capacity, self.size, self.policy = capacity, size, policy
 
-    def __call__(self, window: Window) -> int:
+    def __call__(self, view: StepView, window: Window) -> int:
         """The number of oldest entries that are due."""
         policy = self.policy or (EveryBatch(self.size) if self.size else None)
         if policy is None:
-            window.keep(max(0, self.capacity))
+            window.keep(view, max(0, self.capacity))
             return 0
-        return policy.due(window.sizes(), self.capacity) or unseen(window)
+        return policy.due(window.sizes(view), self.capacity) or unseen(view, window)
 
 
-def unseen(window: Window) -> int:
+def unseen(view: StepView, window: Window) -> int:
     """The number of oldest entries that the next step will push out of the section.
 
     That step is taken to be as long as the newest one.
     """
-    held, limit, chars = window.held, window.context.section_chars, window.lengths()
+    held, limit, chars = window.held, view.limits.section_chars, window.lengths(view)
     half = limit // 2
     if held and chars[-1] > half:
-        window.split(held[-1], -half)
-        chars = window.lengths()
+        window.split(view, held[-1], -half)
+        chars = window.lengths(view)
     room = limit - min(half, chars[-1] if chars else 0)
     used = 0
     for count in range(len(chars), 0, -1):

@@ -7,14 +7,7 @@ from typing import Any
 from mesa_memory.core.content import kind_text, plain
 from mesa_memory.core.events import ROUTINE_KINDS, counterpart
 from mesa_memory.core.inbox import Commit, Group, Inbox
-from mesa_memory.core.records import (
-    EVENT,
-    EVICTED,
-    REASONS,
-    SUPERSEDED,
-    MemoryRecord,
-    RecordLog,
-)
+from mesa_memory.core.records import EVENT, EVICTED, REASONS, MemoryRecord, RecordLog
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.text.thinking import decision
 from mesa_memory.core.wording import Voice, Wording
@@ -220,17 +213,6 @@ class LayerContext:
         """Closes a record for the reason that was given, or else as evicted."""
         reason, step = self.leaving.pop(record.id, (EVICTED, self.now))
         self.log.close(record, step, reason)
-
-    def supersede(
-        self, old: MemoryRecord, new: MemoryRecord, same: bool = False
-    ) -> None:
-        """Closes a record in whose place there is a new one.
-
-        Args:
-            same: it says the same; otherwise what rests on the old one is stale.
-        """
-        if old.current:
-            self.log.close(old, self.now, SUPERSEDED, by=new, same=same)
 
     def pending(self) -> list[Group]:
         """Events that are not admitted yet, by step, oldest step first."""

@@ -17,6 +17,7 @@ from mesa_memory.layers.message import Message
 from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.summary import summary_of
+from mesa_memory.layers.view import StepView
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import CONVERSATION
 from mesa_memory.tasks.base import in_batches
@@ -81,26 +82,25 @@ class Conversations(Layer):
         self.recollection.talks = self
         self.index = self.recollection.index = EventIndex(self.held, None)
 
-    def join(self, context: Any) -> None:
-        """See ``Layer``; its parts belong to the memory, too."""
-        super().join(context)
-        self.index.context = self.recollection.context = context
-
     # -- what is said -------------------------------------------------------------------
 
-    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+    def admit(
+        self, view: StepView, step: float, events: Sequence[MemoryRecord]
+    ) -> None:
         """Adds messages to their conversations; see ``Layer``."""
         said = [event for event in events if event.kind == "message"]
-        self._group(self.talks, step, said)
+        self._group(view, self.talks, step, said)
 
-    def step_ends(self, now: float) -> None:
+    def step_ends(self, view: StepView) -> None:
         """Closes the conversations in which a participant has left the model."""
-        has_left = self.context.names.all.has_left
+        has_left = view.names.all.has_left
         for talk in self.talks:
             if talk.closed is None and any(map(has_left, talk.others)):
-                talk.closed = now
+                talk.closed = view.now
 
-    def close_talks(self, others: Sequence[Any] | None, step: float) -> int:
+    def close_talks(
+        self, view: StepView, others: Sequence[Any] | None, step: float
+    ) -> int:
         """Ends conversations with this step, whose messages still belong to them.
 
         Args:
@@ -109,8 +109,8 @@ class Conversations(Layer):
         Returns:
             How many went on until now.
         """
-        for came, events in self.context.pending():
-            grouping = self._grouping(self.talks, came)
+        for came, events in view.journal.pending():
+            grouping = self._grouping(view, self.talks, came)
             for event in events:
                 if event.kind == "message":
                     grouping.meet(event)
@@ -123,46 +123,52 @@ class Conversations(Layer):
             talk.closed = step
         return len(found)
 
-    def under_way(self) -> list[Conversation]:
+    def under_way(self, view: StepView) -> list[Conversation]:
         """Conversations without a summary, with the newest messages, by age."""
         talks = [talk.copy() for talk in self.talks]
-        for step, events in self.context.pending():
+        for step, events in view.journal.pending():
             said = [event for event in events if event.kind == "message"]
-            self._group(talks, step, said)
+            self._group(view, talks, step, said)
         return [talk for talk in talks if talk.messages]
 
-    def spoken(self) -> list[MemoryRecord]:
+    def spoken(self, view: StepView) -> list[MemoryRecord]:
         """The newest messages of conversations that go on, oldest first."""
-        talks = [talk for talk in self.under_way() if talk.closed is None]
+        talks = [talk for talk in self.under_way(view) if talk.closed is None]
         newest = [message for talk in talks for message in talk.messages[-QUERY_LINES:]]
         return sorted(newest, key=lambda message: message.order)
 
     def _group(
-        self, talks: list[Conversation], step: float, said: Sequence[MemoryRecord]
+        self,
+        view: StepView,
+        talks: list[Conversation],
+        step: float,
+        said: Sequence[MemoryRecord],
     ) -> None:
         if said:  # else none of them closes
-            grouping = self._grouping(talks, step)
+            grouping = self._grouping(view, talks, step)
             for message in said:
                 grouping.add(message)
 
-    def _grouping(self, talks: list[Conversation], step: float) -> Grouping:
-        return Grouping(talks, step, self.idle_steps, self.agent.unique_id)
+    def _grouping(
+        self, view: StepView, talks: list[Conversation], step: float
+    ) -> Grouping:
+        return Grouping(talks, step, self.idle_steps, view.agent.unique_id)
 
     # -- what is made of it -------------------------------------------------------------
 
-    def remember(self) -> Flow[None]:
+    def remember(self, view: StepView) -> Flow[None]:
         """Summarises the conversations that are over, and embeds the summaries.
 
         What fails stays due, and leaves the others be. After an unusable reply one is
         asked for at a time, by turns, until one is summarised.
         """
         faults: list[Any] = []
-        while not faults and (due := self._due()):
-            flows = [self._summarise(*each) for each in due]
+        while not faults and (due := self._due(view)):
+            flows = [self._summarise(view, *each) for each in due]
             outcomes = yield from gather(flows)
             for (talk, messages), outcome in zip(due, outcomes, strict=True):
                 if not isinstance(outcome, FAULTS):
-                    self._take_up(talk, messages, *outcome)
+                    self._take_up(view, talk, messages, *outcome)
             faults += [outcome for outcome in outcomes if isinstance(outcome, FAULTS)]
             unusable = any(isinstance(fault, BadReply) for fault in faults)
             self._refused = self._refused + 1 if unusable else 0
@@ -170,19 +176,19 @@ class Conversations(Layer):
         self.talks = [
             talk
             for talk in self.talks
-            if talk.messages or (talk.closed is not None and talk.closed >= self.now)
+            if talk.messages or (talk.closed is not None and talk.closed >= view.now)
         ]
         try:
-            yield from self.index.embed(self._fresh)
+            yield from self.index.embed(view, self._fresh)
             self._fresh = []
         except EmbedderError as error:
             faults.append(error)
         if fault := first_fault(faults):
             raise fault
 
-    def _due(self) -> list[Due]:
+    def _due(self, view: StepView) -> list[Due]:
         """Messages to summarise now, as many of each conversation as fit."""
-        now, found = self.now, []
+        now, found = view.now, []
         for talk in self.talks:
             over = talk.closed is not None or talk.silent(now) > self.idle_steps
             count = len(talk.messages)
@@ -191,44 +197,49 @@ class Conversations(Layer):
                 count = count - self.short_term_turns if long else 0
             if count:
                 oldest = talk.messages[:count]
-                fitting = in_batches(oldest, self._size)[0]
+                fitting = in_batches(oldest, partial(self._size, view))[0]
                 found.append((talk, fitting))
         turn = self._refused % max(1, len(found))
         return found[turn : turn + 1] if self._refused else found
 
-    def _summarise(self, talk: Conversation, messages: list[MemoryRecord]) -> Flow[Any]:
+    def _summarise(
+        self, view: StepView, talk: Conversation, messages: list[MemoryRecord]
+    ) -> Flow[Any]:
         """The summary and its doubt; no text if a content filter refuses all lines."""
-        inputs = partial(self._inputs, talk)
-        return summary_of(self.context, CONVERSATION, messages, inputs, again=True)
+        inputs = partial(self._inputs, view, talk)
+        return summary_of(view, CONVERSATION, messages, inputs, again=True)
 
     def _inputs(
-        self, talk: Conversation, messages: Sequence[MemoryRecord]
+        self, view: StepView, talk: Conversation, messages: Sequence[MemoryRecord]
     ) -> dict[str, Any]:
-        names = self.context.names
+        names = view.names
         return {
-            "me": names(self.agent.unique_id),
-            "others": self.context.voice.listed(talk.others),
-            "turns": [self._turn(message) for message in messages],
-            "lines": [(message.step, self._line(message)) for message in messages],
+            "me": names(view.agent.unique_id),
+            "others": view.voice.listed(talk.others),
+            "turns": [self._turn(view, message) for message in messages],
+            "lines": [
+                (message.step, self._line(view, message)) for message in messages
+            ],
             "max_chars": self.summary_chars,
         }
 
-    def _size(self, message: MemoryRecord) -> int:
-        return len(self._line(message)) + 3
+    def _size(self, view: StepView, message: MemoryRecord) -> int:
+        return len(self._line(view, message)) + 3
 
-    def _line(self, message: MemoryRecord) -> str:
+    def _line(self, view: StepView, message: MemoryRecord) -> str:
         """A message on one line; the agent itself is "you"."""
-        return self.context.own_line(message)
+        return view.own_line(message)
 
-    def _turn(self, message: MemoryRecord) -> tuple[str, str]:
+    def _turn(self, view: StepView, message: MemoryRecord) -> tuple[str, str]:
         """The speaker's name, empty for the agent itself, and the words."""
         said = Message.of(message.step, message.content)
-        known = said.sender not in (None, self.agent.unique_id)
-        words = render.shorten(render.value_text(said.text), self.context.event_chars)
-        return self.context.names(said.sender) if known else "", words
+        known = said.sender not in (None, view.agent.unique_id)
+        words = render.shorten(render.value_text(said.text), view.limits.event_chars)
+        return view.names(said.sender) if known else "", words
 
     def _take_up(
         self,
+        view: StepView,
         talk: Conversation,
         messages: Sequence[MemoryRecord],
         text: str | None,
@@ -238,10 +249,10 @@ class Conversations(Layer):
 
         A doubtful summary keeps all messages; any summary keeps filtered ones.
         """
-        told = askable(self.context, messages)
+        told = askable(view, messages)
         words = [m for m in messages if doubt or m not in told]
         content: dict[str, Any] = {
-            "text": text or self.context.told("not summarised"),
+            "text": text or view.told("not summarised"),
             "with": list(talk.others),
             "began": messages[0].step,
             "ended": messages[-1].step,
@@ -250,75 +261,78 @@ class Conversations(Layer):
         if doubt:
             content["doubtful"] = doubt
         if words:
-            content["said"] = " · ".join(map(self._line, words))
+            content["said"] = " · ".join(self._line(view, each) for each in words)
         only = talk.others[0] if len(talk.others) == 1 else None
-        record = self.open(KIND, content, told or messages, subject=only)
+        record = self.open(view, KIND, content, told or messages, subject=only)
         del talk.messages[: len(messages)]
         for message in messages:
-            self.close(message, CONSOLIDATED)
+            self.close(view, message, CONSOLIDATED)
         self.held.append(record)
         self._fresh.append(record)
 
     # -- what is shown ------------------------------------------------------------------
 
-    def recent(self) -> list[Line]:
+    def recent(self, view: StepView) -> list[Line]:
         """The newest turns of each conversation without a summary."""
-        said = [message for talk in self.under_way() for message in self._turns(talk)]
-        return [self.line(message) for message in sorted(said, key=lambda m: m.order)]
+        said = [
+            message for talk in self.under_way(view) for message in self._turns(talk)
+        ]
+        return [
+            self.line(view, message) for message in sorted(said, key=lambda m: m.order)
+        ]
 
     def _turns(self, talk: Conversation) -> list[MemoryRecord]:
         """The newest messages of a conversation."""
         return talk.messages[max(0, len(talk.messages) - self.short_term_turns) :]
 
-    def threads(self) -> list[str]:
+    def threads(self, view: StepView) -> list[str]:
         """Each conversation that is not summarised as a text, the newest last."""
-        talks = sorted(self.under_way(), key=lambda talk: talk.messages[-1].order)
-        return list(map(self._thread, talks))
+        talks = sorted(self.under_way(view), key=lambda talk: talk.messages[-1].order)
+        return [self._thread(view, talk) for talk in talks]
 
-    def _thread(self, talk: Conversation) -> str:
+    def _thread(self, view: StepView, talk: Conversation) -> str:
         shown = self._turns(talk)
         left_out = len(talk.messages) - len(shown)
-        told, wording = self.context.told, self.context.wording
-        others, over = self.context.voice.listed(talk.others), talk.closed is not None
+        told, wording = view.told, view.wording
+        others, over = view.voice.listed(talk.others), talk.closed is not None
         note = [told("left out turns", count=left_out)] * bool(left_out)
         lines = [
-            f"- {render.at_step(m.step, self.context.own_line(m), wording)}"
-            for m in shown
+            f"- {render.at_step(m.step, view.own_line(m), wording)}" for m in shown
         ]
         return "\n".join([told("thread", who=others, over=over), *note, *lines])
 
-    def summary(self) -> list[Line]:
+    def summary(self, view: StepView) -> list[Line]:
         """The newest summaries, oldest first."""
-        return list(map(self.told, self._newest()))
+        return [self.told(view, record) for record in self._newest()]
 
     def _newest(self) -> list[MemoryRecord]:
         return self.held[-self.newest :] if self.newest else []
 
-    def told(self, record: MemoryRecord) -> Line:
+    def told(self, view: StepView, record: MemoryRecord) -> Line:
         """One summary on a line, with its steps and participants."""
         content = record.content
         first, last = content["began"], content["ended"]
         others = content["with"]  # somebody may have edited it
         several = others if isinstance(others, list | tuple) else [others]
         said = content.get("said")
-        text = self.context.told(
+        text = view.told(
             "conversation",
             first=render.value_text(first),
             last=render.value_text(last),
-            who=self.context.voice.listed(several),
+            who=view.voice.listed(several),
             text=render.value_text(content["text"]),
             said=render.value_text(said) if said else "",
         )
-        wording = self.context.wording
+        wording = view.wording
         return Line(text, (record,), kind=KIND, rank=record.step, wording=wording)
 
-    def bring_to_mind(self) -> RecallResult | None:
+    def bring_to_mind(self, view: StepView) -> RecallResult | None:
         """Earlier summaries, not among the newest, that the dialogue calls for, if any."""
         newest = self._newest()
-        if len(newest) == len(self.held) or not self.recollection.sought():
+        if len(newest) == len(self.held) or not self.recollection.sought(view):
             return None
-        self.index.refresh()
-        return self.recollection.find(None, None, without=newest)
+        self.index.refresh(view)
+        return self.recollection.find(view, None, None, without=newest)
 
     # -- its state ----------------------------------------------------------------------
 
@@ -336,6 +350,7 @@ class Conversations(Layer):
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the conversations under way, and the summaries."""
+        view = self.memory.view()
         self.talks = [
             Conversation(tuple(others), last, closed, list(messages))
             for others, last, closed, messages in snapshot["talks"]
@@ -345,7 +360,7 @@ class Conversations(Layer):
         self.held[:] = [r for r in by_age if r.kind == KIND and r.origin == DERIVED]
         fresh = set(snapshot["fresh"])
         self._fresh = [record for record in self.held if record in fresh]
-        self.index.restore(snapshot["accessed"], fresh)
+        self.index.restore(view, snapshot["accessed"], fresh)
 
     def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
         """See ``Layer``."""
@@ -363,9 +378,9 @@ class _DialogueRecall(Recollection):
     talks: Conversations
     ungraded = list  # nothing here waits for a grade
 
-    def spoken(self) -> list[MemoryRecord]:
+    def spoken(self, view: StepView) -> list[MemoryRecord]:
         """The last lines of dialogue; empty without any."""
-        return self.talks.spoken()[-QUERY_LINES:]
+        return self.talks.spoken(view)[-QUERY_LINES:]
 
-    def _under_way(self) -> list[MemoryRecord]:
-        return self.spoken()
+    def _under_way(self, view: StepView) -> list[MemoryRecord]:
+        return self.spoken(view)

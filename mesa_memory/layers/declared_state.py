@@ -35,7 +35,7 @@ def declared_state(thing: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if not thing.state:
         return found
-    context = getattr(thing, "layer_context", None) or thing.context
+    context = getattr(thing, "layer_context", None) or thing.memory.layer_context
     owner = (context.agent.unique_id, context.layer)
     for name in thing.state:
         try:

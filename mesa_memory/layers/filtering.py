@@ -12,7 +12,7 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import BadReply, ContentFiltered
-from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.view import StepView
 
 logger = logger_of(__name__)
 
@@ -26,16 +26,14 @@ REFUSED_WARNING = (
 type Ask[T] = Callable[[list[MemoryRecord]], Flow[T]]
 
 
-def askable(
-    context: LayerContext, events: Iterable[MemoryRecord]
-) -> list[MemoryRecord]:
+def askable(view: StepView, events: Iterable[MemoryRecord]) -> list[MemoryRecord]:
     """The events that a content filter has not refused."""
-    refused = context.filtered
+    refused = view.journal.filtered
     return [event for event in events if event.id not in refused]
 
 
 def ask_about[T](
-    context: LayerContext, events: Sequence[MemoryRecord], ask: Ask[T]
+    view: StepView, events: Sequence[MemoryRecord], ask: Ask[T]
 ) -> Flow[T | None]:
     """The reply to a request about all events that a content filter lets pass.
 
@@ -49,7 +47,7 @@ def ask_about[T](
         ContentFiltered: if the request shows other texts than events.
         LLMError: without a usable reply.
     """
-    left = askable(context, events)
+    left = askable(view, events)
     while left or not events:
         try:
             return (yield from ask(list(left)))
@@ -57,8 +55,8 @@ def ask_about[T](
             if not left:
                 raise
         event = left.pop((yield from _first_refused(left, ask)))
-        context.filtered[event.id] = None
-        agent = context.agent.unique_id
+        view.journal.filtered[event.id] = None
+        agent = view.agent.unique_id
         logger.warning(REFUSED_WARNING, agent, event.step, event.kind, event.id)
     return None
 

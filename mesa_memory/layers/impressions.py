@@ -16,6 +16,7 @@ from mesa_memory.errors import BadReply, ContentFiltered, PromptTooLong
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line
+from mesa_memory.layers.view import StepView
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import IMPRESS
 from mesa_memory.tasks.base import in_batches
@@ -86,34 +87,36 @@ class Impressions(Layer):
         self.counts = _kinds(counts)
         self.known: dict[Any, Acquaintance] = {}
 
-    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+    def admit(
+        self, view: StepView, step: float, events: Sequence[MemoryRecord]
+    ) -> None:
         """Counts interactions; see ``Layer``."""
         for event in events:
             if event.kind not in self.counts:
                 continue
-            for subject in self._dealt_with(event):
+            for subject in self._dealt_with(view, event):
                 known = self.known.setdefault(subject, Acquaintance())
                 known.since.append(event)
                 del known.since[:-MAX_INTERACTIONS]
 
-    def remember(self) -> Flow[None]:
+    def remember(self, view: StepView) -> Flow[None]:
         """Renews every impression that is due; one failing leaves the others be."""
-        for known in self.known.values() if self.context.filtered else ():
-            known.since = askable(self.context, known.since)
+        for known in self.known.values() if view.journal.filtered else ():
+            known.since = askable(view, known.since)
         due = {s: list(k.since) for s, k in self.known.items() if self._is_due(k.since)}
-        told = [self._told(subject, since) for subject, since in due.items()]
-        outcomes = yield from self._impress(told)
+        told = [self._told(view, subject, since) for subject, since in due.items()]
+        outcomes = yield from self._impress(view, told)
         for (subject, since), outcome in zip(due.items(), outcomes, strict=True):
             if isinstance(outcome, Impression):
-                self._renew(subject, since, outcome)
+                self._renew(view, subject, since, outcome)
             elif isinstance(outcome, ContentFiltered):
-                yield from self._ask_around(subject, since)
+                yield from self._ask_around(view, subject, since)
         left = [o for o in outcomes if not isinstance(o, ContentFiltered)]
         if fault := first_fault(left):
             raise fault
 
     def _impress(
-        self, others: Sequence[Mapping[str, Any]]
+        self, view: StepView, others: Sequence[Mapping[str, Any]]
     ) -> Flow[list[Impression | Fault]]:
         """An impression of each of these agents, or the fault, in their order.
 
@@ -128,14 +131,16 @@ class Impressions(Layer):
         groups = in_batches(
             others, lambda each: sum(map(len, each["since"])), self.most
         )
-        outcomes = yield from gather([self._impress_group(group) for group in groups])
+        outcomes = yield from gather(
+            [self._impress_group(view, group) for group in groups]
+        )
         found: list[Impression | Fault] = []
         for group, outcome in zip(groups, outcomes, strict=True):
             found += outcome if isinstance(outcome, list) else [outcome] * len(group)
         return found
 
     def _impress_group(
-        self, group: Sequence[Mapping[str, Any]]
+        self, view: StepView, group: Sequence[Mapping[str, Any]]
     ) -> Flow[list[Impression | Fault]]:
         """Asks for all of a group, then for each missing one alone.
 
@@ -146,23 +151,25 @@ class Impressions(Layer):
         if len(group) > 1:
             # It may be able to answer for one at a time.
             with suppress(BadReply, PromptTooLong, ContentFiltered):
-                usable = yield from IMPRESS.ask(self._request(group))
+                usable = yield from IMPRESS.ask(self._request(view, group))
                 found |= usable.impressions
         left = [place for place in range(len(group)) if place not in found]
-        alone = [IMPRESS.ask(self._request([group[place]])) for place in left]
+        alone = [IMPRESS.ask(self._request(view, [group[place]])) for place in left]
         found |= zip(left, (yield from gather(alone)), strict=True)
         return [found[place] for place in range(len(group))]
 
-    def _ask_around(self, subject: Any, since: list[MemoryRecord]) -> Flow[None]:
+    def _ask_around(
+        self, view: StepView, subject: Any, since: list[MemoryRecord]
+    ) -> Flow[None]:
         """Renews an impression without the events that a content filter refuses."""
 
         def ask(events: list[MemoryRecord]) -> Flow[Impression]:
-            return IMPRESS.ask(self._request([self._told(subject, events)]))
+            return IMPRESS.ask(self._request(view, [self._told(view, subject, events)]))
 
-        outcome = yield from ask_about(self.context, since, ask)
-        self.known[subject].since = askable(self.context, self.known[subject].since)
+        outcome = yield from ask_about(view, since, ask)
+        self.known[subject].since = askable(view, self.known[subject].since)
         if outcome is not None:
-            self._renew(subject, askable(self.context, since), outcome)
+            self._renew(view, subject, askable(view, since), outcome)
 
     def _is_due(self, since: Sequence[MemoryRecord]) -> bool:
         """Enough has happened, and something was said if words count at all."""
@@ -175,13 +182,13 @@ class Impressions(Layer):
         """The current impression of each agent, by unique id, in order of meeting."""
         return {s: k.current for s, k in self.known.items() if k.current}
 
-    def summary(self) -> list[Line]:
+    def summary(self, view: StepView) -> list[Line]:
         """Impressions of those seen nearby, just heard from, or named in what they said."""
-        current, names = self.current(), self.context.names
-        shown = {s: current[s] for s in self._at_hand(current) if s in current}
+        current, names = self.current(), view.names
+        shown = {s: current[s] for s in self._at_hand(view, current) if s in current}
         return [
             Line(
-                self.context.told(
+                view.told(
                     "impression",
                     who=names(subject),
                     text=record.content["text"],
@@ -189,7 +196,7 @@ class Impressions(Layer):
                     familiarity=f"{record.content['familiarity']:.1f}",
                 ),
                 (record,),
-                wording=self.context.wording,
+                wording=view.wording,
             )
             for subject, record in shown.items()
         ]
@@ -214,86 +221,95 @@ class Impressions(Layer):
             if record.subject in self.known and record.origin == DERIVED:
                 self.known[record.subject].revisions.append(record)
 
-    def _dealt_with(self, event: MemoryRecord) -> list[Any]:
+    def _dealt_with(self, view: StepView, event: MemoryRecord) -> list[Any]:
         """Those met in an event, without the others who listened to the same speaker."""
-        met = self._met(event.kind, event.content)
-        if event.kind != "message" or event.sender in (None, self.agent.unique_id):
+        met = self._met(view, event.kind, event.content)
+        if event.kind != "message" or event.sender in (None, view.agent.unique_id):
             return met
         return [other for other in met if other == event.sender]
 
-    def _met(self, kind: str, content: Any) -> list[Any]:
+    def _met(self, view: StepView, kind: str, content: Any) -> list[Any]:
         """Unique ids of the other minds in an event, in order, each once."""
-        me, seen = self.agent.unique_id, kind == "observation"
+        me, seen = view.agent.unique_id, kind == "observation"
         named = subjects(kind if seen else "message", content)
         others = [s for s in dict.fromkeys(named) if s != me]
         # Somebody unknown who speaks has a mind.
-        minds = ((s, self.context.names.all.has_mind(s)) for s in others)
+        minds = ((s, view.names.all.has_mind(s)) for s in others)
         return [s for s, mind in minds if (not seen if mind is None else mind)]
 
-    def _at_hand(self, known: Iterable[Any]) -> list[Any]:
+    def _at_hand(self, view: StepView, known: Iterable[Any]) -> list[Any]:
         """Agents in the newest observation, those heard from since last step, those named.
 
         Args:
             known: unique ids of those who may be named.
         """
-        now = self.now
+        now = view.now
         seen: list[Any] = []
         heard: list[Any] = []
         said: list[str] = []
         held = [(each.step, each.events) for each in self.window.held]
-        for step, events in [*held, *self.context.pending()]:
+        for step, events in [*held, *view.journal.pending()]:
             for event in events:
                 kind, content = event.kind, event.content
                 if kind == "observation":
-                    seen = self._met(kind, content)
+                    seen = self._met(view, kind, content)
                 elif kind == "message" and now - step <= 1:
-                    heard += self._met(kind, content)
+                    heard += self._met(view, kind, content)
                     said.append(render.value_text(content.get("message", "")))
-        return list(dict.fromkeys([*seen, *heard, *self._named(known, said)]))
+        return list(dict.fromkeys([*seen, *heard, *self._named(view, known, said)]))
 
-    def _named(self, known: Iterable[Any], said: Sequence[str]) -> list[Any]:
+    def _named(
+        self, view: StepView, known: Iterable[Any], said: Sequence[str]
+    ) -> list[Any]:
         """Those of some agents whose names stand in texts."""
-        name, text = self.context.names.name, "\n".join(said)
+        name, text = view.names.name, "\n".join(said)
         return [s for s in known if text and names_one_of(text, (by_id(s), name(s)))]
 
-    def _told(self, subject: Any, since: Sequence[MemoryRecord]) -> dict[str, Any]:
+    def _told(
+        self, view: StepView, subject: Any, since: Sequence[MemoryRecord]
+    ) -> dict[str, Any]:
         """The part of a request about another agent; see ``IMPRESS``."""
         known = self.known[subject].current
         before = known.content if known else None
         if known and known.stale_since is not None:
             before = known.content | {"stale": known.stale_since}
-        told = [(e.step, [(e.kind, self._evidence(e, subject))]) for e in since]
-        wording = self.context.wording
+        told = [(e.step, [(e.kind, self._evidence(view, e, subject))]) for e in since]
+        wording = view.wording
         lines = [
             render.at_step(step, line, wording)
             for step, line in render.folded_lines(told, wording)
         ]
         return {
-            "subject": self.context.names(subject),
+            "subject": view.names(subject),
             "previous": before,
             "since": lines,
             "seen": [
-                self._seen(event, line) for event, (_, ((_, line),)) in zip(since, told)
+                self._seen(view, event, line)
+                for event, (_, ((_, line),)) in zip(since, told)
             ],
             "meetings": len(since),
         }
 
-    def _request(self, others: Sequence[Mapping[str, Any]]) -> LLMRequest:
+    def _request(
+        self, view: StepView, others: Sequence[Mapping[str, Any]]
+    ) -> LLMRequest:
         """Asks for impressions of these agents."""
         several = {"others": list(others)}
         told = others[0] if len(others) == 1 else several
-        observer = self.context.names(self.agent.unique_id)
-        return self.context.request_for(
+        observer = view.names(view.agent.unique_id)
+        return view.request_for(
             IMPRESS, observer=observer, **told, max_chars=self.max_chars
         )
 
-    def _evidence(self, event: MemoryRecord, subject: Any) -> str:
+    def _evidence(self, view: StepView, event: MemoryRecord, subject: Any) -> str:
         """The part of an event about another agent, on one line."""
         content = evidence(event.kind, event.content, subject)
-        limit = self.context.event_chars
-        return render.event_text(event.kind, content, limit, self.context.voice)
+        limit = view.limits.event_chars
+        return render.event_text(event.kind, content, limit, view.voice)
 
-    def _seen(self, event: MemoryRecord, line: str) -> tuple[str, str, bool]:
+    def _seen(
+        self, view: StepView, event: MemoryRecord, line: str
+    ) -> tuple[str, str, bool]:
         """An event for the offline rules: its line, its words and its speaker.
 
         The line of a message is that of the agent's own prompt. A deed says nothing.
@@ -301,15 +317,19 @@ class Impressions(Layer):
         content = event.content
         if event.kind != "message" or not isinstance(content, Mapping):
             return line, "", False
-        own, text = event.sender == self.agent.unique_id, content.get("message", "")
-        return self.context.own_line(event), render.value_text(text), own
+        own, text = event.sender == view.agent.unique_id, content.get("message", "")
+        return view.own_line(event), render.value_text(text), own
 
     def _renew(
-        self, subject: Any, since: Sequence[MemoryRecord], new: Impression
+        self,
+        view: StepView,
+        subject: Any,
+        since: Sequence[MemoryRecord],
+        new: Impression,
     ) -> None:
         known = self.known[subject]
         content = new.model_dump() | {"text": render.one_line(new.text.strip())}
-        record = self.revise(known.current, KIND, content, since, subject=subject)
+        record = self.revise(view, known.current, KIND, content, since, subject=subject)
         known.revisions.append(record)
         del known.since[: len(since)]
 

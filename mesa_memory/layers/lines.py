@@ -10,7 +10,7 @@ from mesa_memory.core.events import BECAME, event_text, is_call, merged
 from mesa_memory.core.inbox import superseded
 from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.wording import ENGLISH, Voice, Wording
-from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.view import StepView
 
 _KIND_AND_CONTENT = attrgetter("kind", "content")
 _KIND_AND_TEXT = attrgetter("kind", "text")
@@ -197,17 +197,18 @@ def moved_steps(kept: Iterable[Sequence[Any]], later: float) -> list[Any]:
     return [[step + later, events] for step, events in kept]
 
 
-def of_steps(steps: Iterable[StepEvents], context: LayerContext) -> list[Line]:
+def of_steps(steps: Iterable[StepEvents], view: StepView) -> list[Line]:
     """The events of steps, a line each, in their order."""
-    limit, voice = context.event_chars, context.own_voice
+    limit, voice = view.limits.event_chars, view.own_voice
     return [line for each in steps for line in each.lines(limit, voice)]
 
 
-def pending(context: LayerContext) -> list[Line]:
+def pending(view: StepView) -> list[Line]:
     """Events that are not admitted yet, one line each, oldest first."""
-    additive = context.additive_event_types
-    steps = [StepEvents.of(*group, additive) for group in context.pending()]
-    return of_steps(steps, context)
+    additive = view.journal.additive_event_types
+    groups = view.journal.pending()
+    steps = [StepEvents.of(step, events, additive) for step, events in groups]
+    return of_steps(steps, view)
 
 
 def folded(lines: Sequence[Line]) -> list[Line]:

@@ -12,9 +12,9 @@ from mesa_memory.core.text.replies import Doubtful
 from mesa_memory.errors import BadReply, PromptTooLong
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.consolidation import Consolidation, OverTokens
-from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line, StepEvents, records_of
+from mesa_memory.layers.view import StepView
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import CONSOLIDATE, STORY, Task
 from mesa_memory.tasks.base import REQUEST_CHARS
@@ -27,7 +27,7 @@ SUMMARY_SHOWN = 8000
 
 
 #: says how many of the oldest entries of a window go into the summary now
-type Due = Callable[[Window], int]
+type Due = Callable[[StepView, Window], int]
 
 
 class TextAndDoubt(NamedTuple):
@@ -37,7 +37,7 @@ class TextAndDoubt(NamedTuple):
     doubt: str = ""
 
 
-def held_entries(window: Window) -> int:
+def held_entries(view: StepView, window: Window) -> int:
     """All entries of a window are due: a function, so that a summary can be pickled."""
     return len(window.held)
 
@@ -86,7 +86,7 @@ class RunningSummary(Layer):
 
     # -- as a layer ---------------------------------------------------------------------
 
-    def remember(self) -> Flow[None]:
+    def remember(self, view: StepView) -> Flow[None]:
         """Folds the events that are due, in as many requests as needed.
 
         After an unusable reply it asks for no more than the oldest entry, until that is
@@ -94,32 +94,33 @@ class RunningSummary(Layer):
         is too long for the model, the oldest entry is asked for alone, too.
         """
         most: int | None = None
-        while due := self.due(self.window):
+        while due := self.due(view, self.window):
             try:
-                yield from self._fold(min(due, most or due))
+                yield from self._fold(view, min(due, most or due))
             except PromptTooLong:
                 covered = self.window.covered
-                if askable(self.context, records_of(covered)):
-                    self._release(len(covered), all_of_it=False)
+                if askable(view, records_of(covered)):
+                    self._release(view, len(covered), all_of_it=False)
                 elif min(due, most or due) == 1:
                     raise
                 else:
                     most = 1
 
-    def summary(self) -> list[Line]:
+    def summary(self, view: StepView) -> list[Line]:
         """The summary on one line."""
         if not self.text:
             return []
-        wording = self.context.wording
-        return [Line(self.shown(), tuple(self.records()), wording=wording)]
+        wording = view.wording
+        return [Line(self.shown(view), tuple(self.records()), wording=wording)]
 
-    def shown(self) -> str:
+    def shown(self, view: StepView) -> str:
         """The summary as it is shown; only one made by hand is cut."""
-        limit = max(self.context.section_chars, self.summary_chars)
+        limit = max(view.limits.section_chars, self.summary_chars)
         return render.shorten(self.text, limit)
 
     def replace(
         self,
+        view: StepView,
         text: str,
         events: Sequence[MemoryRecord] = (),
         same: bool = False,
@@ -139,93 +140,102 @@ class RunningSummary(Layer):
         content |= {"doubtful": doubt} if doubt else {}
         if doubt == DROPPED and old and self.former is None:
             self.former = old
-            self.current = self.open(self.kind, content, [old, *events])
+            self.current = self.open(view, self.kind, content, [old, *events])
             return
-        self.current = self.revise(old, self.kind, content, events, same)
+        self.current = self.revise(view, old, self.kind, content, events, same)
         if self.former and not doubt:
-            self.context.supersede(self.former, self.current, same)
+            view.supersede(self.former, self.current, same)
             self.former = None
 
     def set_by_hand(self, text: str) -> None:
         """Puts a text in its place that does not come from a model."""
         if text or self.current:
-            self.replace(text)
+            self.replace(self.memory.view(), text)
 
     # -- folding ------------------------------------------------------------------------
 
-    def _fold(self, count: int) -> Flow[None]:
+    def _fold(self, view: StepView, count: int) -> Flow[None]:
         """Folds the oldest ``count`` entries of the window, or as many as fit."""
         window = self.window
         again = list(window.covered)
-        room = REQUEST_CHARS - sum(map(window.chars, again))
-        window.split(window.held[0], room)
-        fresh = self._fitting(list(window.held)[: 1 if self._refused else count], room)
+        room = REQUEST_CHARS - sum(window.chars(view, each) for each in again)
+        window.split(view, window.held[0], room)
+        fresh = self._fitting(
+            view, list(window.held)[: 1 if self._refused else count], room
+        )
         covered = [*again, *fresh]
-        events, inputs = records_of(covered), partial(self._inputs, covered)
+        events, inputs = records_of(covered), partial(self._inputs, view, covered)
         try:
             text, doubt = yield from summary_of(
-                self.context, self.task, events, inputs, kept=self._kept()
+                view, self.task, events, inputs, kept=self._kept()
             )
         except BadReply:
             self._refused = True
             raise
         self._refused = False
         if text is not None:
-            self.replace(text, askable(self.context, events), same=True, doubt=doubt)
+            self.replace(view, text, askable(view, events), same=True, doubt=doubt)
         for _ in fresh:
             window.covered.append(window.held.popleft())
         if text is not None and not doubt:
-            self._release(len(covered), all_of_it=False)
-        self._release(self._surplus())
+            self._release(view, len(covered), all_of_it=False)
+        self._release(view, self._surplus(view))
 
     def _inputs(
-        self, entries: Sequence[StepEvents], events: Sequence[MemoryRecord]
+        self,
+        view: StepView,
+        entries: Sequence[StepEvents],
+        events: Sequence[MemoryRecord],
     ) -> dict[str, Any]:
         """The inputs of a request about these events of steps."""
-        limit, voice = self.context.event_chars, self.context.voice
+        limit, voice = view.limits.event_chars, view.voice
         told = [(e.step, e.texts(limit, voice)) for e in _with(entries, events)]
         # Only a summary that a user has put there by hand is longer.
         known = render.shorten(self.text, max(self.summary_chars, SUMMARY_SHOWN))
         stale = any(record.stale_since is not None for record in self.records())
         return {
             "summary": known,
-            "lines": render.folded_lines(told, self.context.wording),
+            "lines": render.folded_lines(told, view.wording),
             "max_chars": self.summary_chars,
             **({"stale": True} if stale else {}),
         }
 
-    def _surplus(self) -> int:
+    def _surplus(self, view: StepView) -> int:
         """Number of covered entries that have to leave for lack of room."""
         window = self.window
-        recent = sum(window.lengths())
-        room = min(COVERED_CHARS, self.context.section_chars - recent)
-        sizes = accumulate(map(window.chars, reversed(window.covered)))
+        recent = sum(window.lengths(view))
+        room = min(COVERED_CHARS, view.limits.section_chars - recent)
+        sizes = accumulate(
+            window.chars(view, each) for each in reversed(window.covered)
+        )
         return sum(size > room for size in sizes)
 
-    def _release(self, count: int, all_of_it: bool = True) -> None:
+    def _release(self, view: StepView, count: int, all_of_it: bool = True) -> None:
         """The oldest of the covered entries leave; the summary has them.
 
         Args:
             all_of_it: False keeps the events that a content filter refuses in sight.
         """
-        context, covered, kept = self.context, self.window.covered, []
+        covered, kept, journal = self.window.covered, [], view.journal
         for _ in range(count):
             entry = covered.popleft()
-            events = askable(context, entry.events)
+            events = askable(view, entry.events)
             refused = [event for event in entry.events if event not in events]
-            context.release(events, CONSOLIDATED, context.now, self)
+            journal.release(events, CONSOLIDATED, view.now, self)
             if all_of_it:
-                context.release(refused, EVICTED, context.now, self)
+                journal.release(refused, EVICTED, view.now, self)
             elif refused:
                 kept.append(StepEvents(entry.step, refused))
         covered.extendleft(reversed(kept))
 
-    def _fitting(self, entries: Sequence[Any], room: int) -> list[Any]:
+    def _fitting(self, view: StepView, entries: Sequence[Any], room: int) -> list[Any]:
         """The oldest that have room, in characters; at least one."""
         window = self.window
-        if len(entries) == 1 or sum(map(window.chars, entries)) <= room:
+        sizes = [window.chars(view, each) for each in entries]
+        if len(entries) == 1 or sum(sizes) <= room:
             return list(entries)
-        sizes = accumulate(sum(window.line_lengths(entry)) for entry in entries)
+        lengths = (sum(window.line_lengths(view, entry)) for entry in entries)
+        sizes = list(accumulate(lengths))
         return list(entries)[: max(1, sum(size <= room for size in sizes))]
 
     def _kept(self) -> str:
@@ -274,7 +284,7 @@ def _with(
 
 
 def summary_of(
-    context: LayerContext,
+    view: StepView,
     task: Task,
     events: Sequence[MemoryRecord],
     inputs_of: Callable[[Sequence[MemoryRecord]], dict[str, Any]],
@@ -297,22 +307,22 @@ def summary_of(
         LLMError: without a usable reply.
     """
     found = yield from ask_about(
-        context,
+        view,
         events,
-        lambda shown: _checked_summary(context, task, inputs_of(shown), again, kept),
+        lambda shown: _checked_summary(view, task, inputs_of(shown), again, kept),
     )
     return found or TextAndDoubt(None)
 
 
 def _checked_summary(
-    context: LayerContext, task: Task, inputs: dict[str, Any], again: bool, kept: str
+    view: StepView, task: Task, inputs: dict[str, Any], again: bool, kept: str
 ) -> Flow[TextAndDoubt]:
     """The reply to one request of ``summary_of``, and its doubt."""
     doubtful: list[TextAndDoubt] = []
 
     def proved(reply: Any) -> TextAndDoubt:
         # Code in the place of ``memory.llm`` is the user's own.
-        own = context.runtime.replaced() is not None
+        own = view.runtime.replaced() is not None
         unchecked = own and hasattr(reply, "summary")
         value = reply if unchecked else task.check(reply, inputs)
         text = getattr(value, "summary", value)
@@ -326,7 +336,7 @@ def _checked_summary(
         return TextAndDoubt(text, doubt)
 
     try:
-        return (yield from task.ask(context.request_for(task, **inputs), proved))
+        return (yield from task.ask(view.request_for(task, **inputs), proved))
     except BadReply:
         if not doubtful:
             raise

@@ -1,7 +1,7 @@
 """What holds for one read of a memory, or for one batch of steps that it settles."""
 
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from mesa_memory.core import render
 from mesa_memory.core.content import storable
 from mesa_memory.core.inbox import Commit
-from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.records import SUPERSEDED, MemoryRecord
 from mesa_memory.core.requests import Embedded, Flow, LLMRequest
 from mesa_memory.core.wording import Voice, Wording
 from mesa_memory.hosts.mesa_llm.names import NamesNow, role_of
@@ -44,6 +44,7 @@ class StepView:
         wording: the words of all that the agent and its model are told.
         services: of the agent's model.
         limits: longest texts in a prompt.
+        journal: the memory's records.
         commit: the batch that is settled; None in a read.
         about: the question that a prompt is read for; None takes the step.
         unnoticed: whether a read must leave no trace.
@@ -58,11 +59,17 @@ class StepView:
     wording: Wording
     services: Any
     limits: Limits
+    journal: Any
     commit: Commit | None = None
     about: str | None = None
     unnoticed: bool = False
     embedded: tuple[str, Embedded | None] | None = None
     nested: bool = False
+
+    @property
+    def recalling(self) -> bool:
+        """True for the batch of a read, which leaves pending events to the next one."""
+        return self.commit is not None and self.commit.recall
 
     # -- words ----------------------------------------------------------------------
 
@@ -93,6 +100,41 @@ class StepView:
         """An event on one line, as the agent itself is told: it is "you"."""
         return render.told(event, self.limits.event_chars, self.own_voice).line
 
+    # -- records --------------------------------------------------------------------
+
+    def open(self, kind: str, content: Any, **fields: Any) -> MemoryRecord:
+        """A new current record of the memory; see ``records.MemoryRecord``."""
+        fields.setdefault("commit_order", self.commit and self.commit.order)
+        agent = self.agent.unique_id
+        return self.journal.log.open(agent, kind, self.now, content, **fields)
+
+    def supersede(
+        self, old: MemoryRecord, new: MemoryRecord, same: bool = False
+    ) -> None:
+        """Closes a record in whose place there is a new one.
+
+        Args:
+            same: it says the same; otherwise what rests on the old one is stale.
+        """
+        if old.current:
+            self.journal.log.close(old, self.now, SUPERSEDED, by=new, same=same)
+
+    def origin(self, **more: Any) -> dict[str, Any]:
+        """The agent, the memory and the step, for the recorder."""
+        agent, layer = self.agent.unique_id, self.journal.layer
+        return {"agent": agent, "layer": layer, "step": self.now, **more}
+
+    def note_recall(
+        self, purpose: str, found: Any, shown: Callable[[Any], bool] = lambda _: True
+    ) -> None:
+        """Records were recalled, and ``shown`` says which of them were shown."""
+        recorder = self.services.recorder
+        if recorder and not self.unnoticed:
+            order = self.commit and self.commit.order
+            result = found.query, found.scoring, found.records, found.note
+            where = self.origin(purpose=purpose)
+            recorder.recalled(where, *result, shown, order, found.part)
+
     # -- requests -------------------------------------------------------------------
 
     @cached_property
@@ -103,6 +145,11 @@ class StepView:
         """
         me, role = self.names(self.agent.unique_id), role_of(self.agent)
         return {"wording": self.wording, "me": me, "role": role}
+
+    @property
+    def runtime(self) -> Any:
+        """Which model the memory asks."""
+        return self.memory.layer_context.runtime
 
     def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
         """The system text of a task; a user's class may have written it."""

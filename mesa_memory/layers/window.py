@@ -10,6 +10,7 @@ from mesa_memory.core.records import ERASED, EVICTED, SUPERSEDED, MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.lines import Line, StepEvents, moved_steps, of_steps, records_of
+from mesa_memory.layers.view import StepView
 
 #: length of what stands before a step's lines, and before each of them
 _HEADING, _BULLET = len("Step 100:\n"), len("- ")
@@ -40,19 +41,21 @@ class Window(Layer):
 
     # -- as a layer ---------------------------------------------------------------------
 
-    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+    def admit(
+        self, view: StepView, step: float, events: Sequence[MemoryRecord]
+    ) -> None:
         """Adds the events of a step; late ones join those of their step."""
-        held, additive = self.held, self.context.additive_event_types
+        held, additive = self.held, view.journal.additive_event_types
         if held and held[-1].step == step:
             events = [*held.pop().events, *events]
         held.append(StepEvents.of(step, events, additive))
-        self.context.release(superseded(events, additive), SUPERSEDED, step, self)
+        view.journal.release(superseded(events, additive), SUPERSEDED, step, self)
         if self.capacity is not None:
-            self.keep(self.capacity)
+            self.keep(view, self.capacity)
 
-    def recent(self) -> list[Line]:
+    def recent(self, view: StepView) -> list[Line]:
         """The events, oldest first."""
-        return of_steps([*self.covered, *self.held], self.context)
+        return of_steps([*self.covered, *self.held], view)
 
     def records(self) -> list[MemoryRecord]:
         """The events, oldest first."""
@@ -88,20 +91,21 @@ class Window(Layer):
         kept = set(records_of(self.held))
         gone = [record for record in before if record not in kept]
         if gone:  # else the memory may not have its agent yet
-            self.context.release(gone, ERASED, self.now, self)
-            self.context.close_dropped()
+            view = self.memory.view()
+            view.journal.release(gone, ERASED, view.now, self)
+            view.journal.close_dropped()
 
-    def keep(self, count: int) -> None:
+    def keep(self, view: StepView, count: int) -> None:
         """Forgets all but the newest ``count`` steps and some that must stay."""
         while len(self.held) > count:
             if self.until is not None and not self.until(self.held[0]):
                 break
             gone = self.held.popleft().events
-            self.context.release(gone, EVICTED, self.now, self)
+            view.journal.release(gone, EVICTED, view.now, self)
 
     # -- their sizes --------------------------------------------------------------------
 
-    def split(self, events: StepEvents, chars: int) -> bool:
+    def split(self, view: StepView, events: StepEvents, chars: int) -> bool:
         """Makes two parts of a step, whose oldest or newest events fill ``chars``.
 
         Args:
@@ -111,9 +115,9 @@ class Window(Layer):
         Returns:
             False if there is nothing to split.
         """
-        if not events.calls and self.chars(events) <= abs(chars):
+        if not events.calls and self.chars(view, events) <= abs(chars):
             return False
-        lengths = self._lengths(events)
+        lengths = self._lengths(view, events)
         if chars < 0:
             parts = len(lengths) - _fitting(reversed(lengths), -chars)
         else:
@@ -125,41 +129,41 @@ class Window(Layer):
         self.held.insert(place, oldest)
         return True
 
-    def _lengths(self, events: StepEvents) -> Sequence[int]:
+    def _lengths(self, view: StepView, events: StepEvents) -> Sequence[int]:
         """The events' lines, without repeating the rest of a long step."""
         if events.lengths is not None:
             return events.lengths
         if not events.calls:  # else a call and the action that came of it make one line
-            return self.line_lengths(events)
-        return [len(self.context.own_line(event)) for event in events.events]
+            return self.line_lengths(view, events)
+        return [len(view.own_line(event)) for event in events.events]
 
-    def line_lengths(self, events: StepEvents) -> Sequence[int]:
+    def line_lengths(self, view: StepView, events: StepEvents) -> Sequence[int]:
         """Of each line of a step's text."""
         if events.lengths is not None and not events.calls:
             return events.lengths
-        limit, voice = self.context.event_chars, self.context.own_voice
+        limit, voice = view.limits.event_chars, view.own_voice
         return [len(text) for _, text in events.texts(limit, voice)]
 
-    def size(self, events: StepEvents) -> int:
+    def size(self, view: StepView, events: StepEvents) -> int:
         """Tokens of a step's events, counted once."""
-        return self._measured(events)[0]
+        return self._measured(view, events)[0]
 
-    def sizes(self) -> list[int]:
+    def sizes(self, view: StepView) -> list[int]:
         """``size`` of each of its steps, oldest first."""
-        return list(map(self.size, self.held))
+        return [self.size(view, each) for each in self.held]
 
-    def chars(self, events: StepEvents) -> int:
+    def chars(self, view: StepView, events: StepEvents) -> int:
         """About the length of a step's text, never less."""
-        return self._measured(events)[1]
+        return self._measured(view, events)[1]
 
-    def lengths(self) -> list[int]:
+    def lengths(self, view: StepView) -> list[int]:
         """``chars`` of each of its steps."""
-        return list(map(self.chars, self.held))
+        return [self.chars(view, each) for each in self.held]
 
-    def _measured(self, events: StepEvents) -> tuple[int, int]:
+    def _measured(self, view: StepView, events: StepEvents) -> tuple[int, int]:
         """Tokens and characters of a step's events."""
         if events.measured is None:
-            lengths = self.line_lengths(events)
+            lengths = self.line_lengths(view, events)
             size = render.tokens_of(sum(lengths) + max(0, len(lengths) - 1))
             bullets = _BULLET * len(events.events)
             events.measured = size, 4 * size + _HEADING + bullets

@@ -7,6 +7,7 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.conversations import Conversations
 from mesa_memory.layers.lines import in_steps
+from mesa_memory.layers.view import StepView
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.entries import Entry, step_entries
@@ -19,11 +20,13 @@ from mesa_memory.retrieval.scoring import Scoring
 class Surroundings(Window):
     """The steps of all events other than messages."""
 
-    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+    def admit(
+        self, view: StepView, step: float, events: Sequence[MemoryRecord]
+    ) -> None:
         """Adds the step's entry, if anything but words happened."""
         others = [event for event in events if event.kind != "message"]
         if others:
-            super().admit(step, others)
+            super().admit(view, step, others)
 
 
 class ConversationMemory(RecallMixin, MemoryModule):
@@ -98,9 +101,10 @@ class ConversationMemory(RecallMixin, MemoryModule):
             How many went on until now.
         """
         self.settle()
-        ids = [self.layer_context.names.unique_id(other) for other in others]
+        view = self.view()
+        ids = [view.names.unique_id(other) for other in others]
         with self.exclusive():
-            return self._talks.close_talks(ids or None, self.layer_context.now)
+            return self._talks.close_talks(view, ids or None, view.now)
 
     def conversations(self) -> list[MemoryRecord]:
         """The summaries of all conversations that are over, oldest first.
@@ -118,29 +122,30 @@ class ConversationMemory(RecallMixin, MemoryModule):
     def format_short_term(self) -> str:
         """The last steps, and each conversation under way."""
         happened = [line for line in self.recent() if line.kind != "message"]
-        context = self.layer_context
-        blocks = [*in_steps(happened, context.wording), *self._talks.threads()]
+        view = self.view()
+        blocks = [*in_steps(happened, view.wording), *self._talks.threads(view)]
         if not blocks:
-            return context.told("nothing recent")
+            return view.told("nothing recent")
         return self.section(blocks, "steps")
 
     def format_long_term(self) -> str:
         """The summaries recalled for the dialogue, and then the newest."""
-        newest = [f"- {line.text}" for line in self._talks.summary()]
+        view = self.view()
+        newest = [f"- {line.text}" for line in self._talks.summary(view)]
         shown = self.section(newest, "conversations")
-        found = self._talks.bring_to_mind()
+        found = self._talks.bring_to_mind(view)
         if found is None:
             return shown
-        self.layer_context.runtime.note_recall("prompt", found)
+        view.note_recall("prompt", found)
         recalled = sorted(
             (each.record for each in found.records), key=lambda record: record.order
         )
-        lines = [f"- {self._talks.told(record).text}" for record in recalled]
+        lines = [f"- {self._talks.told(view, record).text}" for record in recalled]
         earlier = self.section(lines, "conversations")
         if not earlier:
             return shown
         if found.weak and found.left_out:
-            earlier = f"{self.layer_context.told('unsure')}\n{earlier}"
+            earlier = f"{view.told('unsure')}\n{earlier}"
         parts = self.under("relevant", earlier), self.under("latest", shown)
         return "\n\n".join(parts).rstrip()
 

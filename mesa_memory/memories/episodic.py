@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Unpack
 
 from mesa_memory.core import importance as grading
@@ -124,12 +125,11 @@ class EpisodicMemory(RecallMixin, MemoryModule):
 
     def grade_event_importance(self, type: str, content: dict) -> float:
         """The grade of one event in a request of its own."""
-        context = self.layer_context
-        event = MemoryRecord(
-            "", self.agent.unique_id, self.layer, type, context.now, plain(content)
-        )
-        flow = self._grader.grade([event], self._stream.newest)
-        graded = context.runtime.run(flow)
+        view, plainly = self.view(), plain(content)
+        me, now = view.agent.unique_id, view.now
+        event = MemoryRecord("", me, self.layer, type, now, plainly)
+        newest = partial(self._stream.newest, view)
+        graded = view.runtime.run(self._grader.grade(view, [event], newest))
         if 0 not in graded.grades:
             assert graded.problem is not None
             raise graded.problem
@@ -159,7 +159,9 @@ class EpisodicMemory(RecallMixin, MemoryModule):
     def system_prompt(self) -> str:
         """The grader's rubric, with the agent's task of this moment."""
         grader = self._grader
-        return self.instructions(GRADE, {"top": grader.top, **grader.unnamed})
+        return self.instructions(
+            GRADE, {"top": grader.top, **grader.unnamed(self.view())}
+        )
 
     def _is_replaced(self, name: str) -> bool:
         """True if a subclass or the user has put its own grading method in place."""
@@ -172,7 +174,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
 
     def _admit_all(self) -> None:
         for event in self.layer_context.inbox.draw():
-            self._stream.admit(event.step, [event])
+            self._stream.admit(self.view(), event.step, [event])
             self.show(event.step, [event])
 
     # -- recall -----------------------------------------------------------------------
@@ -196,15 +198,15 @@ class EpisodicMemory(RecallMixin, MemoryModule):
 
     def format_long_term(self) -> str:
         """The recalled events in the order in which they happened."""
-        lines, found = lines_of(self._stream)
+        view = self.view()
+        lines, found = lines_of(view, self._stream)
         assert found is not None, "a stream recalls"
-        context = self.layer_context
         given: dict[str, Any] = {"left": "memories", "steps": True, "weak": found.weak}
         given["recall_left_out"] = found.left_out
-        section = Section.of(self._stream, list(lines), **given)
+        section = Section.of(view, self._stream, list(lines), **given)
         prompt = compose([section], self.section_chars, len)
         seen = prompt.shown()
-        context.runtime.note_recall("prompt", found, lambda r: r.record.id in seen)
+        view.note_recall("prompt", found, lambda r: r.record.id in seen)
         return prompt.bodies[0]
 
     def prompt_text(self) -> str:

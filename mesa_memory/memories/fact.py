@@ -97,7 +97,7 @@ class FactMemory(RecallMixin, MemoryModule):
             subject: an agent, its unique id or its name, or the name of a thing.
             attribute: its name, such as ``"home"``.
         """
-        return self._facts.past(subject, attribute)
+        return self._facts.past(self.view(), subject, attribute)
 
     def recent(self) -> list[Line]:
         """The recent events, word for word: those not read yet, and those in no fact."""
@@ -106,8 +106,8 @@ class FactMemory(RecallMixin, MemoryModule):
 
     def format_long_term(self) -> str:
         """The summary, if there is one, and the facts."""
-        brief = [line.text for line in self._facts.brief_lines()]
-        facts = [f"- {line.text}" for line in self._lines.shown()]
+        brief = [line.text for line in self._facts.brief_lines(self.view())]
+        facts = [f"- {line.text}" for line in self._lines.shown(self.view())]
         told = self.section(facts, "facts")
         return "\n".join([*brief, *([told] if told else [])])
 

@@ -80,7 +80,7 @@ class ImpressionMemory(MemoryModule):
 
     def format_long_term(self) -> str:
         """Impressions of those seen nearby, just heard from, or named in what they said."""
-        lines = [f"- {line.text}" for line in self._impressions.summary()]
+        lines = [f"- {line.text}" for line in self._impressions.summary(self.view())]
         return self.section(lines, "impressions")
 
     def prompt_text(self) -> str:

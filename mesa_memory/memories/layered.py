@@ -13,6 +13,7 @@ from mesa_memory.layers.base import Layer
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult
+from mesa_memory.layers.view import StepView
 from mesa_memory.memories import presets
 from mesa_memory.memories.host.entries import Entry, step_entries
 from mesa_memory.memories.host.memory_module import MemoryModule
@@ -174,14 +175,14 @@ class LayeredMemory(RecallMixin, MemoryModule):
 
     # -- the step -------------------------------------------------------------------
 
-    def remember(self) -> Flow[None]:
+    def remember(self, view: StepView) -> Flow[None]:
         """Lets all layers think at the same time; a failing one does not stop others.
 
         Raises:
             LLMError, EmbedderError: the first fault, after all layers have thought.
         """
-        faults = yield from self._think()
-        now, before = self.layer_context.now, self._faults
+        faults = yield from self._think(view)
+        now, before = view.now, self._faults
         self._faults = {
             name: (before.get(name, (now, ""))[0], type(fault).__name__)
             for name, fault in faults.items()
@@ -189,7 +190,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         if worst := first_fault(faults.values()):
             raise worst
 
-    def _think(self) -> Flow[dict[str, Fault]]:
+    def _think(self, view: StepView) -> Flow[dict[str, Fault]]:
         """Lets each layer remember, at its own pace.
 
         A layer changes nothing but what is its own, and its records are numbered apart
@@ -199,7 +200,9 @@ class LayeredMemory(RecallMixin, MemoryModule):
             By the layer's name, the fault that ended its flow.
         """
         guarded = self.layer_context.runtime.work.guarded
-        outcomes = yield from gather(guarded(each.remember()) for each in self.layers)
+        outcomes = yield from gather(
+            guarded(each.remember(view)) for each in self.layers
+        )
         return {
             layer.name: outcome
             for layer, outcome in zip(self.layers, outcomes, strict=True)
@@ -240,25 +243,28 @@ class LayeredMemory(RecallMixin, MemoryModule):
 
     def _composed(self) -> Prompt:
         """The prompt of this moment; its recalls are recorded."""
+        view = self.view()
         found: dict[str, RecallResult] = {}
         shown = [layer for layer in self.layers if has_section(layer)]
         shown.sort(key=lambda layer: layer.volatility)
-        sections = [self._section(layer, found) for layer in shown]
+        sections = [self._section(view, layer, found) for layer in shown]
         sections.append(self._recent(sum(section.weight for section in sections)))
-        runtime = self.layer_context.runtime
-        room = self.budget - self.count(opening_text(self.layer_context, self.view()))
+        room = self.budget - self.count(opening_text(self.layer_context, view))
         prompt = compose(sections, room, self.count)
         seen = prompt.shown()
         for recalled in found.values():
-            runtime.note_recall("prompt", recalled, lambda r: r.record.id in seen)
-        if not self.layer_context.unnoticed:
+            view.note_recall("prompt", recalled, lambda r: r.record.id in seen)
+        if not view.unnoticed:
             self.layer_context.budget_used = prompt.report.content
         return prompt
 
-    def _section(self, layer: Layer, found: dict[str, RecallResult]) -> Section:
+    def _section(
+        self, view: StepView, layer: Layer, found: dict[str, RecallResult]
+    ) -> Section:
         """The section of a layer."""
         stream = isinstance(layer, EventStream)
         section = Section.of(
+            view,
             layer,
             [],
             weight=self._shares.get(layer.name, 1.0),
@@ -267,10 +273,10 @@ class LayeredMemory(RecallMixin, MemoryModule):
             problem=self._problem(layer),
         )
         try:
-            lines, recalled = lines_of(layer)
+            lines, recalled = lines_of(view, layer)
         except FAULTS as fault:
             name = type(fault).__name__
-            section.problem = self.layer_context.told("not available", fault=name)
+            section.problem = view.told("not available", fault=name)
             return section
         if recalled is not None:
             found[layer.name] = recalled
@@ -295,7 +301,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
 
     def _verbatim(self) -> list[Line]:
         """The verbatim lines: recent steps, and conversations under way."""
-        turns, steps = recent_turns(self.layers), self.recent()
+        turns, steps = recent_turns(self.view(), self.layers), self.recent()
         if not turns:
             return steps
         known = {record.id for turn in turns for record in turn.records}

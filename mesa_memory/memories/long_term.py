@@ -8,6 +8,7 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.hosts.mesa_llm.agents import MemoryEntry
 from mesa_memory.layers.lines import StepEvents
 from mesa_memory.layers.summary import RunningSummary
+from mesa_memory.layers.view import StepView
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.delegate import LONG_TERM, Delegate
 from mesa_memory.memories.host.entries import Entry, StepEntries
@@ -47,7 +48,7 @@ class LongTermMemory(MemoryModule):
 
     def format_long_term(self) -> str:
         """The summary; empty without one."""
-        return self._summary.shown()
+        return self._summary.shown(self.view())
 
     def prompt_text(self) -> str:
         """The summary, and recent steps."""
@@ -79,9 +80,11 @@ class PendingWindow(Window):
     restored: tuple[str, ...] = (*Window.restored, "newest")
     newest: StepEvents | None = None
 
-    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+    def admit(
+        self, view: StepView, step: float, events: Sequence[MemoryRecord]
+    ) -> None:
         """See ``Window``."""
-        super().admit(step, events)
+        super().admit(view, step, events)
         self.newest = self.held[-1]
 
     def snapshot(self) -> dict[str, Any]:

@@ -89,12 +89,12 @@ class NarrativeMemory(MemoryModule):
 
         The one that reaches further comes last.
         """
-        recaps = [f"- {line.text}" for line in self._chapters.summary()]
+        recaps = [f"- {line.text}" for line in self._chapters.summary(self.view())]
         chapters = [self.under("chapters", "\n".join(recaps))] * bool(recaps)
         if not self._story.text:
             return "".join(chapters)
         until = self._story.until
-        story = self.under("story", self._story.shown(), until)
+        story = self.under("story", self._story.shown(self.view()), until)
         ended = max(
             (r.content.get("ended") or 0 for r in self._chapters.told), default=0
         )

@@ -33,7 +33,7 @@ class ShortTermMemory(MemoryModule):
         """Makes the window, so that an unfinished object is already sound."""
         self = super().__new__(cls, *args, **given)
         self._window = Window()
-        self._window.join(self.layer_context)
+        self._window.join(self)
         self.layers = (self._window,)
         return self
 

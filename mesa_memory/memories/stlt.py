@@ -69,7 +69,7 @@ class STLTMemory(MemoryModule):
 
     def format_long_term(self) -> str:
         """The summary; empty without one."""
-        return self._summary.shown()
+        return self._summary.shown(self.view())
 
     def prompt_text(self) -> str:
         """Both sections as prompt text, in the order of Mesa-LLM: the older one last.

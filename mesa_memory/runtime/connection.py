@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from mesa_memory.core.prompt_files import FIRST_LANGUAGE
 from mesa_memory.core.requests import (
     FAULTS,
     AcquireShared,
@@ -22,7 +21,6 @@ from mesa_memory.core.requests import (
 )
 from mesa_memory.core.text.redaction import cause
 from mesa_memory.core.wording import Wording
-from mesa_memory.embedders.static import SHIPPED_NAME
 from mesa_memory.errors import LLMRejected
 from mesa_memory.hosts.mesa_llm.agent_llm import own_llm
 from mesa_memory.llm.doubles import override as overrides
@@ -151,17 +149,6 @@ class Connection:
         return self.services.instant(self.target()[0], replaced)
 
     # -- embeddings, and what is recorded of them ---------------------------------------
-
-    def note_language(self, language: str) -> None:
-        """Warns once if the embedder knows English alone, and recall another language."""
-        services = self.services
-        if language != FIRST_LANGUAGE and services.embedder.name == SHIPPED_NAME:
-            services.say_once(
-                "the shipped embedder knows English alone: recall in the language '%s' "
-                "rests on words. For meanings, too: configure(model, "
-                "embedder='multilingual')",
-                language,
-            )
 
     def count_tokens(self, text: str) -> int:
         """The tokens of a text for the model that is asked; see ``llm.tokens``."""

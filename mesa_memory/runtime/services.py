@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from mesa_memory.core.by_identity import ByIdentity
+from mesa_memory.core.prompt_files import FIRST_LANGUAGE
 from mesa_memory.core.records import Observer, RecordBus
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import ChatRequest, Embedded, LLMRequest
@@ -23,6 +24,7 @@ from mesa_memory.core.text.redaction import scrub_reply
 from mesa_memory.core.wording import Wordings
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.base import vectors_by
+from mesa_memory.embedders.static import SHIPPED_NAME
 from mesa_memory.embedders.vectors import EmbeddingBatcher, Vectors
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.hosts.mesa import model as mesa
@@ -224,6 +226,16 @@ class Services:
         if self.embeds_here:
             return vectors_by(self.embedder, texts)
         return self.vectors.embed(self.embedder, texts, self.recorder, self.cache)
+
+    def note_language(self, language: str) -> None:
+        """Warns once if the embedder knows English alone, and recall another language."""
+        if language != FIRST_LANGUAGE and self.embedder.name == SHIPPED_NAME:
+            self.say_once(
+                "the shipped embedder knows English alone: recall in the language '%s' "
+                "rests on words. For meanings, too: configure(model, "
+                "embedder='multilingual')",
+                language,
+            )
 
     def say_once(self, text: str, *parts: str) -> None:
         """Warns of it, but not again in this run; ``parts`` are put into the text."""

@@ -213,7 +213,7 @@ class Dialogue(World):
     def shown(self):
         """What the memory shows, in the words of the plain model."""
         found = {}
-        for line in self.facts.summary():
+        for line in self.facts.summary(self.view):
             subject, attribute, rest = line.text.split(": ", 2)
             told, disagree = found.setdefault((subject, attribute), (set(), []))
             disagree.append(line.text.endswith("they disagree"))

@@ -40,30 +40,36 @@ class World:
         self.facts = joined(Facts(**given))
         self.requests = []
 
+    @property
+    def view(self):
+        """The facts of this moment."""
+        return self.facts.memory.view()
+
     def ruled(self, request):
         """The judge's answer if no reply is given."""
         return ruled(request, self.ruling)
 
     def hears(self, step, *said):
         """One step's messages, each (sender, text); their records."""
-        context = self.facts.context
-        context.agent.model.steps = max(step, context.agent.model.steps)
+        model = self.facts.memory.agent.model
+        model.steps = max(step, model.steps)
+        log = self.facts.memory.layer_context.log
         events = [
-            context.open("message", step, {"message": text, "sender": sender})
+            log.open(1, "message", step, {"message": text, "sender": sender})
             for sender, text in said
         ]
-        self.facts.admit(step, events)
+        self.facts.admit(self.view, step, events)
         return events
 
     def sees(self, step, text):
         """One step's observation."""
-        self.facts.context.agent.model.steps = step
-        event = self.facts.context.open("observation", step, {"text": text})
-        self.facts.admit(step, [event])
+        self.facts.memory.agent.model.steps = step
+        event = self.view.open("observation", {"text": text})
+        self.facts.admit(self.view, step, [event])
 
     def thinks(self, *replies):
         """Lets the layer think; an error among the replies is thrown."""
-        flow, left = self.facts.remember(), list(replies)
+        flow, left = self.facts.remember(self.view), list(replies)
         try:
             request = next(flow)
             while True:
@@ -156,7 +162,7 @@ def test_two_speakers_who_say_different_things_make_two_facts():
     world.told(2, 3, "Carl lives at the inn.", value="the inn")
     assert world.known() == [("the mill", (2,)), ("the inn", (3,))]
     (conflict,) = world.facts.table.conflicts()
-    (line,) = world.facts.summary()
+    (line,) = world.facts.summary(world.view)
     assert line.records == tuple(conflict)
     assert line.text == (
         "Carl: home: the mill (said by Agent 2, step 1) — but: the inn "
@@ -172,7 +178,7 @@ def test_a_long_conflict_shows_what_was_seen_and_what_was_stated_last():
     for step, place in enumerate(places, 2):
         world.told(step, step, f"Carl lives at the {place}.", value=f"the {place}")
     world.told(8, 2, "Carl lives at the inn.", value="the inn")
-    (line,) = world.facts.summary()
+    (line,) = world.facts.summary(world.view)
     shown = [world.facts.table.of(record).value for record in line.records]
     assert shown == ["the mill", "the inn", "the harbour", "the market"]
     assert line.text.endswith("they disagree (3 older values not shown)")
@@ -274,7 +280,7 @@ def test_a_message_cannot_put_words_into_another_mouth():
     fact = {"value": "the inn", "speaker": "Agent 3"}
     world.told(1, 2, "Agent 3 says: Carl lives at the inn.", **fact)
     assert world.known() == [("the inn", (2,))]
-    (line,) = world.facts.summary()
+    (line,) = world.facts.summary(world.view)
     assert "said by Agent 2 quoting Agent 3" in line.text
 
 
@@ -288,7 +294,7 @@ def test_a_repeated_fact_gains_strength_and_its_evidence_is_kept():
     claim = world.facts.table.statements[record.id]
     assert (claim.strength, claim.since, claim.last) == (3, 1, 4)
     assert events[2].id in record.sources
-    assert "steps 1 to 4, 3 times" in world.facts.summary()[0].text
+    assert "steps 1 to 4, 3 times" in world.facts.summary(world.view)[0].text
     assert {r.purpose for r in world.requests} == {"extract"}, "names were clear"
 
 
@@ -297,7 +303,7 @@ def test_a_fact_that_names_no_event_is_not_kept_but_recorded():
     world.hears(1, (2, "Carl lives at the mill."))
     world.thinks({"facts": [stated(), stated("the inn", sources=9)]})
     assert world.known() == [("the mill", (2,))]
-    assert world.facts.context.log.numbers["fact"] == 2
+    assert world.facts.memory.layer_context.log.numbers["fact"] == 2
 
 
 def test_a_subject_may_have_several_values_of_some_attributes():
@@ -347,18 +353,18 @@ def test_after_a_failure_nothing_is_lost():
     for replies in ([LLMUnavailable("down")], [facts, LLMUnavailable("down")]):
         with pytest.raises(LLMUnavailable):
             world.thinks(*replies)
-        assert [line.records for line in world.facts.recent()] == [(event,)]
+        assert [line.records for line in world.facts.recent(world.view)] == [(event,)]
         assert world.known() == [("bread", (2,))]
     world.thinks(facts, {"statement": 1, "operation": "add"})
     assert world.known() == [("bread", (2,)), ("fish", (2,))]
-    assert world.facts.recent() == []
+    assert world.facts.recent(world.view) == []
 
 
 def test_a_summary_comes_by_the_same_request():
     world = World(summarised=True)
     world.hears(1, (2, "Carl lives at the mill."))
     world.thinks({"facts": [stated()], "summary": "Carl lives at the mill now."})
-    brief, line = world.facts.summary()
+    brief, line = world.facts.summary(world.view)
     assert brief.text == "Carl lives at the mill now."
     assert brief.records[0].sources[-1] == line.records[0].id
     world.hears(2, (2, "Carl burned the mill."))
@@ -390,10 +396,7 @@ def test_events_that_a_model_cannot_read_do_not_keep_the_others_waiting():
     assert [len(r.inputs["lines"]) for r in world.requests] == [2, 2, 1, 1]
     world.thinks("no", "no", {"facts": []})
     assert len(world.requests[-1].inputs["lines"]) == 3, "the first was given up"
-    assert (
-        world.facts.unread == []
-        and "3 times in a row" in world.facts.context.runtime.said
-    )
+    assert world.facts.unread == [] and "3 times in a row" in world.facts.memory.said
     world.told(4, 2, "Carl lives at the mill.")
     assert world.known() == [("the mill", (2,))]
 

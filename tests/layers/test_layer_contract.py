@@ -31,9 +31,9 @@ class Closer(Layer):
     def __init__(self, reason="evicted"):
         self.reason = reason
 
-    def admit(self, step, events):
+    def admit(self, view, step, events):
         for event in events:
-            self.close(event, self.reason)
+            self.close(view, event, self.reason)
 
 
 class Keeper(Layer):
@@ -44,18 +44,18 @@ class Keeper(Layer):
     def __init__(self, most=1):
         self.most, self.kept = most, []
 
-    def admit(self, step, events):
+    def admit(self, view, step, events):
         self.kept = [*self.kept, *events]
 
-    def remember(self):
+    def remember(self, view):
         while len(self.kept) > self.most:
-            self.close(self.kept[0], "consolidated")
+            self.close(view, self.kept[0], "consolidated")
             self.kept = self.kept[1:]
         return
         yield
 
-    def summary(self):
-        return [self.line(event) for event in self.kept]
+    def summary(self, view):
+        return [self.line(view, event) for event in self.kept]
 
 
 def town_of(host, make, count=2):
@@ -156,24 +156,24 @@ class Setting(Layer):
     def __init__(self):
         self.known, self.most, self.seen = 0, 3, []
 
-    def admit(self, step, events):
+    def admit(self, view, step, events):
         self.known += len(events)
 
 
 class Lazy(Setting):
-    def admit(self, step, events):
+    def admit(self, view, step, events):
         self.mood = "calm"
 
 
 class Counting(Setting):
-    def remember(self):
+    def remember(self, view):
         self.most += 1
         return
         yield
 
 
 class Appending(Setting):
-    def admit(self, step, events):
+    def admit(self, view, step, events):
         self.seen.append(step)
 
 
@@ -191,20 +191,20 @@ class Nested(Setting):
         super().__init__()
         self.wrong = {"ada": [0, 0]}
 
-    def admit(self, step, events):
+    def admit(self, view, step, events):
         self.wrong["ada"][1] += 1
 
 
 class Ending(Setting):
-    def step_ends(self, now):
-        self.ended = now
+    def step_ends(self, view):
+        self.ended = view.now
 
 
 class Marking(Window):
     """Adds an attribute to a layer that has a snapshot of its own."""
 
-    def admit(self, step, events):
-        super().admit(step, events)
+    def admit(self, view, step, events):
+        super().admit(view, step, events)
         self.marked = events[-1]
 
 
@@ -228,8 +228,8 @@ def test_state_that_is_not_declared_is_told_once_at_the_first_step(host, kind, n
 
 
 class Remembering:
-    def remember(self):
-        yield from super().remember()
+    def remember(self, view):
+        yield from super().remember(view)
         self.mood = "calm"
 
 
@@ -297,7 +297,7 @@ def test_declared_state_of_a_class_that_extends_ours_is_kept(host):
     marked = layer.marked
     layer.held.clear()  # only the state holds the record now
     town.tell(ann, "Another day.")
-    layer.admit = lambda step, events: None
+    layer.admit = lambda view, step, events: None
     town.advance()
     assert marked.current and marked in ann.memory.current_records()
     assert layer.marked is marked

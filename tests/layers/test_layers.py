@@ -21,15 +21,18 @@ def test_a_window_keeps_the_newest_steps_and_closes_the_others():
     window = joined(Window(2))
     heard = [happens([window], f"Day {day}.")[0] for day in (1, 2, 3)]
     batch_ends([window])
-    assert [line.records for line in window.recent()] == [(heard[1],), (heard[2],)]
+    assert [line.records for line in window.recent(window.memory.view())] == [
+        (heard[1],),
+        (heard[2],),
+    ]
     assert [event.closed_because for event in heard] == ["evicted", None, None]
 
 
 def test_events_that_come_late_join_the_line_of_their_step():
     window = joined(Window(5))
     (first,) = happens([window], "One.")
-    late = window.context.open("message", first.step, {"message": "Two.", "sender": 2})
-    window.admit(first.step, [late])
+    late = window.memory.view().open("message", {"message": "Two.", "sender": 2})
+    window.admit(window.memory.view(), first.step, [late])
     (entry,) = window.held
     assert entry.events == (first, late)
 
@@ -54,30 +57,32 @@ CALL = (
 )
 def test_lines_of_a_step_that_was_told_already_are_those_of_all_its_events(later):
     window = joined(Window(5))
-    context = window.context
+    view = window.memory.view()
     seen = {"local_state": {"Citizen 2": {"mood": "glad"}}}
-    first = [context.open("observation", 1, seen)]
-    first.append(context.open("message", 1, {"message": "One.", "sender": 2}))
-    window.admit(1, first)
-    before = [line.text for line in window.recent()]
-    events = [context.open(kind, 1, content) for kind, content in later]
-    window.admit(1, events[:1])
-    window.recent()
-    window.admit(1, events[1:])
+    first = [view.open("observation", seen)]
+    first.append(view.open("message", {"message": "One.", "sender": 2}))
+    window.admit(view, 1, first)
+    before = [line.text for line in window.recent(window.memory.view())]
+    events = [view.open(kind, content) for kind, content in later]
+    window.admit(view, 1, events[:1])
+    window.recent(window.memory.view())
+    window.admit(view, 1, events[1:])
     (entry,) = window.held
     afresh = joined(Window(5))
-    afresh.admit(1, [*first, *events])
-    shown = [line.text for line in window.recent()]
-    assert shown == [line.text for line in afresh.recent()] != before
-    assert window.size(entry) == afresh.size(afresh.held[0])
+    afresh.admit(view, 1, [*first, *events])
+    shown = [line.text for line in window.recent(window.memory.view())]
+    assert (
+        shown == [line.text for line in afresh.recent(afresh.memory.view())] != before
+    )
+    assert window.size(view, entry) == afresh.size(view, afresh.held[0])
 
 
 def test_a_window_lets_go_only_when_the_summary_has_it():
     window = joined(Window(None))
     summary = RunningSummary(window)
-    summary.join(window.context)
+    summary.join(window.memory)
     (event,) = happens([window, summary], "The mill burns.")
-    flow = summary.remember()
+    flow = summary.remember(summary.memory.view())
     request = next(flow)
     assert request.purpose == "consolidate" and "The mill burns." in request.prompt
     assert event.current and summary.current is None, "the reply is not there yet"
@@ -91,16 +96,18 @@ def test_a_window_lets_go_only_when_the_summary_has_it():
 def test_a_stream_grades_then_embeds_and_stays_new_after_a_failure():
     stream = joined(EventStream(Grader(together=1), capacity=2))
     (event,) = happens([stream], "The mill burns!")
-    flow = stream.remember()
+    flow = stream.remember(stream.memory.view())
     effect = next(flow)
     effect = flow.send(SharedAnswers({}, [*effect.keys], []))
     assert effect.purpose == "grade" and "The mill burns!" in effect.prompt
-    assert [line.records for line in stream.recent()] == [(event,)]
+    assert [line.records for line in stream.recent(stream.memory.view())] == [(event,)]
     effect = flow.send(Reply('{"grades": [4]}'))
     effect = flow.send(None)
     assert event.importance == 4 and isinstance(effect, EmbedRequest)
     ended(flow, Embedded([[1.0, 0.0]], "none"))
-    assert stream.recent() == [] and list(stream.records()) == [event]
+    assert stream.recent(stream.memory.view()) == [] and list(stream.records()) == [
+        event
+    ]
 
 
 def test_layers_of_one_name_are_told_apart():

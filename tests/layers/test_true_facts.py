@@ -15,13 +15,12 @@ GAUGE = {"subject": "the gauge", "attribute": "reading"}
 
 
 def shown(world):
-    return [line.text for line in world.facts.summary()]
+    return [line.text for line in world.facts.summary(world.view)]
 
 
 def of_world(language="en", ruling="UPDATE"):
     world = World()
-    world.facts.context.runtime = type(world.facts.context.runtime)()
-    world.facts.context.runtime.wording = Wording(language)
+    world.facts.memory.wording = Wording(language)
     world.ruling = ruling
     return world
 

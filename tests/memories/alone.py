@@ -22,7 +22,8 @@ class LayerRuntime:
         self.bus, self.agent = RecordBus(), Owner()
         self.services = self.embedder = self
         self.memory, self.layers = self, ()
-        self.layer_context = self.runtime = self
+        self.layer_context = LayerContext("test")
+        self.layer_context.runtime, self.layer_context.agent = self, self.agent
         self.work, self.waiting = self, ()
 
     def target(self, purpose=""):
@@ -40,7 +41,8 @@ class LayerRuntime:
     def view(self):
         names = NamesNow(Names.of(self.agent.model))
         now = self.agent.model.steps
-        return StepView(self, self.agent, now, names, self.wording, self, Limits())
+        facts = self.agent, now, names, self.wording, self, Limits()
+        return StepView(self, *facts, self.layer_context)
 
     def embed(self, texts):
         return Embedded(np.array([[1.0, 0.0] for _ in texts]), self.name)
@@ -71,28 +73,22 @@ class Owner:
 
 def joined(layer):
     """The layer, as a part of a memory."""
-    context = LayerContext("test")
-    context.runtime = LayerRuntime()
-    context.agent = context.runtime.agent
-    layer.join(context)
+    layer.join(LayerRuntime())
     return layer
 
 
 def happens(layers, *texts):
     """One step in which these messages are heard; their records."""
-    context = layers[0].context
-    context.agent.model.steps += 1
-    now = context.now
-    events = [
-        context.open("message", now, {"message": text, "sender": 2}) for text in texts
-    ]
+    layers[0].memory.agent.model.steps += 1
+    view = layers[0].memory.view()
+    events = [view.open("message", {"message": text, "sender": 2}) for text in texts]
     for layer in layers:
-        layer.admit(now, events)
+        layer.admit(view, view.now, events)
     return events
 
 
 def batch_ends(layers):
     """Ends the lifetimes of what none of the layers holds."""
-    context = layers[0].context
-    context.runtime.layers = layers
-    context.close_dropped()
+    memory = layers[0].memory
+    memory.layers = layers
+    memory.layer_context.close_dropped()

@@ -46,41 +46,41 @@ class Reliability(Layer):
         self.most, self.statements, self.seen = most, [], []
         self.said, self.wrong = {}, {}
 
-    def admit(self, step, events):
+    def admit(self, view, step, events):
         for event in events:
             if event.kind == "observation":
                 self.seen = [*self.seen, event]
             elif event.kind == "message" and event.subject is not None:
                 speaker = event.content["sender"]
-                if speaker != self.agent.unique_id:
+                if speaker != view.agent.unique_id:
                     self.statements = [*self.statements, event]
                     self.said[speaker] = self.said.get(speaker, 0) + 1
 
-    def remember(self):
+    def remember(self, view):
         while len(self.statements) > self.most:
-            self.close(self.statements.pop(0), "evicted")
+            self.close(view, self.statements.pop(0), "evicted")
         if not (self.seen and self.statements):
             return
-        shown = [self.line(event).text for event in self.statements]
-        seen = [self.line(event).text for event in self.seen]
-        reply = yield from self.ask(JUDGE, statements=shown, seen=seen)
+        shown = [self.line(view, event).text for event in self.statements]
+        seen = [self.line(view, event).text for event in self.seen]
+        reply = yield from view.ask(JUDGE, statements=shown, seen=seen)
         numbers = {n - 1 for n in reply.contradicted if 0 < n <= len(shown)}
         for event in [self.statements[n] for n in sorted(numbers)]:
             speaker = event.content["sender"]
             self.wrong[speaker] = self.wrong.get(speaker, 0) + 1
             self.statements.remove(event)
-            self.close(event, "refused")
+            self.close(view, event, "refused")
         for event in self.seen:
-            self.close(event, "evicted")
+            self.close(view, event, "evicted")
         self.seen = []
 
-    def summary(self):
+    def summary(self, view):
         lines = []
         for event in self.statements:
             speaker = event.content["sender"]
             wrong, said = self.wrong.get(speaker, 0), self.said[speaker]
             note = f" ({self.name_of(speaker)} was wrong {wrong} of {said} times)"
-            text = self.line(event).text + note * bool(wrong)
+            text = self.line(view, event).text + note * bool(wrong)
             lines.append(Line(text, (event,), event.step, rank=1 - wrong / said))
         return lines
 

@@ -42,7 +42,7 @@ class LastThree(MemoryModule):
         super().__init__(agent)
         self.kept = []
 
-    def remember(self):
+    def remember(self, view):
         said = [r for r in self.current_records() if r not in self.kept]
         self.kept = [*self.kept, *said][-3:]
         return
@@ -65,7 +65,7 @@ class Shelved(MemoryModule):
         super().__init__(agent)
         self.shelf = Shelf()
 
-    def remember(self):
+    def remember(self, view):
         for record in self.current_records():
             self.shelf.places[record.content["sender"]] = record
         return
@@ -84,7 +84,7 @@ class Marked(ShortTermMemory):
         super().__init__(agent, n=2)
         self.marked = deque(maxlen=2)
 
-    def remember(self):
+    def remember(self, view):
         self.marked.append(self.current_records()[-1])
         return
         yield

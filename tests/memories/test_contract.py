@@ -162,19 +162,19 @@ class Broken(Layer):
 
     name, state, mood, asked = "broken", ("mood", "asked"), "calm", 0
 
-    def remember(self):
-        reply = yield from self.ask(BROKEN, before=self.mood)
+    def remember(self, view):
+        reply = yield from view.ask(BROKEN, before=self.mood)
         self.mood = reply.mood
         self.asked += 1
 
-    def summary(self):
+    def summary(self, view):
         return [Line(f"I feel {self.mood} on day {self.asked}.")]
 
 
 class Early(Broken):
-    def remember(self):
+    def remember(self, view):
         self.asked += 1
-        yield from super().remember()
+        yield from super().remember(view)
 
 
 class Forgetful(Broken):
@@ -186,7 +186,7 @@ class Forgetful(Broken):
 
 
 class Random(Broken):
-    def summary(self):
+    def summary(self, view):
         return [Line(f"{os.urandom(8).hex()}")]
 
 
@@ -195,11 +195,11 @@ class Giving(Broken):
 
     state, given_up = ("mood", "asked", "given_up"), ()
 
-    def remember(self):
+    def remember(self, view):
         try:
-            yield from super().remember()
+            yield from super().remember(view)
         except LLMUnavailable:
-            self.given_up = (*self.given_up, self.now)
+            self.given_up = (*self.given_up, view.now)
 
 
 class Undeclared(Broken):
@@ -211,13 +211,13 @@ class Ending(Broken):
 
     state, kept = ("mood", "asked", "kept"), ()
 
-    def admit(self, step, events):
+    def admit(self, view, step, events):
         self.kept = (*self.kept, *events)
         for event in events:
-            self.context.log.close(event, step, "evicted")
+            self.memory.layer_context.log.close(event, step, "evicted")
 
-    def recent(self):
-        return [self.line(event) for event in self.kept]
+    def recent(self, view):
+        return [self.line(view, event) for event in self.kept]
 
 
 BROKEN = Task(

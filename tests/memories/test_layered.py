@@ -110,7 +110,7 @@ def test_an_empty_memory_says_so():
 class Chapters(Layer):
     name, heading, volatility = "chapters", "Chapters", 0.0
 
-    def summary(self):
+    def summary(self, view):
         return [Line(f"Chapter {n} ended.", rank=PERMANENT) for n in range(1, 9)]
 
 
@@ -123,7 +123,7 @@ def test_what_is_permanent_stays_when_all_else_is_trimmed():
 
 def test_shares_say_how_much_of_the_budget_each_layer_has():
     class Long(Layer):
-        def summary(self):
+        def summary(self, view):
             return [Line(f"Line {n} of {self.name}.") for n in range(500)]
 
     class Other(Long):

@@ -34,7 +34,7 @@ class Gathering(EpisodicMemory):
     outcomes = None
     restored = ("outcomes",)
 
-    def remember(self):
+    def remember(self, view):
         self.outcomes = yield from gather(self.flows(self))
         if fault := first_fault(self.outcomes):
             raise fault
@@ -58,7 +58,8 @@ def thought(memory):
 def grading(memory):
     """Two flows that grade the same event."""
     grader, (event,) = memory.layers[0].grader, memory.current_records()
-    return [grader.grade([event]) for _ in range(2)]
+    view = memory.view()
+    return [grader.grade(view, [event]) for _ in range(2)]
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])

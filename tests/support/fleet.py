@@ -39,7 +39,7 @@ class Brief(ConversationMemory):
     def step_ends(self, now: float) -> None:
         """Closes what was said in the step."""
         super().step_ends(now)
-        self.layers[1].close_talks(None, now)
+        self.layers[1].close_talks(self.view(), None, now)
 
 
 #: name -> maker of a memory that soon needs its model and never forgets in a test

@@ -12,12 +12,12 @@ FEEL = Task("temper", create_model("Feeling", mood=(str, ...)), system="You have
 class Mood(Layer):
     name, state, mood = "mood", ("mood",), None
 
-    def remember(self):
-        if self.now - (self.mood.step if self.mood else 0) >= 3:
-            reply = yield from self.ask(FEEL, before=self.mood and self.mood.content)
-            self.mood = self.revise(self.mood, "mood", {"text": reply.mood})
+    def remember(self, view):
+        if view.now - (self.mood.step if self.mood else 0) >= 3:
+            reply = yield from view.ask(FEEL, before=self.mood and self.mood.content)
+            self.mood = self.revise(view, self.mood, "mood", {"text": reply.mood})
 
-    def summary(self):
+    def summary(self, view):
         known = [self.mood] if self.mood else []
         return [Line(f"I feel {mood.content['text']}.", (mood,)) for mood in known]
 

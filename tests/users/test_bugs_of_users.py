@@ -117,7 +117,7 @@ class Careful(BaseModel):
 class Diary(ShortTermMemory):
     """Asks for a reply of its own, with a schema of its own."""
 
-    def remember(self):
+    def remember(self, view):
         step = self.agent.model.steps
         yield from ask(
             LLMRequest(

@@ -67,10 +67,10 @@ class MoodMemory(ShortTermMemory):
         super().__init__(agent, n=3)
         self.mood, self.moods = "calm", []
 
-    def remember(self):
+    def remember(self, view):
         recent = self.format_short_term()
         words = ["calm", "upset"]
-        reply = yield from self.ask(
+        reply = yield from view.ask(
             FEELING, before=self.mood, recent=recent, words=words
         )
         self.mood = reply.mood
@@ -179,9 +179,9 @@ class WishMemory(ShortTermMemory):
     found = ()
     state = ("found",)
 
-    def remember(self):
-        wish = yield from self.ask(WISH, thing="a new bridge")
-        tale = yield from self.ask(TELL, thing="bridge")
+    def remember(self, view):
+        wish = yield from view.ask(WISH, thing="a new bridge")
+        tale = yield from view.ask(TELL, thing="bridge")
         self.found = (wish.wish, tale)
 
 

@@ -56,7 +56,7 @@ class Diary(ShortTermMemory):
         self.first = None
         self.marked = {}
 
-    def remember(self):
+    def remember(self, view):
         event = self.current_records()[-1]
         reply = yield LLMRequest(
             "mood",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from mesa_memory.core import render
@@ -26,6 +27,7 @@ from mesa_memory.layers.facts.table import FactTable, table_of
 from mesa_memory.layers.facts.values import extent
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line, StepEvents
+from mesa_memory.layers.view import StepView
 from mesa_memory.tasks.extract import GATE
 from mesa_memory.tasks.offline.attributes import canonical
 
@@ -81,51 +83,47 @@ class Facts(Layer):
         self._refused = self._given_up = 0  # unusable replies in a row, and what of it
         self._know(FactTable())
 
-    def join(self, context: Any) -> None:
-        """See ``Layer``; its parts belong to the memory, too."""
-        super().join(context)
-        self.reader.context = self.reader.resolver.context = context
-        self.lines.join(context)
-
     # -- as a layer ---------------------------------------------------------------------
 
-    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+    def admit(
+        self, view: StepView, step: float, events: Sequence[MemoryRecord]
+    ) -> None:
         """Takes note of events, which wait to be read; see ``Layer``."""
-        old = set(map(id, superseded(events, self.context.additive_event_types)))
+        old = set(map(id, superseded(events, view.journal.additive_event_types)))
         self.unread += [event for event in events if id(event) not in old]
         for who in self.reader.resolver.meet(events):
-            self._introduce(who)
+            self._introduce(view, who)
 
-    def remember(self) -> Flow[None]:
+    def remember(self, view: StepView) -> Flow[None]:
         """Reads all events, in as many requests as needed; failed ones stay unread."""
         self.unread = self.waiting()
         while self.unread:
             try:
-                yield from self._read_on()
+                yield from self._read_on(view)
             except BadReply:
                 self._refused += 1
-                limit = self.context.runtime.services.failures_allowed
+                limit = view.services.failures_allowed
                 if self._refused < limit or limit == 1:
                     raise
-                self._give_up()
-        yield from self.lines.embed()
+                self._give_up(view)
+        yield from self.lines.embed(view)
 
-    def _read_on(self) -> Flow[None]:
+    def _read_on(self, view: StepView) -> Flow[None]:
         """Reads events up to one request's size; after an unusable reply one alone."""
         events = self.unread[: 1 if self._refused else MAX_EVENTS]
-        reading = yield from ask_about(self.context, events, self._read)
-        self.unread = askable(self.context, self.unread)
+        reading = yield from ask_about(view, events, partial(self._read, view))
+        self.unread = askable(view, self.unread)
         if reading is None:
             return  # a content filter refuses all of them
-        statements = yield from self.reader.statements(reading)
-        self._take_up(reading, statements)
+        statements = yield from self.reader.statements(view, reading)
+        self._take_up(view, reading, statements)
         self._refused = self._given_up = 0
 
-    def _read(self, events: Sequence[MemoryRecord]) -> Flow[Reading]:
+    def _read(self, view: StepView, events: Sequence[MemoryRecord]) -> Flow[Reading]:
         brief = str(self.brief.content["text"]) if self.brief else ""
-        return self.reader.read(events, brief if self.summarised else None)
+        return self.reader.read(view, events, brief if self.summarised else None)
 
-    def _give_up(self) -> None:
+    def _give_up(self, view: StepView) -> None:
         """Continues without unreadable events, with one warning per run.
 
         One is dropped, then twice as many each time, so that they do not all stay due
@@ -134,17 +132,17 @@ class Facts(Layer):
         del self.unread[: 2**self._given_up]
         self._given_up += 1
         self._refused = 0
-        whose = self.context.names(self.agent.unique_id)
-        tries = self.context.runtime.services.failures_allowed
-        self.context.runtime.services.say_once(UNREAD_WARNING, whose, str(tries))
+        whose = view.names(view.agent.unique_id)
+        tries = view.services.failures_allowed
+        view.services.say_once(UNREAD_WARNING, whose, str(tries))
 
-    def recent(self) -> list[Line]:
+    def recent(self, view: StepView) -> list[Line]:
         """The events that are not read yet: until then their words are in sight."""
-        return [self.line(event) for event in self.waiting()]
+        return [self.line(view, event) for event in self.waiting()]
 
-    def summary(self) -> list[Line]:
+    def summary(self, view: StepView) -> list[Line]:
         """The summary, if there is one, and the facts."""
-        return [*self.brief_lines(), *self.lines.shown()]
+        return [*self.brief_lines(view), *self.lines.shown(view)]
 
     def records(self) -> Iterator[MemoryRecord]:
         """The facts, the summary and the unread events."""
@@ -156,7 +154,7 @@ class Facts(Layer):
         if not is_fact(record) or content["text"] != record.content["text"]:
             return content
         statement = FactStatement.of_content(content, record.subject, record.step)
-        return content | {"text": statement.text(self.context.wording)}
+        return content | {"text": statement.text(self.memory.view().wording)}
 
     def history(self) -> Iterator[MemoryRecord]:
         """All facts, ended ones included."""
@@ -175,7 +173,7 @@ class Facts(Layer):
         self.reader.resolver.met = dict.fromkeys(snapshot["met"])
         self.reader.judged, self.reader.stated = snapshot["counts"]
         self.reader.meant = {(*aspect,): word for *aspect, word in snapshot["meant"]}
-        self._know(table_of(shelf))
+        self._know(table_of(shelf), self.memory.view())
 
     # -- what is read -------------------------------------------------------------------
 
@@ -187,27 +185,27 @@ class Facts(Layer):
         """True if no event of a window's step is unread."""
         return set(self.unread).isdisjoint(step.events)
 
-    def brief_lines(self) -> list[Line]:
+    def brief_lines(self, view: StepView) -> list[Line]:
         """The summary on one line, if there is one."""
         if self.brief is None:
             return []
         text = render.shorten(
-            str(self.brief.content["text"]), self.context.section_chars
+            str(self.brief.content["text"]), view.limits.section_chars
         )
         return [Line(render.one_line(text), (self.brief,))]
 
     def past(
-        self, subject: Any, attribute: str
+        self, view: StepView, subject: Any, attribute: str
     ) -> list[tuple[MemoryRecord, float | None]]:
         """All values of an attribute, and until when each held; see ``FactTable.past``.
 
         Args:
             subject: an agent, a unique id or a name.
         """
-        names = self.context.names
+        names = view.names
         subject = names.unique_id(subject)
         text = subject if isinstance(subject, str) else names(subject)
-        who = self.reader.resolver.find(text)
+        who = self.reader.resolver.find(view, text)
         keys = [bare(text if who is None else names.name(who)), ("agent", who)]
         name = canonical(attribute)
         topics = [topic for key in keys for topic in self.table.topics_of(key, name)]
@@ -217,70 +215,77 @@ class Facts(Layer):
     @property
     def _me(self) -> Any:
         """The unique id of the agent that remembers."""
-        return self.context.agent.unique_id
+        return self.memory.agent.unique_id
 
-    def _know(self, table: FactTable) -> None:
+    def _know(self, table: FactTable, view: StepView | None = None) -> None:
         self.table = self.reader.table = table
-        self.lines.show(table)
+        self.lines.show(table, view)
 
     # -- taking up ----------------------------------------------------------------------
 
-    def _take_up(self, reading: Reading, statements: Sequence[Stated]) -> None:
+    def _take_up(
+        self, view: StepView, reading: Reading, statements: Sequence[Stated]
+    ) -> None:
         """Puts the statements into the table, by the steps of their events.
 
         First those that end known facts: what is stated again beside them is sound.
         """
         # A fact does not rest on what the same reply ends, in whatever order, nor on
         # another value of its own topic.
-        over = {r.id for each in statements for r in self._ends(each, reading.known)}
+        over = {
+            r.id for each in statements for r in self._ends(view, each, reading.known)
+        }
         topics = {r.id: self.table.of(r).topic[:2] for r in reading.known}
         by_step = sorted(statements, key=lambda each: each.statement.since)
-        for each in sorted(by_step, key=lambda each: not self.reader.ended_by(each)):
+        for each in sorted(
+            by_step, key=lambda each: not self.reader.ended_by(view, each)
+        ):
             self.reader.stated += 1
             own = each.statement.topic[:2]
             rests_on = [
                 r for r in each.cited if r.id not in over and topics[r.id] != own
             ]
-            if self.reader.passes(each):
-                ended = self.reader.ended_by(each)
+            if self.reader.passes(view, each):
+                ended = self.reader.ended_by(view, each)
                 sources = [*rests_on, *each.events]
-                self._add(each.statement, sources, ended, each.repeats)
+                self._add(view, each.statement, sources, ended, each.repeats)
             else:
-                refused = self._open(each.statement, [*rests_on, *each.events])
-                self.close(refused, REFUSED)
-        self.reader.note_read(len(reading.events))
+                refused = self._open(view, each.statement, [*rests_on, *each.events])
+                self.close(view, refused, REFUSED)
+        self.reader.note_read(view, len(reading.events))
         del self.unread[: len(reading.events)]
-        self._forget()
+        self._forget(view)
         if reading.found.summary is not None:
             content = {"text": render.one_line(reading.found.summary)}
             sources = [*reading.events, *self.table.current()]
-            self.brief = self.revise(self.brief, "summary", content, sources)
+            self.brief = self.revise(view, self.brief, "summary", content, sources)
 
     def _ends(
-        self, stated: Stated, known: Sequence[MemoryRecord]
+        self, view: StepView, stated: Stated, known: Sequence[MemoryRecord]
     ) -> list[MemoryRecord]:
         """The known facts that a statement of the reply ends."""
-        if not self.reader.passes(stated):
+        if not self.reader.passes(view, stated):
             return []
-        statement, cited = stated.statement, self.reader.ended_by(stated)
+        statement, cited = stated.statement, self.reader.ended_by(view, stated)
         same = [r for r in known if self.table.of(r).topic == statement.topic]
         return cited + [r for r in same if statement.ends(self.table.of(r), self._me)]
 
-    def _introduce(self, who: Any) -> None:
+    def _introduce(self, view: StepView, who: Any) -> None:
         """Moves the facts about a name to the agent that has the name."""
-        name = self.context.names.name(who)
-        if not name or self.reader.resolver.find(name) != who:
+        name = view.names.name(who)
+        if not name or self.reader.resolver.find(view, name) != who:
             return
         for record in self.table.of_subject(bare(name)):
-            known, label = self.table.of(record), self.context.names(who)
+            known, label = self.table.of(record), view.names(who)
             self.table.remove(record)
-            new = self._add(replace(known, subject=label, about=who), [record])
+            new = self._add(view, replace(known, subject=label, about=who), [record])
             if record.stale_since is not None:
-                self.context.log.mark_stale(new, record.stale_since)
-            self.context.supersede(record, new, same=True)
+                view.journal.log.mark_stale(new, record.stale_since)
+            view.supersede(record, new, same=True)
 
     def _add(
         self,
+        view: StepView,
         statement: FactStatement,
         sources: Sequence[MemoryRecord],
         cited: Sequence[MemoryRecord] = (),
@@ -295,50 +300,52 @@ class Facts(Layer):
         known, said = self.table.of_topic(statement.topic), self.table.of
         same = [r for r in known if said(r).says == statement.says]
         repeats = None if same or repeats not in known else repeats
-        if repeats and self._is_one(statement, said(repeats)):
+        if repeats and self._is_one(view, statement, said(repeats)):
             same.append(repeats)
         others = [record for record in known if record not in same]
         ended = [
             r for r in others if r is not repeats and statement.ends(said(r), self._me)
         ]
         ended += [r for r in cited if r.current and r not in ended]
-        later = [] if same else self._later(statement, others)
+        later = [] if same else self._later(view, statement, others)
         statement = self._compared(statement, [said(r) for r in ended])
         if same:
-            new = self._strengthen(same[0], statement, sources)
+            new = self._strengthen(view, same[0], statement, sources)
         else:
-            new = self._open(statement, [*ended, *sources])
+            new = self._open(view, statement, [*ended, *sources])
             self.table.add(new, statement)
         for record in ended:
-            self._take_back(record, statement)
-            self.context.supersede(record, new)
+            self._take_back(view, record, statement)
+            view.supersede(record, new)
         for record in others:
             if record.current:
-                self._withdraw(record, statement)
+                self._withdraw(view, record, statement)
         if later and not ended:  # it came late
-            self.context.supersede(new, later[0])
+            view.supersede(new, later[0])
         elif ended and not statement.holds:  # all that it says is that they have ended
-            self.close(new, EVICTED)
+            self.close(view, new, EVICTED)
         return new
 
-    def _is_one(self, statement: FactStatement, known: FactStatement) -> bool:
+    def _is_one(
+        self, view: StepView, statement: FactStatement, known: FactStatement
+    ) -> bool:
         """True if two statements that say the same make one fact.
 
         Of one that says more than the agent has seen, they do not: both stand.
         """
         less, more = sorted(
-            (known, statement), key=lambda each: self._extent(each.value)
+            (known, statement), key=lambda each: self._extent(view, each.value)
         )
         return more.seen or self._me in more.speakers or not less.seen
 
-    def _extent(self, value: str) -> tuple[int, int]:
-        return extent(value, vocabulary(self.context.wording.language))
+    def _extent(self, view: StepView, value: str) -> tuple[int, int]:
+        return extent(value, vocabulary(view.wording.language))
 
     def _later(
-        self, statement: FactStatement, others: Sequence[MemoryRecord]
+        self, view: StepView, statement: FactStatement, others: Sequence[MemoryRecord]
     ) -> list[MemoryRecord]:
         """The facts that had ended a statement before it was read."""
-        if statement.since < self.now:  # it may have come late
+        if statement.since < view.now:  # it may have come late
             others = self.table.ever(statement.topic)
         return [r for r in others if self.table.of(r).ends(statement, self._me)]
 
@@ -351,7 +358,9 @@ class Facts(Layer):
             return statement
         return replace(statement, before=(values[-1].value, values[-1].since))
 
-    def _take_back(self, record: MemoryRecord, statement: FactStatement) -> None:
+    def _take_back(
+        self, view: StepView, record: MemoryRecord, statement: FactStatement
+    ) -> None:
         """Marks all that a speaker has said in words that it now takes back.
 
         A fact that was so until now is over, and was no lie.
@@ -365,10 +374,11 @@ class Facts(Layer):
             said = set(self.table.of(other).speakers)
             same = bool(other.sources) and words.issuperset(other.sources)
             if same and said and said <= speakers and other is not record:
-                self.context.log.doubt(other, self.now)
+                view.journal.log.doubt(other, view.now)
 
     def _strengthen(
         self,
+        view: StepView,
         record: MemoryRecord,
         statement: FactStatement,
         sources: Sequence[MemoryRecord],
@@ -380,7 +390,7 @@ class Facts(Layer):
         known = self.table.of(record)
         stronger = replace(
             known,
-            value=max(known.value, statement.value, key=self._extent),
+            value=max(known.value, statement.value, key=partial(self._extent, view)),
             speakers=tuple(dict.fromkeys([*known.speakers, *statement.speakers])),
             changed=known.changed or statement.changed,
             before=statement.before or known.before,
@@ -389,30 +399,33 @@ class Facts(Layer):
             strength=known.strength + statement.strength,
             gate=statement.gate,
         )
-        return self._renew(record, stronger, sources)
+        return self._renew(view, record, stronger, sources)
 
-    def _withdraw(self, record: MemoryRecord, statement: FactStatement) -> None:
+    def _withdraw(
+        self, view: StepView, record: MemoryRecord, statement: FactStatement
+    ) -> None:
         """Takes speakers away from a fact that they now contradict."""
         known = self.table.of(record)
         left = tuple(who for who in known.speakers if who not in statement.speakers)
         if statement.since < known.since or not statement.contradicts(known):
             return
         if left and left != known.speakers:
-            self._renew(record, replace(known, speakers=left), ())
+            self._renew(view, record, replace(known, speakers=left), ())
 
     def _renew(
         self,
+        view: StepView,
         record: MemoryRecord,
         statement: FactStatement,
         sources: Sequence[MemoryRecord],
     ) -> MemoryRecord:
         """Puts a fact that says the same in a fact's place."""
         new = self._open(
-            statement, [record, *sources], record.sources[-MAX_EARLIER_SOURCES:]
+            view, statement, [record, *sources], record.sources[-MAX_EARLIER_SOURCES:]
         )
         if not sources and record.stale_since is not None:
-            self.context.log.mark_stale(new, record.stale_since)
-        self.context.supersede(record, new, same=True)
+            view.journal.log.mark_stale(new, record.stale_since)
+        view.supersede(record, new, same=True)
         if statement.says == self.table.of(record).says:
             self.table.remove(record)
         self.table.add(new, statement)
@@ -420,6 +433,7 @@ class Facts(Layer):
 
     def _open(
         self,
+        view: StepView,
         statement: FactStatement,
         sources: Sequence[MemoryRecord],
         earlier: Iterable[str] = (),
@@ -431,15 +445,11 @@ class Facts(Layer):
         """
         ids = dict.fromkeys([*earlier, *(source.id for source in sources)])
         own = {"subject": statement.about, "origin": DERIVED, "sources": tuple(ids)}
-        return self.context.open(
-            KIND,
-            self.now,
-            statement.content(self.context.wording),
-            part=self.part,
-            **own,
+        return view.journal.open(
+            KIND, view.now, statement.content(view.wording), part=self.part, **own
         )
 
-    def _forget(self) -> None:
+    def _forget(self, view: StepView) -> None:
         """Closes surplus facts: hearsay before witnessed facts, by speaker in turn."""
         for record in self.table.surplus(self.most):
-            self.close(record, EVICTED)
+            self.close(view, record, EVICTED)

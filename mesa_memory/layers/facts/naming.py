@@ -8,7 +8,7 @@ from mesa_memory.core.content import ID_CHARS, id_of
 from mesa_memory.core.events import subjects
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.text.naming import name_key, with_name
-from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.view import StepView
 
 _LABEL = re.compile(r"(?:[^()]*\()?agent (\S+?)\)?", re.IGNORECASE)
 #: what a speaker calls itself
@@ -22,8 +22,6 @@ class NameResolver:
         met: their unique ids, in order of meeting.
     """
 
-    context: LayerContext
-
     def __init__(self) -> None:
         self.met: dict[Any, None] = {}
 
@@ -36,16 +34,16 @@ class NameResolver:
                     self.met[who] = None
         return list(self.met)[before:] if len(self.met) > before else []
 
-    def find(self, text: str, speaker: Any = None) -> Any:
+    def find(self, view: StepView, text: str, speaker: Any = None) -> Any:
         """The unique id of the one agent that a text names; None if it names none.
 
         Args:
             speaker: who is meant by ``I``; None is the agent that remembers.
         """
-        said, me = name_key(text), self.context.agent.unique_id
+        said, me = name_key(text), view.agent.unique_id
         if said in _SELF:
             return me if speaker is None else speaker
-        names = self.context.names
+        names = view.names
         if label := _LABEL.fullmatch(said):
             who = id_of(label[1])
             there = who in self.met or who == me or names.all.has_mind(who) is not None

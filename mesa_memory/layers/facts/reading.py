@@ -12,13 +12,13 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.text.vocabulary import vocabulary, words
 from mesa_memory.errors import BadReply, ContentFiltered
-from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.facts.naming import NameResolver
 from mesa_memory.layers.facts.shown import FactLines
 from mesa_memory.layers.facts.sources import checked_sources
 from mesa_memory.layers.facts.statement import KIND, FactStatement, bare
 from mesa_memory.layers.facts.table import FactTable
 from mesa_memory.layers.facts.values import includes
+from mesa_memory.layers.view import StepView
 from mesa_memory.tasks import EXTRACT, JUDGE
 from mesa_memory.tasks.base import in_batches
 from mesa_memory.tasks.extract import Candidate, Extracted
@@ -89,7 +89,6 @@ class FactReader:
             mean, so that no judge is asked twice.
     """
 
-    context: LayerContext
     table: FactTable
     lines: FactLines
 
@@ -99,26 +98,26 @@ class FactReader:
         self.meant: dict[tuple[Any, ...], str] = {}
 
     def read(
-        self, unread: Sequence[MemoryRecord], summary: str | None
+        self, view: StepView, unread: Sequence[MemoryRecord], summary: str | None
     ) -> Flow[Reading]:
         """Reads the oldest events, as many as fit one request.
 
         Args:
             summary: the one so far, empty before the first; None if none is wanted.
         """
-        lines = self._lines(unread)
+        lines = self._lines(view, unread)
         events = list(unread[: len(lines)])
-        said = [self._said(event, line) for event, line in zip(events, lines)]
-        known = yield from self._known(lines, [text for *_, text in said])
+        said = [self._said(view, event, line) for event, line in zip(events, lines)]
+        known = yield from self._known(view, lines, [text for *_, text in said])
         if summary is not None:
             summary = render.shorten(summary, SUMMARY_SHOWN)
-        me = self.context.agent.unique_id
-        found: Extracted = yield from self.context.ask(
+        me = view.agent.unique_id
+        found: Extracted = yield from view.ask(
             EXTRACT,
-            me=self.context.names(me),
+            me=view.names(me),
             lines=lines,
             said=said,
-            known=[self._as_input(record, speakers=True) for record in known],
+            known=[self._as_input(view, record, speakers=True) for record in known],
             summary=summary,
         )
         told = [
@@ -127,48 +126,52 @@ class FactReader:
         ]
         candidates = [
             checked_sources(
-                each, told, self.resolver.find(each.subject, UNKNOWN_SPEAKER) == me
+                each,
+                told,
+                self.resolver.find(view, each.subject, UNKNOWN_SPEAKER) == me,
             )
             for each in found.candidates
         ]
         return Reading(events, known, replace(found, candidates=candidates))
 
-    def statements(self, reading: Reading) -> Flow[list[Stated]]:
+    def statements(self, view: StepView, reading: Reading) -> Flow[list[Stated]]:
         """The statements of the events read, under the names already known.
 
         The ones that the gate refuses are statements, too; no judge is asked about
         them. Without a usable answer of the judge, each stays as it was stated.
         """
-        stated = [self._stated(each, reading) for each in reading.found.candidates]
+        stated = [
+            self._stated(view, each, reading) for each in reading.found.candidates
+        ]
         unclear = {
             place: rivals
             for place, each in enumerate(stated)
-            if self.passes(each) and (rivals := self._rivals(each))
+            if self.passes(view, each) and (rivals := self._rivals(view, each))
         }
         if unclear:
             with suppress(BadReply, ContentFiltered):
-                yield from self._judge(stated, unclear)
+                yield from self._judge(view, stated, unclear)
         return stated
 
-    def note_read(self, events: int) -> None:
+    def note_read(self, view: StepView, events: int) -> None:
         """Counts events that were read; warns once if no memory of the run has a fact."""
         self.events += events
-        runtime, made = self.context.runtime, self.context.log.bus.made[KIND]
+        runtime, made = view.runtime, view.journal.log.bus.made[KIND]
         if self.events >= MIN_EVENTS and not (self.stated or made):
-            whose = self.context.names(self.context.agent.unique_id)
+            whose = view.names(view.agent.unique_id)
             counts = f"{self.events} of {self.events}"
             answered = runtime.answered_by(EXTRACT.purpose)
             runtime.services.say_once(NOTHING_WARNING, whose, counts, answered)
 
-    def passes(self, stated: Stated) -> bool:
+    def passes(self, view: StepView, stated: Stated) -> bool:
         """The write gate's verdict; what ends a known fact matters always."""
         gate = stated.statement.gate
         fits = all(gate.get(name, True) for name in self.gate)
-        return bool(stated.events) and (fits or bool(self.ended_by(stated)))
+        return bool(stated.events) and (fits or bool(self.ended_by(view, stated)))
 
-    def ended_by(self, stated: Stated) -> list[MemoryRecord]:
+    def ended_by(self, view: StepView, stated: Stated) -> list[MemoryRecord]:
         """The known facts that a statement cites and ends."""
-        me, statement = self.context.agent.unique_id, stated.statement
+        me, statement = view.agent.unique_id, stated.statement
         return [
             record
             for record in stated.cited
@@ -177,16 +180,16 @@ class FactReader:
 
     # -- what is asked --------------------------------------------------------------------
 
-    def _lines(self, unread: Sequence[MemoryRecord]) -> list[str]:
+    def _lines(self, view: StepView, unread: Sequence[MemoryRecord]) -> list[str]:
         """The oldest events that fit one request, at least one, as lines."""
         told = [
-            render.at_step(event.step, self.context.line(event), self.context.wording)
+            render.at_step(event.step, view.line(event), view.wording)
             for event in unread[:MAX_EVENTS]
         ]
         return in_batches(told, len)[0]
 
     def _known(
-        self, lines: Sequence[str], said: Sequence[str]
+        self, view: StepView, lines: Sequence[str], said: Sequence[str]
     ) -> Flow[list[MemoryRecord]]:
         """The facts that a request shows.
 
@@ -202,37 +205,38 @@ class FactReader:
         ):
             chosen[record.id] = record
         if len(chosen) < len(self.table.current()):
-            near = _in_turn((yield from self.lines.nearest(said)))
+            near = _in_turn((yield from self.lines.nearest(view, said)))
             further = {r.id: r for r in near if r.id not in chosen}
             chosen |= dict(islice(further.items(), MAX_NEAREST_FACTS))
         return sorted(chosen.values(), key=lambda record: record.order)
 
-    def _as_input(self, record: MemoryRecord, speakers: bool = False) -> dict[str, Any]:
+    def _as_input(
+        self, view: StepView, record: MemoryRecord, speakers: bool = False
+    ) -> dict[str, Any]:
         """A known fact as requests have it, with its speakers if they are wanted."""
         statement = self.table.of(record)
-        heard = [
-            self.context.names(who) for who in statement.speakers if who is not None
-        ]
+        heard = [view.names(who) for who in statement.speakers if who is not None]
         said = f" ({', '.join(heard)})" if speakers and heard else ""
         stale = " (?)" * (record.stale_since is not None)
         return {
-            "line": render.one_line(statement.text(self.context.wording) + said)
-            + stale,
+            "line": render.one_line(statement.text(view.wording) + said) + stale,
             "subject": statement.subject,
             "attribute": statement.attribute,
             "value": statement.value,
             "holds": statement.holds,
         }
 
-    def _said(self, event: MemoryRecord, line: str) -> tuple[str, str, str]:
+    def _said(
+        self, view: StepView, event: MemoryRecord, line: str
+    ) -> tuple[str, str, str]:
         """The speaker and the only listener, empty without one, and the words."""
-        content, limit = event.content, self.context.event_chars
-        speaker, names = _speaker(event), self.context.names
+        content, limit = event.content, view.limits.event_chars
+        speaker, names = _speaker(event), view.names
         if speaker is None or not isinstance(content, Mapping):
             text = content.get("text") if isinstance(content, Mapping) else None
             told = line.partition(": ")[2] if text is None else render.value_text(text)
             return "", "", render.shorten(told, limit)
-        me = self.context.agent.unique_id
+        me = view.agent.unique_id
         heard = set(recipients_of(content) or [me]) - {speaker}
         listener = names(*heard) if len(heard) == 1 else ""
         told = render.message_text({**content, "sender": None})
@@ -240,7 +244,7 @@ class FactReader:
 
     # -- what a judge is asked ----------------------------------------------------------
 
-    def _rivals(self, stated: Stated) -> list[MemoryRecord]:
+    def _rivals(self, view: StepView, stated: Stated) -> list[MemoryRecord]:
         """The known facts that a statement may be about, or be another value of.
 
         A value that only says less or more than one by the same speakers repeats that.
@@ -248,7 +252,7 @@ class FactReader:
         statement = stated.statement
         known = self.table.of_topic(statement.topic)
         if not known:
-            return self.table.like(statement, MAX_RIVALS, self._names())
+            return self.table.like(statement, MAX_RIVALS, self._names(view))
         said = set(statement.speakers)
         if not statement.holds and any(record in stated.cited for record in known):
             return []  # it says which it denies
@@ -260,34 +264,39 @@ class FactReader:
                 return []  # there is nothing to ask
             if other.holds and not statement.changed and record not in stated.cited:
                 again = statement.seen or said <= set(other.speakers)
-                if again and statement.holds and self._includes(statement, other):
+                if again and statement.holds and self._includes(view, statement, other):
                     stated.repeats = record
                     return []
                 if statement.since >= other.since and not statement.seen:
                     rivals.append(record)
         return rivals[-MAX_RIVALS:]
 
-    def _includes(self, one: FactStatement, other: FactStatement) -> bool:
-        spoken = vocabulary(self.context.wording.language)
+    def _includes(
+        self, view: StepView, one: FactStatement, other: FactStatement
+    ) -> bool:
+        spoken = vocabulary(view.wording.language)
         return includes(one.value, other.value, spoken)
 
-    def _names(self) -> frozenset[str]:
+    def _names(self, view: StepView) -> frozenset[str]:
         """The words that do not tell one attribute from another: names, function words."""
-        me, names = self.context.agent.unique_id, self.context.names
+        me, names = view.agent.unique_id, view.names
         known = chain.from_iterable(words(names(w)) for w in (me, *self.resolver.met))
-        return vocabulary(self.context.wording.language).stop_words.union(known)
+        return vocabulary(view.wording.language).stop_words.union(known)
 
     def _judge(
-        self, stated: list[Stated], unclear: Mapping[int, Sequence[MemoryRecord]]
+        self,
+        view: StepView,
+        stated: list[Stated],
+        unclear: Mapping[int, Sequence[MemoryRecord]],
     ) -> Flow[None]:
         """Takes up what a judge says of unclear statements."""
         shown = list({r.id: r for rivals in unclear.values() for r in rivals}.values())
         places = {record.id: place for place, record in enumerate(shown)}
-        decisions = yield from self.context.ask(
+        decisions = yield from view.ask(
             JUDGE,
             new=[
                 {
-                    "line": stated[place].statement.text(self.context.wording),
+                    "line": stated[place].statement.text(view.wording),
                     "attribute": stated[place].statement.attribute,
                     "value": stated[place].statement.value,
                     "holds": stated[place].statement.holds,
@@ -295,7 +304,7 @@ class FactReader:
                 }
                 for place, rivals in unclear.items()
             ],
-            known=[self._as_input(record) for record in shown],
+            known=[self._as_input(view, record) for record in shown],
         )
         self.judged += len(unclear)
         for place, (operation, fact) in zip(unclear, decisions):
@@ -326,15 +335,15 @@ class FactReader:
 
     # -- what comes of it -----------------------------------------------------------------
 
-    def _stated(self, given: Candidate, reading: Reading) -> Stated:
+    def _stated(self, view: StepView, given: Candidate, reading: Reading) -> Stated:
         """A candidate with its subject and its speakers told from the events."""
         events = [reading.events[place] for place in given.sources]
         heard = [who for event in events if (who := _speaker(event)) is not None]
-        who = self.resolver.find(given.subject, heard[0] if heard else None)
-        seen = [self._witness(given)] * bool(given.witnessed)
+        who = self.resolver.find(view, given.subject, heard[0] if heard else None)
+        seen = [self._witness(view, given)] * bool(given.witnessed)
         steps = [event.step for event in events] or [reading.events[0].step]
         statement = FactStatement(
-            render.one_line(given.subject if who is None else self.context.names(who)),
+            render.one_line(given.subject if who is None else view.names(who)),
             render.one_line(given.attribute),
             render.one_line(given.value),
             who,
@@ -342,7 +351,7 @@ class FactReader:
             several=given.several,
             changed=given.changed,
             speakers=tuple(dict.fromkeys([*heard, *seen])),
-            quoting=self._quoted(given, heard),
+            quoting=self._quoted(view, given, heard),
             since=min(steps),
             last=max(steps),
             strength=max(len(events), 1),
@@ -355,19 +364,19 @@ class FactReader:
         cited = [reading.known[place] for place in given.rests_on]
         return Stated(statement, events, cited)
 
-    def _witness(self, given: Candidate) -> Any:
+    def _witness(self, view: StepView, given: Candidate) -> Any:
         """The speaker of an event that is not a message; None if the agent saw it."""
         if not given.speaker:
             return None
-        who = self.resolver.find(given.speaker)
-        me = who == self.context.agent.unique_id
+        who = self.resolver.find(view, given.speaker)
+        me = who == view.agent.unique_id
         return None if me else render.one_line(given.speaker) if who is None else who
 
-    def _quoted(self, given: Candidate, heard: Sequence[Any]) -> str:
+    def _quoted(self, view: StepView, given: Candidate, heard: Sequence[Any]) -> str:
         """The person that the sender of a message quotes; empty without one."""
         if not heard or not given.speaker:
             return ""
-        who = self.resolver.find(given.speaker)
+        who = self.resolver.find(view, given.speaker)
         return "" if who in heard else render.one_line(given.speaker)
 
 

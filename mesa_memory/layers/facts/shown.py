@@ -7,11 +7,11 @@ from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.errors import EmbedderError
-from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.facts.table import FactTable
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.stream.indexing import EmbeddedIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
+from mesa_memory.layers.view import StepView
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
@@ -47,63 +47,65 @@ class FactLines(EmbeddedIndex):
         self.recollection.index = self  # type: ignore[assignment]
         self.recollection.ungraded = list
 
-    def join(self, context: LayerContext) -> None:
-        """Makes this a part of a layer."""
-        self.context = self.recollection.context = context
+    def show(self, table: FactTable, view: StepView | None = None) -> None:
+        """Uses these facts from now on.
 
-    def show(self, table: FactTable) -> None:
-        """Uses these facts from now on; vectors that are elsewhere are asked for again."""
+        Args:
+            view: vectors that are elsewhere are asked for again.
+        """
         self.table = table
         self.clear()
-        if hasattr(self, "context") and not self.context.runtime.services.embeds_here:
-            self.align()
-            self.embed_now()
+        if view is not None and not view.services.embeds_here:
+            self.align(view)
+            self.embed_now(view)
 
     # -- as lines -----------------------------------------------------------------------
 
-    def shown(self) -> list[Line]:
+    def shown(self, view: StepView) -> list[Line]:
         """The lines of a prompt."""
-        lines = self.of_groups(self.table.groups())
+        lines = self.of_groups(view, self.table.groups())
         if self._tokens(lines) <= self.direct_tokens:
             return lines
-        found = self.find(None, None)
-        chosen = self._with_room(found)
-        self.context.runtime.note_recall(
-            "prompt", found, lambda each: each.record.id in chosen
-        )
+        found = self.find(view, None, None)
+        chosen = self._with_room(view, found)
+        view.note_recall("prompt", found, lambda each: each.record.id in chosen)
         groups = self.table.groups()
         kept = [g for g in groups if any(record.id in chosen for record in g)]
         left_out = sum(map(len, groups)) - sum(map(len, kept))
-        notes = [self.context.told("unsure")] * found.weak
-        notes.append(self.context.told("left out weaker facts", count=left_out))
-        return [*map(Line, notes), *self.of_groups(kept)]
+        notes = [view.told("unsure")] * found.weak
+        notes.append(view.told("left out weaker facts", count=left_out))
+        return [*map(Line, notes), *self.of_groups(view, kept)]
 
-    def find(self, query: str | None, count: int | None) -> RecallResult:
+    def find(
+        self, view: StepView, query: str | None, count: int | None
+    ) -> RecallResult:
         """The facts that are recalled, best first; see ``Recollection.find``."""
-        self.refresh()
-        return self.recollection.find(query, count)
+        self.refresh(view)
+        return self.recollection.find(view, query, count)
 
-    def of_groups(self, groups: Sequence[Sequence[MemoryRecord]]) -> list[Line]:
+    def of_groups(
+        self, view: StepView, groups: Sequence[Sequence[MemoryRecord]]
+    ) -> list[Line]:
         """A line for each fact, and one for all that disagree."""
         lines = []
         for group in groups:
             if self.table.disagree(group):
-                lines.append(self._line(group))
+                lines.append(self._line(view, group))
             else:
-                lines += [self._line([record]) for record in group]
+                lines += [self._line(view, [record]) for record in group]
         return lines
 
-    def text(self, record: MemoryRecord) -> str:
+    def text(self, view: StepView, record: MemoryRecord) -> str:
         """A fact on one line, with its speakers and steps."""
-        return self.table.of(record).about_what + self._value(record)
+        return self.table.of(record).about_what + self._value(view, record)
 
-    def _value(self, record: MemoryRecord) -> str:
+    def _value(self, view: StepView, record: MemoryRecord) -> str:
         """The value of a fact, with its speakers and steps."""
-        statement, context = self.table.of(record), self.context
-        me, told = context.agent.unique_id, context.told
-        names = [context.names(w) for w in statement.speakers if w not in (None, me)]
-        value = statement.said(context.wording)
-        text = render.one_line(render.shorten(value, context.event_chars))
+        statement = self.table.of(record)
+        me, told = view.agent.unique_id, view.told
+        names = [view.names(w) for w in statement.speakers if w not in (None, me)]
+        value = statement.said(view.wording)
+        text = render.one_line(render.shorten(value, view.limits.event_chars))
         if statement.before:
             before, since = map(render.value_text, statement.before)
             text = told("changed", text=text, before=before, since=since)
@@ -120,20 +122,20 @@ class FactLines(EmbeddedIndex):
         )
         return render.one_line(line)
 
-    def _line(self, records: Sequence[MemoryRecord]) -> Line:
+    def _line(self, view: StepView, records: Sequence[MemoryRecord]) -> Line:
         """A fact, or some that cannot all hold: those seen, and those stated last."""
         newest = sorted(records, key=self._newest)[-MAX_VALUES:]
         shown = tuple(record for record in records if record in newest)
-        text = self.text(shown[0])
+        text = self.text(view, shown[0])
         if len(shown) > 1:
-            text = self.context.told(
+            text = view.told(
                 "facts that disagree",
-                lines=[text, *map(self._value, shown[1:])],
+                lines=[text, *(self._value(view, each) for each in shown[1:])],
                 disputed=self.table.disputed(records),
                 count=len(records) - len(shown),
             )
         rank = float(max(map(self._strength, records)))
-        return Line(text, shown, rank=rank, wording=self.context.wording)
+        return Line(text, shown, rank=rank, wording=view.wording)
 
     def _newest(self, record: MemoryRecord) -> tuple[Any, ...]:
         """A key that is highest for a fact seen, then for the one stated last."""
@@ -142,12 +144,12 @@ class FactLines(EmbeddedIndex):
 
     # -- what comes to mind ---------------------------------------------------------------
 
-    def _with_room(self, found: RecallResult) -> set[str]:
+    def _with_room(self, view: StepView, found: RecallResult) -> set[str]:
         """Ids of the best that the budget has room for, at least one."""
         chosen: set[str] = set()
         used = 0
         for record in (each.record for each in found.records):
-            used += render.count_tokens(self.text(record))
+            used += render.count_tokens(self.text(view, record))
             if used > self.direct_tokens and chosen:
                 break
             chosen.add(record.id)
@@ -169,15 +171,15 @@ class FactLines(EmbeddedIndex):
         super().clear()
         self._held: dict[str, tuple[MemoryRecord, float]] = {}
 
-    def refresh(self) -> None:
+    def refresh(self, view: StepView) -> None:
         """Brings the index up to date."""
-        self.align()
-        if self.context.runtime.services.embeds_here:
-            self.embed_now()
+        self.align(view)
+        if view.services.embeds_here:
+            self.embed_now(view)
 
-    def align(self) -> None:
+    def align(self, view: StepView) -> None:
         """Brings the index in line with the facts."""
-        self.set_language(self.context.wording.language)
+        self.set_language(view)
         # In order of making, as neighbours count: also in an index that is filled anew.
         made = sorted(self.table.current(), key=lambda record: record.order)
         present = {record.id: record for record in made}
@@ -187,44 +189,46 @@ class FactLines(EmbeddedIndex):
             strength = max(1.0, min(1 + self._strength(record), MAX_IMPORTANCE))
             known = self._held.get(key)
             if known is None:
-                self.ranking.add(record, self.embedded_text(record))
+                self.ranking.add(record, self.embedded_text(view, record))
             if known is None or known[1] != strength:
                 self.ranking.grade(record, strength)
                 self._held[key] = record, strength
 
-    def embed(self) -> Flow[None]:
+    def embed(self, view: StepView) -> Flow[None]:
         """Embeds new facts, all in one request, where that takes a while."""
-        if not self.context.runtime.services.embeds_here:
-            self.align()
-            yield from self.request_embeddings(self.ranking.lacking())
+        if not view.services.embeds_here:
+            self.align(view)
+            yield from self.request_embeddings(view, self.ranking.lacking())
 
-    def embedded_text(self, record: MemoryRecord) -> str:
+    def embedded_text(self, view: StepView, record: MemoryRecord) -> str:
         """See ``EmbeddedIndex``."""
-        return render.one_line(self.table.of(record).text(self.context.wording))
+        return render.one_line(self.table.of(record).text(view.wording))
 
-    def nearest(self, texts: Sequence[str]) -> Flow[list[list[MemoryRecord]]]:
+    def nearest(
+        self, view: StepView, texts: Sequence[str]
+    ) -> Flow[list[list[MemoryRecord]]]:
         """The facts nearest in words and meaning to each text, best first."""
-        self.align()
+        self.align(view)
         found: list[list[MemoryRecord]] = [[] for _ in texts]
         if not len(self.ranking):
             return found
-        asked = yield from self._vectors(texts)
+        asked = yield from self._vectors(view, texts)
         for place, text in enumerate(texts):
             vector = {} if asked is None else {
                 "vector": asked.vectors[place], "source": asked.source
             }  # fmt: skip
             best = self.ranking.recall(
-                text, MAX_NEAREST, scoring=_UNNOTICED, now=self.context.now, **vector
+                text, MAX_NEAREST, scoring=_UNNOTICED, now=view.now, **vector
             )
             found[place] = [each.record for each in best if _fits(each)]
         return found
 
-    def _vectors(self, texts: Sequence[str]) -> Flow[Embedded | None]:
+    def _vectors(self, view: StepView, texts: Sequence[str]) -> Flow[Embedded | None]:
         """The embeddings of texts; None if they cannot be had now."""
-        if self.context.runtime.services.embeds_here:
-            self.embed_now()
-            return self.context.runtime.services.embed(texts)
-        agent, now = self.context.agent.unique_id, self.context.now
+        if view.services.embeds_here:
+            self.embed_now(view)
+            return view.services.embed(texts)
+        agent, now = view.agent.unique_id, view.now
         try:
             return (yield EmbedRequest(tuple(texts), agent, now))
         except EmbedderError as error:

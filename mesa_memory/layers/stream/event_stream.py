@@ -1,6 +1,7 @@
 """The memory stream: events in the order of arrival."""
 
 from collections.abc import Container, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -21,6 +22,7 @@ from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.stream.reflecting import KIND, Reflector
+from mesa_memory.layers.view import StepView
 from mesa_memory.retrieval import scoring
 from mesa_memory.tasks.reflect import Drawn
 
@@ -67,9 +69,8 @@ class EventStream(Layer):
         self.recollection = recollection or Recollection()
         self.reflector = reflector or Reflector(None)
         self.held: list[MemoryRecord] = []
-        self._fresh: list[
-            MemoryRecord
-        ] = []  # the newest, those without a grade among them
+        # The newest, those without a grade among them.
+        self._fresh: list[MemoryRecord] = []
         self._tries: dict[str, int] = {}  # how often the model gave no grade, by id
         self._asked = self._given_up = 0  # numbers of events, in this process
         self.index = EventIndex(self.held, self.grader.top)
@@ -77,15 +78,11 @@ class EventStream(Layer):
         self.recollection.ungraded = self._untold
         self.reflector.recollection = self.recollection
 
-    def join(self, context: Any) -> None:
-        """See ``Layer``; its parts belong to the memory, too."""
-        super().join(context)
-        for part in (self.grader, self.index, self.recollection, self.reflector):
-            part.context = context
-
     # -- as a layer ---------------------------------------------------------------------
 
-    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+    def admit(
+        self, view: StepView, step: float, events: Sequence[MemoryRecord]
+    ) -> None:
         """Appends events, which wait for their grade; see ``Layer``."""
         for event in events:
             self._count(event)  # a grade it came with
@@ -93,39 +90,37 @@ class EventStream(Layer):
         self.held += events
         self._fresh += events
 
-    def remember(self) -> Flow[None]:
+    def remember(self, view: StepView) -> Flow[None]:
         """Grades all new events in one request, embeds them in one, then forgets.
 
         A failure leaves them new: what was done is not done again. Then reflects, if it
         is due, and takes up the insights. A read only grades: its insights would
         precede events that are pending and came earlier.
         """
-        yield from self._take_up()
+        yield from self._take_up(view)
         reflector = self.reflector
-        if reflector.due() and not self._recalling:
+        if reflector.due() and not view.recalling:
             reflector.part = self.part
-            stale = [i for i in reflector.insights() if i.stale_since is not None]
-            found, withdrawn = yield from reflector.reflect(self.grader.own_top)
-            self._conclude(found, withdrawn)
-            self._release(stale)
-            yield from self._take_up()
+            stale = [i for i in reflector.insights(view) if i.stale_since is not None]
+            found, withdrawn = yield from reflector.reflect(view, self.grader.own_top)
+            self._conclude(view, found, withdrawn)
+            self._release(view, stale)
+            yield from self._take_up(view)
 
     def postponed(self) -> bool:
         """True if events wait for others to be graded with; see ``Layer``."""
         return not self._tries and bool(self.ungraded())
 
-    def recent(self) -> list[Line]:
+    def recent(self, view: StepView) -> list[Line]:
         """Events without a grade or not admitted yet, by step; the others are recalled."""
         steps: dict[float, list[MemoryRecord]] = {}
         for event in self.ungraded():
             steps.setdefault(event.step, []).append(event)
-        for step, events in self.context.pending():
+        for step, events in view.journal.pending():
             steps.setdefault(step, []).extend(events)
-        additive = self.context.additive_event_types
+        additive = view.journal.additive_event_types
         groups = sorted(steps.items())
-        return of_steps(
-            [StepEvents.of(*each, additive) for each in groups], self.context
-        )
+        return of_steps([StepEvents.of(*each, additive) for each in groups], view)
 
     def records(self) -> list[MemoryRecord]:
         """The events."""
@@ -139,23 +134,23 @@ class EventStream(Layer):
         """The newest events to which the model gave no grade."""
         return [event for event in self.ungraded() if event.id in self._tries]
 
-    def newest(self, count: int, voice: Voice) -> list[str]:
+    def newest(self, view: StepView, count: int, voice: Voice) -> list[str]:
         """The newest graded events as lines in this voice, oldest first."""
         graded = (e for e in reversed(self.held) if e.importance is not None)
-        newest, limit = [*islice(graded, count)][::-1], self.context.event_chars
+        newest, limit = [*islice(graded, count)][::-1], view.limits.event_chars
         return [render.event_text(e.kind, e.content, limit, voice) for e in newest]
 
-    def bring_to_mind(self) -> RecallResult:
+    def bring_to_mind(self, view: StepView) -> RecallResult:
         """The events recalled for the step under way, without ungraded ones."""
-        self.index.refresh()
-        return self.recollection.find(None, None, without=self.ungraded())
+        self.index.refresh(view)
+        return self.recollection.find(view, None, None, without=self.ungraded())
 
     # -- its state ----------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
         """The state of the stream besides its current records."""
         return {
-            **({"held": list(self.held)} if self.context.shared else {}),
+            **({"held": list(self.held)} if self.memory.layer_context.shared else {}),
             "grader": [self.grader.unable, *self.grader.misfits],
             **self.reflector.snapshot(),
             "fresh": list(self._fresh),
@@ -164,15 +159,16 @@ class EventStream(Layer):
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up its events: the current records, without events that are not admitted yet."""
+        view = self.memory.view()
         self.reflector.restore(snapshot)
-        pending = {e for _, events in self.context.pending() for e in events}
+        pending = {e for _, events in view.journal.pending() for e in events}
         self.grader.unable, *misfits = snapshot["grader"]
         self.grader.misfits = misfits[0], misfits[1]
         held = snapshot["held"] if "held" in snapshot else shelf.current()
         self.held[:] = [event for event in held if event not in pending]
         fresh = set(snapshot["fresh"])
         self._fresh = [event for event in self.held if event in fresh]
-        self.index.restore(snapshot["accessed"], fresh)
+        self.index.restore(view, snapshot["accessed"], fresh)
 
     def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
         """See ``Layer``; being recalled is an access."""
@@ -181,25 +177,19 @@ class EventStream(Layer):
 
     # -- what is new --------------------------------------------------------------------
 
-    @property
-    def _recalling(self) -> bool:
-        """True during a read, which leaves pending events to the next commit."""
-        commit = self.context.commit
-        return commit is not None and commit.recall
-
-    def _take_up(self) -> Flow[None]:
+    def _take_up(self, view: StepView) -> Flow[None]:
         """Grades and embeds new events; one without a grade stays new for a while."""
         fresh = self.ungraded()
-        if self.grader.waits(len(fresh)) and not (self._recalling or self._tries):
+        if self.grader.waits(len(fresh)) and not (view.recalling or self._tries):
             new: Container[str] = {event.id for event in fresh}
         else:
-            yield from self._grade(fresh)
+            yield from self._grade(view, fresh)
             new = self._tries
-        yield from self.index.embed([e for e in self._fresh if e.id not in new])
+        yield from self.index.embed(view, [e for e in self._fresh if e.id not in new])
         self._fresh = [e for e in self._fresh if e.id in new]
-        self._forget()
+        self._forget(view)
 
-    def _grade(self, fresh: list[MemoryRecord]) -> Flow[None]:
+    def _grade(self, view: StepView, fresh: list[MemoryRecord]) -> Flow[None]:
         """Grades new events, the oldest first; every grade that came is kept.
 
         An event that the model cannot grade does not stop a run: it is tried
@@ -210,25 +200,29 @@ class EventStream(Layer):
         """
         if not fresh:
             return
-        grade, newest = self.grader.grade, self.newest
+        grade, newest = self.grader.grade, partial(self.newest, view)
         graded = yield from ask_about(
-            self.context, fresh, lambda events: grade(events, newest, self._tries)
+            view, fresh, lambda events: grade(view, events, newest, self._tries)
         )
         if graded is None:  # a content filter refuses all of them
             self._tries.clear()
             return
         events, problem = graded.events, graded.problem
         for place, importance in sorted(graded.grades.items()):
-            self.context.log.grade(events[place], importance)
+            view.journal.log.grade(events[place], importance)
             self._count(events[place])
-        limit = self.context.runtime.services.failures_allowed
+        limit = view.services.failures_allowed
         if problem and (limit == 1 or not isinstance(problem, BadReply)):
             raise problem
         self._asked += sum(event.id not in self._tries for event in events)
-        self._wait_for_grades(events, limit, problem)
+        self._wait_for_grades(view, events, limit, problem)
 
     def _wait_for_grades(
-        self, events: Sequence[MemoryRecord], limit: int, problem: LLMError | None
+        self,
+        view: StepView,
+        events: Sequence[MemoryRecord],
+        limit: int,
+        problem: LLMError | None,
     ) -> None:
         """Counts how often events have got no grade; ``limit`` times is the last."""
         left = [event.id for event in events if event.importance is None]
@@ -245,10 +239,8 @@ class EventStream(Layer):
         if given_up := len(left) - len(self._tries):
             self._given_up += given_up
             numbers = self._given_up, self._asked, limit
-            whose = self.context.names(self.context.agent.unique_id)
-            self.context.runtime.services.say_once(
-                UNGRADED_WARNING, whose, *map(str, numbers)
-            )
+            whose = view.names(view.agent.unique_id)
+            view.services.say_once(UNGRADED_WARNING, whose, *map(str, numbers))
 
     def _count(self, event: MemoryRecord) -> None:
         """Counts a grade; insights do not call for more insights."""
@@ -256,10 +248,13 @@ class EventStream(Layer):
             self.reflector.gathered += event.importance
 
     def _conclude(
-        self, found: Sequence[Drawn[MemoryRecord]], withdrawn: Sequence[MemoryRecord]
+        self,
+        view: StepView,
+        found: Sequence[Drawn[MemoryRecord]],
+        withdrawn: Sequence[MemoryRecord],
     ) -> None:
         """Keeps new insights; closes the replaced and the withdrawn ones."""
-        sound = [r for r in self.reflector.insights() if r.stale_since is None]
+        sound = [r for r in self.reflector.insights(view) if r.stale_since is None]
         known = {record.content["text"] for record in sound}
         gone = list(withdrawn)
         for each in found:
@@ -268,30 +263,34 @@ class EventStream(Layer):
                 continue
             known.add(each.text)
             content, sources = self.reflector.content_of(each)
-            importance, mark = self.grader.of_insight(each.text, each.importance)
+            importance, mark = self.grader.of_insight(view, each.text, each.importance)
             content, given = {**content, **mark}, {"importance": importance}
-            insight = self.open(KIND, content, sources, **given)
-            self.admit(self.now, [insight])
+            insight = self.open(view, KIND, content, sources, **given)
+            self.admit(view, view.now, [insight])
             for old in each.revises:
-                self.context.supersede(old, insight)
-            self._release(each.revises)
-        self._release(gone, WITHDRAWN)
+                view.supersede(old, insight)
+            self._release(view, each.revises)
+        self._release(view, gone, WITHDRAWN)
 
-    def _release(self, insights: Sequence[MemoryRecord], reason: str = EVICTED) -> None:
+    def _release(
+        self, view: StepView, insights: Sequence[MemoryRecord], reason: str = EVICTED
+    ) -> None:
         """Holds insights no more."""
         held = set(self.held)
-        self._drop([insight for insight in insights if insight in held], reason)
+        self._drop(view, [insight for insight in insights if insight in held], reason)
 
-    def _drop(self, events: Sequence[MemoryRecord], reason: str = EVICTED) -> None:
+    def _drop(
+        self, view: StepView, events: Sequence[MemoryRecord], reason: str = EVICTED
+    ) -> None:
         """Closes events and holds them no more."""
         for event in events:
-            self.close(event, reason)
+            self.close(view, event, reason)
             self.index.ranking.remove(event)
         if gone := set(events):
             self.held[:] = [event for event in self.held if event not in gone]
             self._fresh = [event for event in self._fresh if event not in gone]
 
-    def _forget(self) -> None:
+    def _forget(self, view: StepView) -> None:
         """Closes surplus events, the lowest score first, by speaker in turn.
 
         Events that wait for their grade are neither counted nor closed.
@@ -300,21 +299,21 @@ class EventStream(Layer):
             return
         waiting = set(self._fresh)
         events = [event for event in self.held if event not in waiting]
-        weights = zip(self._scores(events).tolist(), range(len(events)))
-        tellers = map(self._teller, events)
+        weights = zip(self._scores(view, events).tolist(), range(len(events)))
+        tellers = (self._teller(view, event) for event in events)
         surplus = surplus_places(tellers, weights, self.capacity, WITNESSED_SHARE)
-        self._drop([events[place] for place in sorted(surplus)])
+        self._drop(view, [events[place] for place in sorted(surplus)])
 
-    def _teller(self, event: MemoryRecord) -> tuple[str, Any] | None:
+    def _teller(self, view: StepView, event: MemoryRecord) -> tuple[str, Any] | None:
         """The sender of an event; None for an event that the agent has witnessed."""
-        if event.sender in (None, self.agent.unique_id):
+        if event.sender in (None, view.agent.unique_id):
             return None
         return "said by", str(event.sender)
 
-    def _scores(self, events: Sequence[MemoryRecord]) -> np.ndarray:
+    def _scores(self, view: StepView, events: Sequence[MemoryRecord]) -> np.ndarray:
         """Importance and recency, for eviction."""
         top = self.grader.top
         grades = [scoring.importance_of(event.importance, top) for event in events]
         steps = np.array([event.step for event in events], dtype=float)
-        recency = scoring.recency_part(steps, self.now, self.recollection.decay)
+        recency = scoring.recency_part(steps, view.now, self.recollection.decay)
         return np.array(grades) + recency

@@ -29,7 +29,7 @@ from mesa_memory.core.text.replies import Unusable
 from mesa_memory.core.text.vocabulary import vocabulary
 from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import BadReply, ContentFiltered, LLMError, PromptTooLong
-from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.view import StepView
 from mesa_memory.tasks import GRADE
 from mesa_memory.tasks.base import in_batches
 from mesa_memory.tasks.grade import Grades, by_place, offline_grade
@@ -84,8 +84,6 @@ class Grader:
         ValueError: for a wrong importance or scale.
     """
 
-    context: LayerContext
-
     def __init__(
         self,
         importance: Importance = "llm",
@@ -100,6 +98,7 @@ class Grader:
 
     def grade(
         self,
+        view: StepView,
         events: Sequence[MemoryRecord],
         newest: Any = lambda count, voice: [],
         tried: Container[str] = (),
@@ -118,10 +117,10 @@ class Grader:
         if callable(rate):
             rated = [grading.valid(rate(e), "importance()", top) for e in events]
             return Graded(events, dict(enumerate(rated)))
-        unnamed, voice = self.unnamed, self.context.voice
+        unnamed, voice = self.unnamed(view), view.voice
         if unnamed:  # what many heard is told to all in the same words
             voice = replace(voice, owner=None)
-        limit = self.context.event_chars
+        limit = view.limits.event_chars
         lines = [render.event_text(e.kind, e.content, limit, voice) for e in events]
         told = [(event.kind, line) for event, line in zip(events, lines, strict=True)]
         if rate == "offline":
@@ -136,16 +135,17 @@ class Grader:
             return {**asked, "events": [told[p] for p in places], **shared}
 
         hard = {place for place, event in enumerate(events) if event.id in tried}
-        target = self.context.runtime.target(purpose=GRADE.purpose)
+        target = view.runtime.target(purpose=GRADE.purpose)
         server = hashlib.sha256("{} {}".format(*target).encode()).hexdigest()[:16]
-        asking = GradeSession(lines, inputs, hard, self, Graded(events), server)
+        session = (view, lines, inputs, hard, self, Graded(events), server)
+        asking = GradeSession(*session)
         # Grades asked for by a recall are not shared: a recall comes at any moment of a
         # step, so its time would decide which request the others wait for.
-        commit = self.context.commit
+        commit = view.commit
         if self.shown or (commit is not None and commit.recall):
             yield from asking.grade(list(asking.first.values()))
         else:
-            system = self.context.view.system_for(GRADE, inputs([0], False))
+            system = view.system_for(GRADE, inputs([0], False))
             yield from _graded_once(asking, "|".join([*map(str, target), system]))
         found, problem = asking.outcome.grades, asking.outcome.problem
         if isinstance(problem, ContentFiltered):
@@ -167,7 +167,7 @@ class Grader:
         return self.top if self.importance == "llm" else 0
 
     def of_insight(
-        self, text: str, given: int | None
+        self, view: StepView, text: str, given: int | None
     ) -> tuple[float | None, dict[str, str]]:
         """The importance of an insight, and a mark if the model did not say it.
 
@@ -175,13 +175,12 @@ class Grader:
         """
         if given is not None or not self.own_top:
             return given, {}
-        cues = vocabulary(self.context.wording.language)
+        cues = vocabulary(view.wording.language)
         return offline_grade("reflection", text, (), self.top, cues), {"graded": "rule"}
 
-    @property
-    def unnamed(self) -> dict[str, str]:
+    def unnamed(self, view: StepView) -> dict[str, str]:
         """The name to leave out of requests: agents without a role share their grades."""
-        return {} if self.context.view.request_inputs["role"] else {"me": ""}
+        return {} if view.request_inputs["role"] else {"me": ""}
 
 
 @dataclass
@@ -198,6 +197,7 @@ class GradeSession:
         first: place of the first event with a line.
     """
 
+    view: StepView
     lines: Sequence[str]
     inputs: Inputs
     hard: set[int]
@@ -313,7 +313,7 @@ class GradeSession:
             return mine
 
         inputs = self.inputs(asked, in_lines)
-        request = self.grader.context.request_for(GRADE, **inputs)
+        request = self.view.request_for(GRADE, **inputs)
         return (yield from GRADE.ask(request, known, False))
 
 

@@ -12,7 +12,6 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, vocabulary
 from mesa_memory.errors import EmbedderError
-from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.view import StepView
 from mesa_memory.retrieval.index import RecordIndex
 
@@ -26,8 +25,6 @@ class EmbeddedIndex(ABC):
         ranking: the index itself.
     """
 
-    context: LayerContext
-
     def __init__(self) -> None:
         self._vocabulary = ENGLISH_WORDS
         self.clear()
@@ -37,49 +34,51 @@ class EmbeddedIndex(ABC):
         self.ranking = RecordIndex(self._vocabulary)
 
     @abstractmethod
-    def embedded_text(self, record: MemoryRecord) -> str:
+    def embedded_text(self, view: StepView, record: MemoryRecord) -> str:
         """The text of a record that is embedded."""
 
     @abstractmethod
-    def align(self) -> None:
+    def align(self, view: StepView) -> None:
         """Brings the index in line with the layer."""
 
-    def set_language(self, language: str) -> None:
+    def set_language(self, view: StepView) -> None:
         """Starts anew if the agent's texts are in another language than those held."""
+        language = view.wording.language
         if self._vocabulary.language != language:
             self._vocabulary = vocabulary(language)
             self.clear()
-            self.context.runtime.note_language(self._vocabulary.language)
+            view.services.note_language(self._vocabulary.language)
 
-    @property
-    def has_meaning(self) -> bool:
+    def has_meaning(self, view: StepView) -> bool:
         """True if the embedder knows the language of the agent's texts.
 
         If it does not, records are ranked by their words alone: a cosine would be chance.
         """
-        known = getattr(self.context.runtime.services.embedder, "languages", None)
+        known = getattr(view.services.embedder, "languages", None)
         return known is None or self._vocabulary.language in known
 
-    def embed_now(self, without: Container[MemoryRecord] = ()) -> None:
+    def embed_now(self, view: StepView, without: Container[MemoryRecord] = ()) -> None:
         """Embeds the records that lack a vector.
 
         Args:
             without: records that are embedded later.
         """
-        if not self.has_meaning:
+        if not self.has_meaning(view):
             return
         lacking = [r for r in self.ranking.lacking() if r not in without]
         if lacking:
-            texts = list(map(self.embedded_text, lacking))
-            found = self.context.runtime.services.embed(texts)
+            texts = [self.embedded_text(view, each) for each in lacking]
+            found = view.services.embed(texts)
             self.ranking.embed_all(lacking, found.vectors, found.source)
 
-    def request_embeddings(self, records: Sequence[MemoryRecord]) -> Flow[None]:
+    def request_embeddings(
+        self, view: StepView, records: Sequence[MemoryRecord]
+    ) -> Flow[None]:
         """Embeds records of the index, all in one request."""
-        if not records or not self.has_meaning:
+        if not records or not self.has_meaning(view):
             return
-        agent, now = self.context.agent.unique_id, self.context.now
-        texts = tuple(map(self.embedded_text, records))
+        agent, now = view.agent.unique_id, view.now
+        texts = tuple(self.embedded_text(view, each) for each in records)
         try:
             found: Embedded = yield EmbedRequest(texts, agent, now)
         except EmbedderError as error:
@@ -112,7 +111,10 @@ class EventIndex(EmbeddedIndex):
         self._in_question: list[MemoryRecord] = []  # in the index and without a grade
 
     def restore(
-        self, accessed: Mapping[str, float], fresh: Container[MemoryRecord]
+        self,
+        view: StepView,
+        accessed: Mapping[str, float],
+        fresh: Container[MemoryRecord],
     ) -> None:
         """Starts anew with other records.
 
@@ -121,11 +123,13 @@ class EventIndex(EmbeddedIndex):
             fresh: events that are embedded when they are graded.
         """
         self.clear()
-        if not self.context.runtime.services.embeds_here:
-            self.align()  # only what is new is embedded later
-            self.embed_now(without=fresh)
+        if not view.services.embeds_here:
+            self.align(view)  # only what is new is embedded later
+            self.embed_now(view, without=fresh)
         if accessed:
-            self.align()  # what a local embedder has to do is done at the next recall
+            self.align(
+                view
+            )  # what a local embedder has to do is done at the next recall
             self.ranking.set_accessed(accessed)
 
     def accessed(self) -> dict[str, float]:
@@ -138,29 +142,28 @@ class EventIndex(EmbeddedIndex):
         found = self.ranking.accessed()
         return {key: step for key, step in found.items() if key in held}
 
-    def refresh(self) -> None:
+    def refresh(self, view: StepView) -> None:
         """Brings the index up to date, as late as possible: at a recall.
 
         A local embedder then has the new events of all agents in one call; a remote one
         was asked when they were graded.
         """
-        self.align()
+        self.align(view)
         for record in self._in_question:
             if record.importance is not None and record in self.ranking:
                 self.ranking.grade(record, record.importance)
         still = [r for r in self._in_question if r.importance is None]
         self._in_question = still
-        for record in self.context.log.stale.values():
+        for record in view.journal.log.stale.values():
             if record in self.ranking and record.id not in self._low:
                 self.ranking.grade(record, GRADE_MIN)
                 self._low.add(record.id)
-        if self.context.runtime.services.embeds_here:
-            self.embed_now()
+        if view.services.embeds_here:
+            self.embed_now(view)
 
-    def align(self) -> None:
+    def align(self, view: StepView) -> None:
         """Brings the index in line with the records."""
-        view = self.context.view
-        self.set_language(view.wording.language)
+        self.set_language(view)
         known = len(self.ranking)
         if not self.is_aligned:
             held, known, self.is_aligned = set(self.held), 0, True
@@ -169,27 +172,29 @@ class EventIndex(EmbeddedIndex):
                     self.ranking.remove(record)
         for record in self.held[known:]:
             if record not in self.ranking:
-                self._add(record, view)
+                self._add(view, record)
 
-    def embed(self, records: Sequence[MemoryRecord]) -> Flow[None]:
+    def embed(self, view: StepView, records: Sequence[MemoryRecord]) -> Flow[None]:
         """Embeds records, all in one request, where that takes a while."""
-        if self.context.runtime.services.embeds_here:
+        if view.services.embeds_here:
             return
-        self.align()
-        yield from self.request_embeddings([r for r in records if r in self.ranking])
+        self.align(view)
+        yield from self.request_embeddings(
+            view, [r for r in records if r in self.ranking]
+        )
 
-    def embedded_text(self, record: MemoryRecord) -> str:
+    def embedded_text(self, view: StepView, record: MemoryRecord) -> str:
         """The words or deeds of an event, to embed without speaker and step.
 
         The state of all things in sight has words for every query, so of an
         observation only those in sight count.
         """
-        kind, content, limit = record.kind, record.content, self.context.event_chars
+        kind, content, limit = record.kind, record.content, view.limits.event_chars
         if is_state(kind, content):
-            return sight(content, self.context.view.index_voice)
+            return sight(content, view.index_voice)
         return render.event_text(kind, unsigned(kind, content), limit)
 
-    def _add(self, record: MemoryRecord, view: StepView) -> None:
+    def _add(self, view: StepView, record: MemoryRecord) -> None:
         """Indexes a record by its text, which says when and who.
 
         Questions ask for both as often as for the words. Of a state, the text names

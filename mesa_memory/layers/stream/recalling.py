@@ -17,8 +17,8 @@ from mesa_memory.core.records import MemoryRecord, Part
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import EmbedderError
-from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.stream.indexing import EventIndex, unsigned
+from mesa_memory.layers.view import StepView
 from mesa_memory.retrieval.index import ScoredRecord, SearchResult
 from mesa_memory.retrieval.scoring import Scoring
 
@@ -38,7 +38,7 @@ WEAK_MATCH = "with a weak match: none of the records fits the query by itself"
 #: a text, and its embedding; None if it could not be had
 type Query = tuple[str, Embedded | None]
 #: gives the embedding of a text; the second argument says that it must be had
-type VectorOf = Callable[[str, bool], Embedded | None]
+type VectorOf = Callable[[StepView, str, bool], Embedded | None]
 
 
 class RecallResult(NamedTuple):
@@ -85,7 +85,6 @@ class Recollection:
         vector_of: embeds a query; None embeds it only where that takes no time.
     """
 
-    context: LayerContext
     index: EventIndex
     ungraded: Callable[[], list[MemoryRecord]]
     vector_of: VectorOf | None = None
@@ -101,6 +100,7 @@ class Recollection:
 
     def find(
         self,
+        view: StepView,
         query: str | None,
         k: int | None,
         scoring: Scoring | None = None,
@@ -113,22 +113,22 @@ class Recollection:
             k: at most ``k`` of them; None is ``considered``.
             **filters: see ``RecordIndex.recall``.
         """
-        text, scoring = self._meant(query, scoring)
-        names, heard = self.context.names, self._speakers(query, scoring)
+        text, scoring = self._meant(view, query, scoring)
+        names, heard = view.names, self._speakers(view, query, scoring)
         called = [name for i in heard for name in (names.name(i), by_id(i)) if name]
-        if self.context.unnoticed:
+        if view.unnoticed:
             scoring = replace(scoring, refresh="off")
         if query is None and not filters.get("kinds"):
             filters["dumps"] = False  # what is in sight is told by observations
-        body = self._dense_body(text, scoring)
-        asked = None if body is None else self._vector(body, query is not None)
+        body = self._dense_body(view, text, scoring)
+        asked = None if body is None else self._vector(view, body, query is not None)
         found = self.index.ranking.search(
             text or None,
             self.considered if k is None else k,
             vector=asked.vectors[0] if asked else None,
             source=asked.source if asked else "",
             scoring=scoring,
-            now=self.context.now,
+            now=view.now,
             speakers=called,
             **filters,
         )
@@ -136,14 +136,18 @@ class Recollection:
         notes += [SPOKEN.format(", ".join(map(names, heard)))] if heard else []
         return RecallResult.of(text or None, scoring, found, *notes)
 
-    def to_embed(self, query: str | None, scoring: Scoring | None) -> str | None:
+    def to_embed(
+        self, view: StepView, query: str | None, scoring: Scoring | None
+    ) -> str | None:
         """The text that a recall would embed now; None if it embeds nothing."""
-        self.index.refresh()
-        return self._dense_body(*self._meant(query, scoring))
+        self.index.refresh(view)
+        return self._dense_body(view, *self._meant(view, query, scoring))
 
-    def embed_query(self, text: str, must: bool) -> Flow[Embedded | None]:
+    def embed_query(
+        self, view: StepView, text: str, must: bool
+    ) -> Flow[Embedded | None]:
         """The text's embedding; None if it is not a must and cannot be had now."""
-        agent, now = self.context.agent.unique_id, self.context.now
+        agent, now = view.agent.unique_id, view.now
         try:
             embedded = yield EmbedRequest((text,), agent, now)
         except EmbedderError as error:
@@ -154,31 +158,31 @@ class Recollection:
         self._asked[must] = text, embedded
         return embedded
 
-    def known_vector(self, text: str) -> Embedded | None:
+    def known_vector(self, view: StepView, text: str) -> Embedded | None:
         """The embedding of a text, if it is among the last that were made."""
-        source = self.context.runtime.services.embedder.name
-        for asked in (self.context.view.embedded, *self._asked.values()):
+        source = view.services.embedder.name
+        for asked in (view.embedded, *self._asked.values()):
             if asked and asked[0] == text and asked[1] and asked[1].source == source:
                 return asked[1]
         return None
 
-    def _vector(self, text: str, must: bool) -> Embedded | None:
+    def _vector(self, view: StepView, text: str, must: bool) -> Embedded | None:
         """The text's embedding; None if it is not a must and cannot be had now."""
-        known = self.known_vector(text)
+        known = self.known_vector(view, text)
         if known is not None:
             return known
         if self.vector_of is not None:
-            return self.vector_of(text, must)
-        runtime = self.context.runtime
+            return self.vector_of(view, text, must)
+        runtime = view.runtime
         return (
-            runtime.run(self.embed_query(text, must))
+            runtime.run(self.embed_query(view, text, must))
             if runtime.services.embeds_here
             else None
         )
 
-    def tried(self, text: str, must: bool) -> bool:
+    def tried(self, view: StepView, text: str, must: bool) -> bool:
         """True if the text's embedding was awaited in vain."""
-        return (self.context.view.embedded or self._asked.get(must)) == (text, None)
+        return (view.embedded or self._asked.get(must)) == (text, None)
 
     def scoring_of(self, text: str) -> Scoring:
         """The default scoring of a recall about a text."""
@@ -186,75 +190,72 @@ class Recollection:
             return self.scoring
         return _usual_scoring(bool(text), self.decay)
 
-    def _meant(self, query: Any, scoring: Any) -> tuple[str, Scoring]:
+    def _meant(self, view: StepView, query: Any, scoring: Any) -> tuple[str, Scoring]:
         """The text and the scoring of a recall."""
         if not isinstance(query, str | None):
             raise TypeError(f"query must be a text or None, got {query!r}")
         if not isinstance(scoring, Scoring | None):
             raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
-        text = self.sought() if query is None else query.strip()
+        text = self.sought(view) if query is None else query.strip()
         scoring = scoring or self.scoring_of(text)
         if (
-            query is None and self.question is None
+            query is None and view.about is None
         ):  # the focus is what was said, not a question about a time
             scoring = scoring.timeless
         return text, scoring
 
-    @property
-    def question(self) -> str | None:
-        """The question that a prompt is read for; None takes the focus."""
-        return self.context.view.about
-
-    def sought(self) -> str:
+    def sought(self, view: StepView) -> str:
         """The query of a recall that names none: the prompt's question, or the focus."""
-        return self.focus() if self.question is None else self.question.strip()
+        return self.focus(view) if view.about is None else view.about.strip()
 
-    def _dense_body(self, text: str, scoring: Scoring) -> str | None:
+    def _dense_body(self, view: StepView, text: str, scoring: Scoring) -> str | None:
         """The text to embed; None if the recall needs no embedding."""
-        compared = self.index.has_meaning and scoring.lexical_share < 1
+        compared = self.index.has_meaning(view) and scoring.lexical_share < 1
         if text and scoring.relevance and compared:
             return self.index.ranking.body(text, scoring)
         return None
 
-    def focus(self) -> str:
+    def focus(self, view: StepView) -> str:
         """The focus of a recall without a query: the newest observation and the newest
         messages of the step under way, but for the agent's own: what it just said
         would only call up what it has said before. Who spoke counts apart.
         """
-        events = self._under_way()
+        events = self._under_way(view)
         seen = [e for e in events if e.kind == "observation"][-1:]
-        lines = [*map(self._noticed, seen), *map(self._words, self.spoken())]
+        noticed = [self._noticed(view, event) for event in seen]
+        lines = noticed + [self._words(view, event) for event in self.spoken(view)]
         return "\n".join(filter(None, lines))
 
-    def spoken(self) -> list[MemoryRecord]:
+    def spoken(self, view: StepView) -> list[MemoryRecord]:
         """The messages that make up the focus, but for the agent's own."""
-        me = self.context.agent.unique_id
-        said = [event for event in self._under_way() if event.kind == "message"]
+        me = view.agent.unique_id
+        said = [event for event in self._under_way(view) if event.kind == "message"]
         return [event for event in said if event.sender != me][-FOCUS_MESSAGES:]
 
-    def _speakers(self, query: str | None, scoring: Scoring) -> list[Any]:
+    def _speakers(
+        self, view: StepView, query: str | None, scoring: Scoring
+    ) -> list[Any]:
         """Those who speak in the focus and count, without the agent itself."""
-        if query is not None or self.question is not None or not scoring.speaker_boost:
+        if query is not None or view.about is not None or not scoring.speaker_boost:
             return []
-        senders = dict.fromkeys([event.sender for event in self.spoken()])
+        senders = dict.fromkeys([event.sender for event in self.spoken(view)])
         return [sender for sender in senders if sender is not None]
 
-    def _under_way(self) -> list[MemoryRecord]:
-        return [*self.ungraded(), *self.context.inbox.events()]
+    def _under_way(self, view: StepView) -> list[MemoryRecord]:
+        return [*self.ungraded(), *view.journal.inbox.events()]
 
-    def _words(self, event: MemoryRecord) -> str:
+    def _words(self, view: StepView, event: MemoryRecord) -> str:
         """An event without its speaker, who counts apart."""
-        view, said = self.context.view, unsigned(event.kind, event.content)
-        limit = view.limits.event_chars
+        limit, said = view.limits.event_chars, unsigned(event.kind, event.content)
         return render.event_text(event.kind, said, limit, view.index_voice)
 
-    def _noticed(self, event: MemoryRecord) -> str:
+    def _noticed(self, view: StepView, event: MemoryRecord) -> str:
         """The part of an observation in the focus: of a state, a few people."""
         if not is_state(event.kind, event.content):
-            return self._words(event)
-        me = self.context.agent.unique_id
+            return self._words(view, event)
+        me = view.agent.unique_id
         met = [i for i in subjects(event.kind, event.content) if i != me]
-        names = self.context.names
+        names = view.names
         return ", ".join(map(names, met)) if len(met) <= FOCUS_PEOPLE else ""
 
 

@@ -9,9 +9,9 @@ from mesa_memory.core import render
 from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.validate import checked_int, checked_number
-from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.filtering import ask_about
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
+from mesa_memory.layers.view import StepView
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.tasks.reflect import QUESTIONS, REFLECT, Drawn
 
@@ -102,7 +102,6 @@ class Reflector:
         ValueError: if the threshold is not above 0.
     """
 
-    context: LayerContext
     recollection: Recollection  #: of the stream
 
     def __init__(self, plan: Reflection | None, threshold: float | None = None) -> None:
@@ -135,7 +134,7 @@ class Reflector:
         """True if a reflection is due, or one under way is not finished."""
         return self.plan is not None and self.gathered >= self.threshold
 
-    def reflect(self, top: int) -> Flow[Reply]:
+    def reflect(self, view: StepView, top: int) -> Flow[Reply]:
         """One reflection; after a failure the questions stay and are not asked again.
 
         Args:
@@ -146,22 +145,22 @@ class Reflector:
         """
         plan = self.plan
         assert plan is not None
-        self.recollection.index.refresh()
-        shown = self._newest(plan)
+        self.recollection.index.refresh(view)
+        shown = self._newest(view, plan)
         if plan.asked and shown and not self._open:
-            self._open = yield from self._ask_questions(plan, shown)
+            self._open = yield from self._ask_questions(view, plan, shown)
         reply: Reply = [], []
         if self._open and shown:
-            shown = yield from self._bring_to_mind(plan, self._open)
+            shown = yield from self._bring_to_mind(view, plan, self._open)
         if shown and (self._open or not plan.asked):
-            reply = yield from self._infer(plan, shown, top)
+            reply = yield from self._infer(view, plan, shown, top)
         self._open, self.gathered, self.arrived = [], 0.0, 0
         return reply
 
-    def insights(self) -> list[MemoryRecord]:
+    def insights(self, view: StepView) -> list[MemoryRecord]:
         """The insights in the stream, oldest first."""
         index = self.recollection.index
-        index.align()
+        index.align(view)
         return [record for record in index.ranking.of_kind(KIND) if _depth(record)]
 
     def content_of(
@@ -184,55 +183,59 @@ class Reflector:
 
     # -- what is shown --------------------------------------------------------------
 
-    def _events(self) -> Iterable[MemoryRecord]:
+    def _events(self, view: StepView) -> Iterable[MemoryRecord]:
         """The events that may be evidence, newest first."""
         for event in reversed(self.recollection.index.held):
-            if not _depth(event) and event.id not in self.context.filtered:
+            if not _depth(event) and event.id not in view.journal.filtered:
                 yield event
 
-    def _held(self) -> list[MemoryRecord]:
+    def _held(self, view: StepView) -> list[MemoryRecord]:
         """The insights that may be replaced, oldest first."""
         return [
             record
-            for record in self.insights()
-            if record.stale_since is None and record.id not in self.context.filtered
+            for record in self.insights(view)
+            if record.stale_since is None and record.id not in view.journal.filtered
         ]
 
-    def _newest(self, plan: Reflection) -> list[MemoryRecord]:
+    def _newest(self, view: StepView, plan: Reflection) -> list[MemoryRecord]:
         """The newest records, oldest first; at most half of them are insights."""
-        events, held = list(islice(self._events(), plan.last)), self._held()
+        events, held = list(islice(self._events(view), plan.last)), self._held(view)
         insights = held[max(0, len(held) - plan.last // 2) :]
         newest = _in_order([*events, *insights])[-plan.last :]
         return newest if any(not _depth(record) for record in newest) else []
 
     def _bring_to_mind(
-        self, plan: Reflection, questions: Sequence[str]
+        self, view: StepView, plan: Reflection, questions: Sequence[str]
     ) -> Flow[list[MemoryRecord]]:
         """The newest events, and the records that the questions recall, oldest first."""
-        agent, now = self.context.agent.unique_id, self.context.now
+        agent, now = view.agent.unique_id, view.now
         asked: Embedded = yield EmbedRequest(tuple(questions), agent, now)
         count = min(self.arrived, len(questions) * plan.per_question // 2)
-        newest = list(islice(self._events(), count))
+        newest = list(islice(self._events(view), count))
         shown = {record.id: record for record in newest}
         for question, vector in zip(questions, asked.vectors, strict=True):
             given = {"vector": vector, "source": asked.source}
-            found = self._recalled(question, newest, **given)
+            found = self._recalled(view, question, newest, **given)
             shown |= {each.record.id: each.record for each in found}
         return _in_order(shown.values())
 
     def _recalled(
-        self, question: str, newest: Sequence[MemoryRecord], **vector: Any
+        self,
+        view: StepView,
+        question: str,
+        newest: Sequence[MemoryRecord],
+        **vector: Any,
     ) -> list[ScoredRecord]:
         """The insights and the older events that a question recalls, best first."""
         assert self.plan is not None
         index, most = self.recollection.index, self.plan.per_question
-        scoring, now = self.recollection.scoring_of(question), self.context.now
+        scoring, now = self.recollection.scoring_of(question), view.now
 
         def recall(count: int, **filters: Any) -> list[ScoredRecord]:
             asked = {"scoring": scoring, "now": now, **vector, **filters}
             return index.ranking.recall(question, count, **asked)
 
-        every, held = index.ranking.of_kind(KIND), {r.id for r in self._held()}
+        every, held = index.ranking.of_kind(KIND), {r.id for r in self._held(view)}
         others = [record for record in every if record.id not in held]
         found = recall(most // PLACES_PER_INSIGHT, kinds=[KIND], without=others)
         without = [*filter(_depth, every), *newest]
@@ -241,30 +244,28 @@ class Reflector:
         ranked = [each._replace(rank=rank) for rank, each in enumerate(found, 1)]
         note = f"beside the newest events since the last reflection: {len(newest)}"
         recalled = RecallResult(question, scoring, ranked, note, self.part)
-        self.context.runtime.note_recall("reflect", recalled)
+        view.note_recall("reflect", recalled)
         return ranked
 
     # -- requests -------------------------------------------------------------------
 
     def _ask_questions(
-        self, plan: Reflection, newest: Sequence[MemoryRecord]
+        self, view: StepView, plan: Reflection, newest: Sequence[MemoryRecord]
     ) -> Flow[list[str]]:
         def ask(shown: Sequence[MemoryRecord]) -> Flow[list[str]]:
-            lines, held = self._lines(shown)
+            lines, held = self._lines(view, shown)
             asked = {"lines": lines, "held": held, "count": plan.asked}
-            return self.context.ask(QUESTIONS, **asked)
+            return view.ask(QUESTIONS, **asked)
 
-        return (yield from ask_about(self.context, newest, ask)) or []
+        return (yield from ask_about(view, newest, ask)) or []
 
     def _infer(
-        self, plan: Reflection, shown: Sequence[MemoryRecord], top: int
+        self, view: StepView, plan: Reflection, shown: Sequence[MemoryRecord], top: int
     ) -> Flow[Reply]:
         def ask(records: Sequence[MemoryRecord]) -> Flow[Reply]:
-            lines, held = self._lines(records)
+            lines, held = self._lines(view, records)
             given = {"count": plan.insights, "questions": self._open, "top": top}
-            found, gone = yield from self.context.ask(
-                REFLECT, lines=lines, held=held, **given
-            )
+            found, gone = yield from view.ask(REFLECT, lines=lines, held=held, **given)
             # In the order of their numbers: events, then insights.
             told = sorted(records, key=lambda record: _depth(record) > 0)
 
@@ -277,11 +278,12 @@ class Reflector:
             ]
             return drawn, named(gone)
 
-        return (yield from ask_about(self.context, shown, ask)) or ([], [])
+        return (yield from ask_about(view, shown, ask)) or ([], [])
 
-    def _lines(self, records: Sequence[MemoryRecord]) -> tuple[list[str], list[str]]:
+    def _lines(
+        self, view: StepView, records: Sequence[MemoryRecord]
+    ) -> tuple[list[str], list[str]]:
         """The events as lines, and the insights."""
-        view = self.context.view
         lines: tuple[list[str], list[str]] = [], []
         for record in records:
             line = render.at_step(record.step, view.line(record), view.wording)

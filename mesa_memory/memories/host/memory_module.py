@@ -109,9 +109,9 @@ class MemoryModule(MemoryReads):
         self.section_chars = checked_int("section_chars", section_chars)
         self.history_capacity = checked_int("history_capacity", history_capacity)
         self.layer = context.log.layer = new_layer(agent, type(self).layer)
-        self.layers = with_unique_names(layers, context)
+        self.layers = with_unique_names(layers, self)
         for layer in self.layers:
-            layer.join(context)
+            layer.join(self)
         self._watched = watched((self, *self.layers))
         self._connection.own_model(llm_model, api_base)
 
@@ -168,6 +168,7 @@ class MemoryModule(MemoryReads):
             services.wordings.of_agent(agent),
             services,
             Limits(self.event_chars, self.section_chars),
+            self.layer_context,
             commit,
             **options,
         )
@@ -257,9 +258,9 @@ class MemoryModule(MemoryReads):
         """The agent's own step ends; its events are not admitted yet."""
         for layer in self.layers:
             if type(layer).step_ends is not Layer.step_ends:  # most have nothing to do
-                layer.step_ends(now)
+                layer.step_ends(self.view())
 
-    def remember(self) -> Flow[None]:
+    def remember(self, view: StepView) -> Flow[None]:
         """Lets all layers think in turn; a failing layer does not stop the others.
 
         Called after each batch, and again after a failure: what is due must follow
@@ -273,7 +274,7 @@ class MemoryModule(MemoryReads):
             if type(layer).remember is Layer.remember:  # it does not think
                 continue
             try:
-                yield from layer.remember()
+                yield from layer.remember(view)
             except FAULTS as fault:
                 faults.append(fault)
         if faults and (worst := first_fault(faults)):
@@ -315,9 +316,9 @@ class MemoryModule(MemoryReads):
         watch = self._watch()
         for step, events in commit.groups:
             for layer in self.layers:
-                layer.admit(step, events)
+                layer.admit(view, step, events)
             self.show(step, events)
-        yield from self.remember()
+        yield from self.remember(view)
         context.close_dropped()
         if watch:
             watch.check(context.undeclared)

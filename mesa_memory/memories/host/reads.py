@@ -17,11 +17,10 @@ from mesa_memory.core.records import (
     RecordLog,
     records_in,
 )
-from mesa_memory.core.requests import Flow
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.wording import COMMON, STEP
 from mesa_memory.hosts.mesa_llm.agents import Memory
-from mesa_memory.layers.base import Layer
+from mesa_memory.layers.base import Layer, check_views
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.declared_state import held_by, records_of
 from mesa_memory.layers.lines import Line, in_steps, pending
@@ -204,6 +203,7 @@ class MemoryReads(Memory):
     def __init_subclass__(cls, **given: Any) -> None:
         """Prepares the reads of a class, also of a user's."""
         super().__init_subclass__(**given)
+        check_views(cls, {"remember": ""})
         prepare_reads(cls)
 
     @property
@@ -254,8 +254,8 @@ class MemoryReads(Memory):
         """
         found: list[Line] = []
         shown: set[MemoryRecord] = set()
-        context = self.layer_context
-        for lines in [*[each.recent() for each in self.layers], pending(context)]:
+        view = self.view()
+        for lines in [*[each.recent(view) for each in self.layers], pending(view)]:
             found += [
                 line
                 for line in lines
@@ -266,11 +266,12 @@ class MemoryReads(Memory):
 
     def format_long_term(self) -> str:
         """The sections of the layers beyond the recent steps; empty without any."""
+        view = self.view()
         layers = [
             each for each in self.layers if type(each).summary is not Layer.summary
         ]
         layers.sort(key=attrgetter("volatility"))
-        sections = [Section.of(layer, list(layer.summary())) for layer in layers]
+        sections = [Section.of(view, each, list(each.summary(view))) for each in layers]
         return compose(sections, self.section_chars, len).text if sections else ""
 
     def get_prompt_ready(self, about: str | None = None) -> str:
@@ -417,20 +418,6 @@ class MemoryReads(Memory):
         """
         with self.exclusive():
             self.layer_context.close_dropped()
-
-    def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
-        """Asks a task: ``reply = yield from self.ask(TASK, name=value, …)``.
-
-        Args:
-            inputs: what the task's system text and prompt are made of.
-
-        Returns:
-            What the task's check lets through: an instance of its schema, or a text.
-
-        Raises:
-            LLMError: without a usable reply.
-        """
-        return self.layer_context.ask(task, **inputs)
 
     @abstractmethod
     def settle(self, recall: bool = False) -> None:

@@ -12,7 +12,7 @@ from mesa_memory.core.text.vocabulary import vocabulary
 from mesa_memory.core.wording import Voice
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.stream.recalling import Query, RecallResult, Recollection
-from mesa_memory.layers.view import reading
+from mesa_memory.layers.view import StepView, reading
 from mesa_memory.memories.host.reads import prepare_reads
 from mesa_memory.retrieval.index import RecordIndex, ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
@@ -49,12 +49,12 @@ class RecallService:
         **filters: Any,
     ) -> RecallResult:
         """The records recalled now; the recorder is told."""
-        self.ranker.index.refresh()
+        view = self._memory.view()
+        self.ranker.index.refresh(view)
         if filters.get("subject") is not None:
-            names = self._memory.layer_context.names
-            filters["subject"] = names.unique_id(filters["subject"])
-        found = self.ranker.find(query, k, scoring, **filters)
-        self._memory.layer_context.runtime.note_recall(purpose, found)
+            filters["subject"] = view.names.unique_id(filters["subject"])
+        found = self.ranker.find(view, query, k, scoring, **filters)
+        view.note_recall(purpose, found)
         return found
 
     async def foresee(
@@ -72,27 +72,28 @@ class RecallService:
         runtime, ranker = self._memory.layer_context.runtime, self.ranker
         asked: Query | None = None
         while not runtime.services.embeds_here:
+            view = self._memory.view()
             with self._memory.exclusive():
-                body = ranker.to_embed(query, scoring)
+                body = ranker.to_embed(view, query, scoring)
             if body is None or (asked and (once or asked[0] == body)):
                 break
-            known = ranker.known_vector(body)
+            known = ranker.known_vector(view, body)
             if known is None:
-                flow = ranker.embed_query(body, must=query is not None)
+                flow = ranker.embed_query(view, body, must=query is not None)
                 known = await runtime.arun(flow)
             asked = body, known
         return asked
 
-    def vector_of(self, text: str, must: bool) -> Embedded | None:
+    def vector_of(self, view: StepView, text: str, must: bool) -> Embedded | None:
         """Embeds a text; None if it is not a must and cannot be had now.
 
         In an event loop all others wait as long as this does.
         """
         runtime, ranker = self._memory.layer_context.runtime, self.ranker
-        flow = ranker.embed_query(text, must)
+        flow = ranker.embed_query(view, text, must)
         if runtime.services.embeds_here or not runtime.in_event_loop:
             return runtime.run(flow)
-        if ranker.tried(text, must):
+        if ranker.tried(view, text, must):
             return None  # it was awaited, and did not come
         return runtime.run_elsewhere(flow)
 

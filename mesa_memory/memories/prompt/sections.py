@@ -16,6 +16,7 @@ from mesa_memory.layers.facts.layer import Facts
 from mesa_memory.layers.lines import Line, folded, under_steps
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
+from mesa_memory.layers.view import StepView
 from mesa_memory.memories.prompt.budget import Fitted, Item, Share, fit
 
 #: gives the tokens of a text
@@ -58,13 +59,15 @@ class Section:
     wording: Wording = ENGLISH
 
     @classmethod
-    def of(cls, layer: Layer, lines: list[Line], **given: Any) -> "Section":
+    def of(
+        cls, view: StepView, layer: Layer, lines: list[Line], **given: Any
+    ) -> "Section":
         """The section of a layer under its heading.
 
         That is its own, or else the prompt file's for its name or for that of its class
         (a second layer of a class has a number), or its name.
         """
-        wording, heading = layer.context.wording, layer.heading
+        wording, heading = view.wording, layer.heading
         for name in () if heading else (type(layer).name, layer.name):
             if wording.has("memory", f"heading {name}"):
                 heading = wording("memory", f"heading {name}")
@@ -321,35 +324,35 @@ def has_section(layer: Layer) -> bool:
     return isinstance(layer, EventStream) or type(layer).summary is not Layer.summary
 
 
-def lines_of(layer: Layer) -> Found:
+def lines_of(view: StepView, layer: Layer) -> Found:
     """The lines of a layer beyond recent steps; of a stream, the recalled events."""
     if isinstance(layer, EventStream):
-        return _recalled(layer)
+        return _recalled(view, layer)
     if isinstance(layer, Conversations):
-        return _called_for(layer)
-    return layer.summary(), None
+        return _called_for(view, layer)
+    return layer.summary(view), None
 
 
-def recent_turns(layers: Sequence[Layer]) -> list[Line]:
+def recent_turns(view: StepView, layers: Sequence[Layer]) -> list[Line]:
     """The newest turns of conversations that are not summarised, by age."""
     talks = (layer for layer in layers if isinstance(layer, Conversations))
-    turns = [turn for layer in talks for turn in layer.recent()]
+    turns = [turn for layer in talks for turn in layer.recent(view)]
     return sorted(turns, key=lambda turn: turn.records[0].order)
 
 
-def _called_for(layer: Conversations) -> Found:
+def _called_for(view: StepView, layer: Conversations) -> Found:
     """The summaries recalled for the dialogue, and then the newest."""
-    found = layer.bring_to_mind()
+    found = layer.bring_to_mind(view)
     records = [each.record for each in found.records] if found else []
     earlier = sorted(records, key=lambda record: record.order)
     # What the dialogue calls for stays longer than the newest.
-    called = [layer.told(record)._replace(rank=layer.now) for record in earlier]
-    return [*called, *layer.summary()], found
+    called = [layer.told(view, each)._replace(rank=view.now) for each in earlier]
+    return [*called, *layer.summary(view)], found
 
 
-def _recalled(stream: EventStream) -> Found:
+def _recalled(view: StepView, stream: EventStream) -> Found:
     """The recalled events, oldest first, with their score as rank."""
-    found, view = stream.bring_to_mind(), stream.context.view
+    found = stream.bring_to_mind(view)
     scored = {each.record.id: each for each in found.records}
     lines = []
     for key in stream.index.ranking.by_arrival(scored):
