@@ -79,7 +79,7 @@ class Reliability(Layer):
         for event in self.statements:
             speaker = event.content["sender"]
             wrong, said = self.wrong.get(speaker, 0), self.said[speaker]
-            note = f" ({self.name_of(speaker)} was wrong {wrong} of {said} times)"
+            note = f" ({view.names(speaker)} was wrong {wrong} of {said} times)"
             text = self.line(view, event).text + note * bool(wrong)
             lines.append(Line(text, (event,), event.step, rank=1 - wrong / said))
         return lines
