@@ -141,8 +141,7 @@ class Grader:
         asking = GradeSession(*session)
         # Grades asked for by a recall are not shared: a recall comes at any moment of a
         # step, so its time would decide which request the others wait for.
-        commit = view.commit
-        if self.shown or (commit is not None and commit.recall):
+        if self.shown or view.recalling:
             yield from asking.grade(list(asking.first.values()))
         else:
             system = view.system_for(GRADE, inputs([0], False))
