@@ -15,8 +15,8 @@ PLACES = {
     "dask": (),
     "mpi4py": ("experiments/studies/executors.py",),
     "fastembed": ("embedders/fastembed.py",),
-    "aiohttp": ("llm/providers/direct.py", "llm/providers/connections.py"),
-    "orjson": ("stores/", "llm/providers/direct.py", "llm/providers/completion.py"),
+    "aiohttp": ("llm/providers/direct.py",),
+    "orjson": ("stores/", "llm/providers/direct.py"),
     "sqlalchemy": ("stores/", "runs/", "viz/data/"),
     "psycopg": ("stores/postgres.py",),
 }

@@ -10,8 +10,7 @@ import pytest
 from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.hosts.provider_faults import StateError
 from mesa_memory.llm.providers import errors as provider_errors
-from mesa_memory.llm.providers.attempts import RequestAttempts
-from mesa_memory.llm.providers.client import ProviderClient
+from mesa_memory.llm.providers.client import ProviderClient, RequestAttempts
 from tests.support import network, ways
 from tests.support.client import ask, ask_all, client, question
 from tests.support.openai_server import Behaviour, OpenAIServer, always, sequence

@@ -4,8 +4,13 @@ Names, keys and addresses are those of litellm. What is sent is the request and 
 else; what comes back is read within the bounds of ``hosts.http_limits``.
 """
 
+import asyncio
+import atexit
+import json
 import os
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,18 +19,197 @@ import orjson
 from multidict import CIMultiDict
 from yarl import URL
 
+from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.content import plain
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.text import redaction
+from mesa_memory.core.reply import Reply, TokenCounts, tier_of
+from mesa_memory.core.requests import ChatRequest
+from mesa_memory.core.text import redaction, replies
 from mesa_memory.core.text.addresses import server_address
 from mesa_memory.hosts import litellm as host
 from mesa_memory.hosts.http_limits import UNPACKED, Body, redirected, refusal
 from mesa_memory.hosts.provider_faults import StateError
 from mesa_memory.hosts.proxies import proxy_of
 from mesa_memory.llm.base import Attempt
-from mesa_memory.llm.providers.completion import answer_of, reply_of
-from mesa_memory.llm.providers.connections import connections
+from mesa_memory.llm.cost import pricing
+from mesa_memory.llm.providers.errors import NoAnswer
 from mesa_memory.llm.schemas import response_format
+
+#: seconds that a connection stays open between two requests
+KEEPALIVE_S = 60.0
+#: seconds for which the address of a name is remembered
+DNS_CACHE_S = 300
+#: seconds for closing connections when the program ends
+CLOSING_S = 1.0
+_NO_TIMEOUT = aiohttp.ClientTimeout(total=None)
+
+
+class Connections:
+    """One session for each event loop; how many requests there are, others decide."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
+
+    def session(self) -> aiohttp.ClientSession:
+        """The session of the running event loop, made on first use."""
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop)
+        if session is None or session.closed:
+            for ended in [other for other in self._sessions if other.is_closed()]:
+                self._sessions.pop(ended).detach()
+            session = self._sessions[loop] = aiohttp.ClientSession(
+                connector=_Connector(
+                    limit=0, keepalive_timeout=KEEPALIVE_S, ttl_dns_cache=DNS_CACHE_S
+                ),
+                timeout=_NO_TIMEOUT,
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return session
+
+    def close(self) -> None:
+        """Closes all while their event loops still run."""
+        for loop, session in self._sessions.items():
+            if loop.is_running():
+                closing = asyncio.run_coroutine_threadsafe(session.close(), loop)
+                with suppress(TimeoutError):  # the process ends anyway
+                    closing.result(CLOSING_S)
+            else:
+                session.detach()
+        self._sessions.clear()
+
+    def forked(self) -> None:
+        """In a child process: leaves all to the parent."""
+        for session in self._sessions.values():
+            session.detach()
+        self._sessions.clear()
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Connections that are closed together, or by the system.
+
+    Those of a parent process must not be closed in its child, which shares the parent's
+    event loop; those of an event loop that has ended cannot be.
+    """
+
+    def __del__(self, *_: Any) -> None:
+        """Says nothing of them."""
+
+
+connections = Connections()
+at_fork(after_in_child=connections.forked)
+atexit.register(connections.close)
+
+
+#: what some servers put in front of an answer; litellm takes it off, too
+_THOUGHT = re.compile(
+    r"<(?:think|thinking|budget:thinking)>.*?</(?:think|thinking|budget:thinking)>(.*)",
+    re.DOTALL,
+)
+
+
+def answer_of(body: bytes) -> dict[str, Any]:
+    """The answer in a body, a dict whose ``choices`` has one with a message at least.
+
+    Raises:
+        NoAnswer: if such a choice is missing.
+        StateError: if the server says that something went wrong, after all.
+    """
+    try:
+        answer = orjson.loads(body)
+    except ValueError:
+        try:  # half of a pair of \u escapes, or NaN
+            answer = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise NoAnswer(
+                "the reply is not valid JSON; expected a chat completion"
+            ) from error
+    if not isinstance(answer, dict):
+        raise NoAnswer("the reply is not a JSON object; expected a chat completion")
+    if fault := answer.get("error"):
+        code = fault.get("code") if isinstance(fault, dict) else None
+        raise StateError(code if isinstance(code, int) else 422, answer)
+    choices = answer.get("choices")
+    if not isinstance(choices, list) or not choices:
+        raise NoAnswer("the reply has no choices")
+    first = choices[0]
+    if not isinstance(first, dict) or not isinstance(first.get("message"), dict):
+        raise NoAnswer("the reply has no message")
+    return answer
+
+
+def reply_of(answer: dict[str, Any], attempt: Attempt, model: str) -> Reply:
+    """The reply in an answer.
+
+    Args:
+        model: the name that the server knows.
+
+    Raises:
+        NoAnswer: if wrapped reasoning cannot use it.
+    """
+    choice, counts = answer["choices"][0], TokenCounts.of(answer.get("usage"))
+    tier, raw = tier_of(answer), None
+    if isinstance(attempt.request, ChatRequest):
+        raw = _response(answer, model)
+        text, finish = raw.choices[0].message.content, choice.get("finish_reason")
+    else:
+        text = _text(choice["message"])
+        if attempt.by_tool:
+            text = _called_with(choice["message"]) or text
+        finish = choice.get("finish_reason")
+    return Reply(
+        text=text,
+        model=attempt.model,
+        prompt_tokens=counts.prompt,
+        completion_tokens=counts.completion,
+        cost=pricing.cost(attempt.model, counts, tier),
+        finish=replies.end_of(finish),
+        raw=raw,
+        answered=_word(answer.get("model")),
+        response_id=_word(answer.get("id")),
+        cached_tokens=counts.cached,
+        tier=tier,
+    )
+
+
+def _response(answer: dict[str, Any], model: str) -> Any:
+    """The answer as wrapped reasoning expects it.
+
+    Raises:
+        NoAnswer: if that cannot be made of it.
+    """
+    for choice in answer["choices"]:
+        if isinstance(choice, dict) and isinstance(choice.get("message"), dict):
+            choice["message"].setdefault("role", "assistant")
+    try:
+        return host.response_of(answer, model)
+    except Exception as error:  # whatever litellm makes of an odd answer
+        raise NoAnswer(f"unexpected reply format: {error}") from error
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _text(message: Mapping[str, Any]) -> str | None:
+    """The content of a message, without the thinking that comes before it."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    if not isinstance(content, str):
+        return None
+    thought = _THOUGHT.match(content)
+    return thought[1] if thought else content
+
+
+def _called_with(message: Mapping[str, Any]) -> str | None:
+    """The arguments of the first tool that a message calls."""
+    calls = message.get("tool_calls")
+    first = calls[0] if isinstance(calls, list) and calls else None
+    function = first.get("function") if isinstance(first, dict) else None
+    said = function.get("arguments") if isinstance(function, dict) else None
+    return json.dumps(said) if isinstance(said, dict) else said
+
 
 #: HTTP states with which a server passes a request on
 REDIRECTED = (301, 302, 303, 307, 308)
