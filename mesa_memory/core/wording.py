@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -220,7 +220,7 @@ def _with(node: Any, descriptions: dict[str, str]) -> Any:
 # -- names in texts ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Voice:
     """The names and the words of a text.
 
@@ -252,7 +252,7 @@ class Voice:
 
     def noting(self) -> "Voice":
         """The same voice, whose ``names`` are empty yet."""
-        return replace(self, naming=self, names={})
+        return Voice(self, self.wording, self.owner, self.to_owner)
 
     def calls(self, names: Mapping[Any, str]) -> bool:
         """True if these are the names of agents now."""
