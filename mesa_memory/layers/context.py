@@ -8,7 +8,7 @@ from mesa_memory.core.content import kind_text, plain
 from mesa_memory.core.events import ROUTINE_KINDS, counterpart
 from mesa_memory.core.inbox import Commit, Group, Inbox
 from mesa_memory.core.records import EVENT, EVICTED, REASONS, MemoryRecord, RecordLog
-from mesa_memory.core.requests import Flow, LLMRequest
+from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text.thinking import decision
 from mesa_memory.core.wording import Voice, Wording
 from mesa_memory.hosts.mesa.model import clock
@@ -289,14 +289,6 @@ class LayerContext:
     def request_for(self, task: Any, /, **inputs: Any) -> LLMRequest:
         """The request that ``ask`` sends."""
         return self.view.request_for(task, **inputs)
-
-    def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
-        """The checked reply to a task; see ``Layer.ask``.
-
-        Raises:
-            LLMError: without a usable reply.
-        """
-        return task.ask(self.request_for(task, **inputs))
 
     def origin(self, **more: Any) -> dict[str, Any]:
         """The agent, the memory and the step, for the recorder."""

@@ -1,7 +1,7 @@
 """Connects a memory to the services of its model, and performs what it yields."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -159,17 +159,6 @@ class Connection:
         known = self.services.ledger.by("purpose", "model")
         found = [answerer(model) for name, model in known if name == purpose]
         return f"{' and '.join(found)}.{advice(*found)}"
-
-    def note_recall(
-        self, purpose: str, found: Any, shown: Callable[[Any], bool] = lambda _: True
-    ) -> None:
-        """Records came to mind, and ``shown`` says which of them were shown."""
-        recorder, context = self.services.recorder, self.memory.layer_context
-        if recorder and not context.unnoticed:
-            commit_order = context.commit and context.commit.order
-            whose = context.origin(purpose=purpose)
-            what = found.query, found.scoring, found.records, found.note
-            recorder.recalled(whose, *what, shown, commit_order, found.part)
 
     # -- answering --------------------------------------------------------------------
 

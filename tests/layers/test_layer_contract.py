@@ -317,3 +317,18 @@ def test_state_that_is_kept_and_arguments_are_not_told(host, kind):
         town.advance()
         ann.memory.layers[1].most = day  # by hand, between two steps
     assert ann.memory.layers[1].most == 2
+
+
+@pytest.mark.parametrize(
+    ("base", "name", "method", "right"),
+    [
+        (Layer, "admit", lambda self, step, events: None, "view, step, events"),
+        (Layer, "summary", lambda self: [], "view"),
+        (MemoryModule, "remember", lambda self: None, "view"),
+    ],
+)
+def test_a_class_without_the_view_is_refused_with_the_right_arguments(
+    base, name, method, right
+):
+    with pytest.raises(TypeError, match=rf"must be {name}\(self, {right}\)"):
+        type("Old", (base,), {name: method})
