@@ -83,7 +83,9 @@ def compare(
     if beside:
         for ours in ("us", "recorded_us"):
             row[f"beside_{ours}"] = median[f"beside_{ours}"]
-            row[f"to_beside_{ours[:-3]}"] = median[ours] / median[f"beside_{ours}"]
+            row["to_" + f"beside_{ours}".removesuffix("_us")] = (
+                median[ours] / median[f"beside_{ours}"]
+            )
     return row
 
 
