@@ -5,7 +5,7 @@ and a remark the words for its subject. In a crowd, a remark stands beside anoth
 chance.
 
 The shares, the length of a session and the measure of coherence were chosen on LoCoMo,
-see ``docs/guide/retrieval_measured.md``.
+see ``benchmarks/recall/README.md``.
 """
 
 from typing import NamedTuple
