@@ -195,7 +195,7 @@ def probe(agent: Any, question: str, schema: type[BaseModel] | None = None) -> A
     inputs: dict[str, Any] = {"question": asked, "memory": shown, "recalled": found}
     if schema is not None:
         inputs["schema"] = schema
-    flow = memory.ask(PROBE, **inputs)
+    flow = memory.view().ask(PROBE, **inputs)
     return memory.layer_context.runtime.run(flow)
 
 
