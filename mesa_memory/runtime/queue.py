@@ -67,9 +67,9 @@ class CommitQueue:
         self._ended: Future | None = None  # made when somebody waits for the end
         self._runner: int | None = None
         self._error: Exception | None = None
-        #: failures since the last settled batch for which nobody answered
+        #: failures in a row for which nobody answered
         self.failures = 0
-        #: failures since then for which the answer could not be used
+        #: unusable answers since the last settled batch
         self.unusable = 0
         #: number of failures in a row after which the run stops; set by the memory
         self.max_failures = 10
@@ -247,8 +247,8 @@ class CommitQueue:
 
         A model that answers, though not usably, is not an outage: it may be too small,
         and no waiting makes it larger. So that does not end a run, unless the first
-        failure shall. Outages and unusable replies are counted side by side, each since
-        the last batch that was settled.
+        failure shall. It ends the count of an outage; an outage does not end the count
+        of unusable replies, so that their warning comes.
 
         Raises:
             MemoryStalled: if there were too many in a row.
@@ -260,6 +260,7 @@ class CommitQueue:
             return
         if answered := many and isinstance(error, BadReply):
             count = self.unusable = self.unusable + 1
+            self.failures = 0
         else:
             count = self.failures = self.failures + 1
         if count <= self.max_failures:

@@ -10,7 +10,15 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
-from mesa_memory import ShortTermMemory, carry_over, configure, fork, open_run, resume
+from mesa_memory import (
+    OfflineLLM,
+    ShortTermMemory,
+    carry_over,
+    configure,
+    fork,
+    open_run,
+    resume,
+)
 from mesa_memory.interventions import (
     biography,
     edit,
@@ -51,6 +59,18 @@ class Town(mesa.Model):
         for agent in self.agents:
             agent.memory.process_step(pre_step=True)
             agent.memory.process_step()
+
+
+class Noting(OfflineLLM):
+    """Answers offline, and keeps the requests."""
+
+    def __init__(self):
+        super().__init__()
+        self.requests = []
+
+    def complete(self, request):
+        self.requests.append(request)
+        return super().complete(request)
 
 
 @pytest.fixture
@@ -114,17 +134,13 @@ def test_each_request_of_each_reasoning_shows_it_once(kind, reasoning):
 
 def test_no_request_of_a_memory_itself_tells_of_it(table):
     town = Town("stlt", table)
-    requests = []
-    town.agents[0].memory.llm = None
-    for agent in town.agents:
-        send = agent.memory.layer_context.request_for
-        agent.memory.layer_context.request_for = lambda *a, send=send, **g: (
-            requests.append(send(*a, **g)) or requests[-1]
-        )
+    noting = Noting()
+    configure(town, llm=noting)
     lived(town, 12)
     is_pinned(town)
-    assert requests
-    assert not any("the mill" in r.prompt or HEADING in r.prompt for r in requests)
+    assert noting.requests
+    for request in noting.requests:
+        assert "the mill" not in request.prompt and HEADING not in request.prompt
     assert "the mill" not in town.agents[0].memory.long_term_memory
 
 

@@ -220,7 +220,8 @@ def test_a_model_whose_summaries_are_permanently_doubtful_costs_one_request_a_st
     assert (used.calls, used.doubtful, used.given_up) == (120, 120, 0)
     assert max(len(request.prompt) for request in llm.history[60:]) < 4000
     window = memory.layers[0]
-    assert sum(map(window.chars, window.covered)) <= 2000
+    view = memory.view()
+    assert sum(window.chars(view, each) for each in window.covered) <= 2000
     assert "Item 119 costs" in memory.get_prompt_ready()
     assert "Item 3 costs" not in memory.get_prompt_ready()
     llm._rules["*"] = lambda r: {

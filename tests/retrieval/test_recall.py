@@ -304,7 +304,7 @@ def test_a_prompt_recalls_by_the_words_and_not_by_who_says_them(language):
     memory.process_step()
     says(memory, question, asker.unique_id)
     (recalls,) = memory.rankers()
-    assert recalls.ranker.focus() == question
+    assert recalls.ranker.focus(memory.view()) == question
     assert memory.recall()[0].record.content["message"] == answer
 
 
