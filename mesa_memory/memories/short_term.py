@@ -5,7 +5,7 @@ from typing import Any, Self, Unpack
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.delegate import Delegate
-from mesa_memory.memories.host.entries import HeldSteps
+from mesa_memory.memories.host.entries import Entry, HeldSteps
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 
@@ -42,3 +42,9 @@ class ShortTermMemory(MemoryModule):
     ) -> None:
         self._window.capacity = checked_int("n", n)
         super().__init__(agent, layers=[self._window], **options)
+
+    @property
+    def _current_step_entry(self) -> Entry | None:
+        """While the agent steps, the events that had arrived before; Mesa-LLM's name."""
+        waiting = self.layer_context.inbox.waiting()
+        return Entry(self, self.layer_context.now, waiting) if waiting else None
