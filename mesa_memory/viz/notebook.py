@@ -4,7 +4,7 @@ from typing import Any
 
 from IPython.display import HTML
 
-from mesa_memory.experiments.reports.templates import template
+from mesa_memory.experiments.reports.templates import COLOURS, template
 from mesa_memory.runs import Run
 from mesa_memory.runs.past import past, text_of
 from mesa_memory.viz.data.agent import layer_views
@@ -12,8 +12,6 @@ from mesa_memory.viz.data.recall import recalls, understood
 
 #: package of the templates
 PACKAGE = "mesa_memory.viz.report"
-#: colours of the parts of a score, in their order; Okabe and Ito's
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 #: number of records of a kind, and of candidates of a recall, that are shown
 MAX_ROWS = 200
 

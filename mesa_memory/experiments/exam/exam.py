@@ -11,6 +11,7 @@ from mesa_memory.errors import StudyError
 from mesa_memory.experiments.exam.items import INTERVALS, KINDS, RIGHT, languages
 from mesa_memory.experiments.exam.life import STAGES, Life
 from mesa_memory.experiments.measures import metrics
+from mesa_memory.experiments.reports.templates import COLOURS
 from mesa_memory.experiments.studies.study import Study
 from mesa_memory.statistics.comparison import Comparison, compare
 from mesa_memory.statistics.difference import PairedDifference
@@ -25,8 +26,8 @@ MEASURES = ("shown", "found", "answered")
 PRICED_AT = 20
 #: factors of an exam
 FACTORS = ("memory", "llm", "language")
-#: of the curves; after Okabe and Ito
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
+#: of the curves
+CURVES = (*COLOURS, "#000000")
 
 
 class Exam:
@@ -115,7 +116,7 @@ class Exam:
 
 
 class ExamResult(NotebookShown):
-    """What the memories have kept.
+    """Shares of items kept, losses, errors and prices, by memory.
 
     A share is that of items judged right, the unit is the seed, and the bands are 95% t
     intervals over seeds, cut at 0 and 1.
@@ -201,7 +202,7 @@ class ExamResult(NotebookShown):
 
     @property
     def errors(self) -> "pd.DataFrame":
-        """How answers and shown texts were wrong: numbers of items, by arm and kind."""
+        """Numbers of items that were not right, by arm, kind, measure and judgement."""
         long = self.marks.melt(
             [*self.arms, "kind"], MEASURES, "measure", "judgement"
         ).dropna(subset=["judgement"])
@@ -239,7 +240,7 @@ class ExamResult(NotebookShown):
         for panel, measure in zip(panels, measures):
             curves = self.shares(measure).groupby(self.arms, sort=False)
             for n, (arm, curve) in enumerate(curves):
-                look = {"color": COLOURS[n % len(COLOURS)]}
+                look = {"color": CURVES[n % len(CURVES)]}
                 label = ", ".join(map(str, arm))
                 panel.plot(curve["interval"], curve["mean"], "o-", label=label, **look)
                 panel.fill_between(

@@ -1,6 +1,6 @@
 """Intrusions: sentences of a memory that state what no event does.
 
-The rule goes by names, numbers and negation. A sentence is an intrusion if it has a name
+The rule compares names, numbers and negation. A sentence is an intrusion if it has a name
 or number that was never heard; if a clause joins names and numbers that no event joins;
 or if it denies what events only state, or states what they only deny. It does not see a
 false word between right names: "Ada sold Bo 5 fish" for "Ada gave Bo 5 fish".
@@ -45,7 +45,7 @@ _OWNER = frozenset(
 
 
 class Heard:
-    """What an agent has heard, by the names and numbers that stand together.
+    """The messages of an agent, by the names and numbers that stand together.
 
     Args:
         names: of those who speak.

@@ -28,28 +28,10 @@ SPEAKERS = ("Ines", "Jon", "Tove", "Ravi", "Omar", "Lena")
 RIGHT, NOTHING, OTHER = "right", "nothing", "other value"
 #: steps between two tellings of an item
 GAP = 2
-_SYLLABLES = [
-    "ba",
-    "do",
-    "fi",
-    "gu",
-    "ka",
-    "le",
-    "mo",
-    "ni",
-    "pa",
-    "ru",
-    "sa",
-    "te",
-    "vo",
-    "za",
-    "be",
-    "di",
-    "go",
-    "ha",
-    "ju",
-    "ko",
-]
+_SYLLABLES = (
+    "ba", "do", "fi", "gu", "ka", "le", "mo", "ni", "pa", "ru",
+    "sa", "te", "vo", "za", "be", "di", "go", "ha", "ju", "ko",
+)  # fmt: skip
 _ENDS = "nlrsmk"
 #: numbers of items; steps are smaller
 _NUMBERS = range(401, 1000)
@@ -116,7 +98,7 @@ class Judge:
     """
 
     def __init__(self, items: Iterable[ExamItem], language: str = "en") -> None:
-        self._taken_back = _words(language)["taken_back"].split()
+        self._taken_back = _tables()[language]["taken_back"].split()
         self._values: dict[str, set[str]] = {}
         for item in items:
             values = {value for group in item.right for value in group}
@@ -207,7 +189,7 @@ def _word(word: str) -> re.Pattern[str]:
 
 
 def _order(item: ExamItem, units: Sequence[Unit]) -> str:
-    """Which of two events a text puts first: by their steps, or by their places."""
+    """The judgement of an order: by the steps of both events, or by their places."""
     found = [
         [(unit.step, n) for n, unit in enumerate(units) if has(unit.text, group)]
         for group in item.right
@@ -220,19 +202,18 @@ def _order(item: ExamItem, units: Sequence[Unit]) -> str:
 
 
 @cache
-def _words(language: str) -> dict[str, Any]:
-    tables = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-    return tables[language]
+def _tables() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def languages() -> tuple[str, ...]:
     """The languages in which there are items."""
-    return tuple(tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")))
+    return tuple(_tables())
 
 
 def small_talk(language: str) -> list[str]:
     """Sentences that say nothing about any item."""
-    return _words(language)["small"]
+    return _tables()[language]["small"]
 
 
 class Maker:
@@ -246,7 +227,7 @@ class Maker:
 
     def __init__(self, seed: int, language: str, steps: int) -> None:
         self._random = random.Random(f"exam {seed}")
-        self._words = _words(language)
+        self._words = _tables()[language]
         self._steps = steps
         self._taken: set[str] = set(SPEAKERS)
         self._numbers = self._random.sample(_NUMBERS, len(_NUMBERS))

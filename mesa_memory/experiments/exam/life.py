@@ -25,7 +25,7 @@ from mesa_memory.experiments.exam.items import (
     Telling,
     small_talk,
 )
-from mesa_memory.experiments.measures.holdings import holdings
+from mesa_memory.experiments.measures.holdings import HeldRecord, holdings
 from mesa_memory.memories.host.interventions import probe
 from mesa_memory.runtime.services import Services
 
@@ -119,7 +119,7 @@ class Life(mesa.Model):
             self.examinee.memory.add_to_memory("message", said)
         self.examinee.step()
         Services.of(self).flush()
-        held = [each.text for each in holdings(self)]
+        held = holdings(self)
         with self._peek():
             shown = self.examinee.memory.get_prompt_ready()
         self.sizes.append(count_tokens(shown))
@@ -160,7 +160,9 @@ class Life(mesa.Model):
         """Other packages' memories note no reads."""
         return getattr(self.examinee.memory, "peek", nullcontext)()
 
-    def _mark(self, item: ExamItem, shown: str, held: list[str]) -> dict[str, Any]:
+    def _mark(
+        self, item: ExamItem, shown: str, held: list[HeldRecord]
+    ) -> dict[str, Any]:
         row: dict[str, Any] = {
             "kind": item.kind,
             "variant": item.variant,
@@ -171,7 +173,7 @@ class Life(mesa.Model):
             "answered": None,
             "answer": None,
         }
-        recalled = self._recalled(item.question, FOUND_AMONG)
+        recalled = self._recalled(item.question, FOUND_AMONG, held)
         if recalled is not None:
             row["found"] = self.judge.shown(item, recalled)
         if self.ask:
@@ -180,23 +182,27 @@ class Life(mesa.Model):
         row["stage"] = self._stage(item, row, held)
         return row
 
-    def _recalled(self, question: str | None, k: int | None) -> str | None:
+    def _recalled(
+        self, question: str | None, k: int | None, held: list[HeldRecord]
+    ) -> str | None:
         """The recalled records as lines; None for a memory that recalls nothing."""
         memory: Any = self.examinee.memory
         if not getattr(memory, "rankers", list)():
             return None
         with memory.peek():
             found = {each.record.id for each in memory.recall(question, k)}
-        texts = {h.record.id: h.text for h in holdings(self) if h.record.id in found}
+        texts = {h.record.id: h.text for h in held if h.record.id in found}
         return "\n".join(f"- {text}" for text in texts.values())
 
-    def _stage(self, item: ExamItem, row: dict[str, Any], held: list[str]) -> str:
+    def _stage(
+        self, item: ExamItem, row: dict[str, Any], held: list[HeldRecord]
+    ) -> str:
         """Where the item was lost; empty if it was not."""
         if row["shown"] == RIGHT:
             return NOT_USED if row["answered"] not in (None, RIGHT) else ""
-        lines = "\n".join(f"- {text}" for text in held)
+        lines = "\n".join(f"- {each.text}" for each in held)
         if self.judge.shown(item, lines) == RIGHT:
-            recalled = self._recalled(None, None)
+            recalled = self._recalled(None, None, held)
             if recalled is None or self.judge.shown(item, recalled) == RIGHT:
                 return CUT
             return NOT_RECALLED

@@ -1,17 +1,13 @@
 """The exam as one HTML file: curves, tables, losses and errors."""
 
-import base64
 from importlib.resources import files
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from mesa_memory import __version__
 from mesa_memory.core.content import dollars
-from mesa_memory.experiments.reports.templates import policy, template
+from mesa_memory.experiments.reports.templates import picture, policy, template
 
-#: dots per inch of the picture
-PLOT_DPI = 110
 NOTES = {
     "Shares": "Share of items that are right, mean over seeds: shown in the agent's "
     "prompt, found among three recalled records, answered by the language model.",
@@ -38,7 +34,7 @@ def write_exam_report(result: Any, path: str | Path, overwrite: bool = False) ->
     told = template("mesa_memory.experiments.exam", "exam_report.html").render(
         tables=[(name, NOTES[name], *_rows(frame)) for name, frame in tables.items()],
         lives=len(result.lives),
-        plot=_picture(result.figure()),
+        plot=picture(result.figure()),
         style=style,
         policy=policy(style),
         version=__version__,
@@ -63,10 +59,3 @@ def _cell(name: str, value: Any) -> str:
     if name in ("dollars", "per_kept"):
         return dollars(value)
     return f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
-def _picture(figure: Any) -> str:
-    """A figure as an address that a page holds itself."""
-    drawn = BytesIO()
-    figure.savefig(drawn, format="png", dpi=PLOT_DPI)
-    return f"data:image/png;base64,{base64.b64encode(drawn.getvalue()).decode()}"

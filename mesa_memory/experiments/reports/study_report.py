@@ -1,9 +1,7 @@
 """A study as one HTML file: plan, verdict, table, plot, audit, cost, traces, methods."""
 
-import base64
 import inspect
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ from mesa_memory.core.content import dollars
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.experiments.reports.facts import facts_of_study, shown_value
 from mesa_memory.experiments.reports.methods import methods
-from mesa_memory.experiments.reports.templates import policy, template
+from mesa_memory.experiments.reports.templates import COLOURS, picture, policy, template
 from mesa_memory.experiments.reports.traces import trace
 from mesa_memory.experiments.studies.checks import CHECKS
 from mesa_memory.statistics.comparison import Comparison
@@ -22,12 +20,8 @@ from mesa_memory.statistics.difference import number
 _PACKAGE = "mesa_memory.experiments.reports"
 #: arguments that say where a run is kept, or that the study itself gives to each run
 _MADE_BY_STUDY = {"rng", "seed", "record", "cache", "replay"}
-#: dots per inch of a plot
-PLOT_DPI = 110
 #: measures whose curves are drawn
 MAX_CURVES = 6
-#: of the arms; after Okabe and Ito
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 DASHES = ("-", "--", ":", "-.")
 
 
@@ -70,19 +64,12 @@ def write_study_report(
     page = template(_PACKAGE, "study_report.html").render(
         study=study, status=status, found=found, audit=audit, followed=followed, differ=differ,
         others=others, refused=refused, curves=_curves(results.steps, found),
-        plot=_picture(found.figure()), cost=_cost(status),
+        plot=picture(found.figure()), cost=_cost(status),
         seeds=_seeds(found), defaults=_defaults(study), checks=_checks(status), methods=told.split("\n\n"), version=__version__,
         style=style, policy=policy(style),
     )  # fmt: skip
     target.write_text(scrub(page), encoding="utf-8", errors="replace")
     return target
-
-
-def _picture(figure: Any) -> str:
-    """A figure as a picture in an address."""
-    file = BytesIO()
-    figure.savefig(file, format="png", dpi=PLOT_DPI)
-    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
 def _curves(steps: Any, found: Comparison) -> tuple[str, list[str]] | None:
@@ -123,7 +110,7 @@ def _curves(steps: Any, found: Comparison) -> tuple[str, list[str]] | None:
     for panel in panels[len(names) :]:
         panel.set_axis_off()
     panels[0].legend(fontsize=8)
-    return _picture(figure), names
+    return picture(figure), names
 
 
 def _seeds(found: Comparison) -> tuple[list[str], list[list[str]]]:

@@ -5,12 +5,17 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from io import BytesIO
 from typing import Any
 
 from mesa_memory.core.content import dollars
 from mesa_memory.experiments.reports.facts import shown_value
 from mesa_memory.statistics.difference import p_of
 
+#: of curves and parts of scores; after Okabe and Ito
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+#: dots per inch of a plot
+PLOT_DPI = 110
 #: seeds that are listed one by one
 MAX_LISTED_SEEDS = 12
 
@@ -51,6 +56,13 @@ def policy(style: str, script: str = "") -> str:
         f"default-src 'none'; style-src {_hash(style)}; {scripts}img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+def picture(figure: Any) -> str:
+    """A matplotlib figure as an address that a page holds itself."""
+    file = BytesIO()
+    figure.savefig(file, format="png", dpi=PLOT_DPI)
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
 def _pairs(found: Mapping[str, Any], form: str) -> list[str]:
