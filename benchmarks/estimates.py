@@ -29,7 +29,7 @@ from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments.estimates import EFFORT_AGENT_STEPS, estimate
-from mesa_memory.llm.cost import pricing
+from mesa_memory.llm import prices as pricing
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.memories.registry import OUR_MEMORIES
 from tests.support import examples

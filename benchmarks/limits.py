@@ -23,9 +23,9 @@ from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.errors import LLMError
 from mesa_memory.llm.base import Attempt, LLMSettings
-from mesa_memory.llm.providers.client import ProviderClient
-from mesa_memory.llm.providers.concurrency import ConcurrencyLimiter
-from mesa_memory.llm.providers.errors import StateError
+from mesa_memory.llm.client import ProviderClient
+from mesa_memory.llm.errors import StateError
+from mesa_memory.llm.limits import ConcurrencyLimiter
 
 #: fixed numbers of requests at once that are tried
 GRID = (1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256)

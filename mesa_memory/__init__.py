@@ -46,7 +46,7 @@ __copyright__ = "Copyright 2026 the mesa-memory contributors"
 
 _PLACES = {
     "BadReply": "errors",
-    "Budget": "llm.cost.usage",
+    "Budget": "llm.ledger",
     "BudgetExceeded": "errors",
     "ConversationMemory": "memories.conversation",
     "Conversations": "layers.conversations",

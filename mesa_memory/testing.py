@@ -26,7 +26,7 @@ from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.snapshot import InMemoryRecords
 from mesa_memory.errors import LLMUnavailable
-from mesa_memory.hosts.mesa_llm.agents import LLMAgent
+from mesa_memory.hosts.mesa_llm import LLMAgent
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.window import Window
 from mesa_memory.llm.doubles.offline import OfflineLLM

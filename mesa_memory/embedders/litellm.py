@@ -1,11 +1,11 @@
 """Embeddings of any provider through litellm, with bounded retries."""
 
-import os
 import random
 import time
 from collections.abc import Sequence
 from typing import Any
 
+import litellm
 import numpy as np
 
 from mesa_memory.core.render import one_line, shorten
@@ -13,19 +13,10 @@ from mesa_memory.core.text import redaction
 from mesa_memory.core.text.addresses import host_and_path, server_address
 from mesa_memory.embedders.base import around_blanks, check_vectors, clean, normalised
 from mesa_memory.errors import EmbedderError
-from mesa_memory.hosts.http_limits import BODY_BYTES
-from mesa_memory.hosts.litellm import limit_clients
+from mesa_memory.hosts.litellm import BODY_BYTES, prepare
 from mesa_memory.hosts.provider_faults import calling, fault_of, passing, wait_of
-from mesa_memory.hosts.proxies import bypass_proxy_for_localhost
 
-# The price list comes with litellm; fetching a newer one would open a socket at import.
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-import litellm
-
-litellm.suppress_debug_info = True
-redaction.guard_others()
-bypass_proxy_for_localhost()
-limit_clients()
+prepare()
 
 #: asked for when the length of a vector must be known before any text is embedded
 PROBE_TEXT = "memory"

@@ -14,7 +14,7 @@ _PLACES = {
     "Questionnaire": "experiments.measures.questionnaires",
     "Study": "experiments.studies.study",
     "attribute": "experiments.attribution",
-    "draw": "hosts.mesa.draws",
+    "draw": "hosts.draws",
     "estimate": "experiments.estimates",
     "placebo": "experiments.controls",
     "verify": "experiments.reports.archive",

@@ -29,8 +29,6 @@ from mesa_memory.experiments.studies.analysis import asked_seeds
 from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.design import Case
 from mesa_memory.experiments.studies.forks import forks_of
-from mesa_memory.llm.cost.price import FREE, Price
-from mesa_memory.llm.cost.usage import Budget, usage_of
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import (
     PROVIDER,
@@ -39,6 +37,8 @@ from mesa_memory.llm.doubles.policy import (
     register_policy,
 )
 from mesa_memory.llm.doubles.replay import override_client
+from mesa_memory.llm.ledger import Budget, usage_of
+from mesa_memory.llm.prices import FREE, Price, price
 from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.runs.table import Table
 from mesa_memory.runtime.services import Services
@@ -512,8 +512,6 @@ def _price_of(model: str, prices: Mapping[str, Any]) -> Price | None:
         return Price.of(prices[model])
     if model.partition("/")[0] == PROVIDER:
         return FREE
-    from mesa_memory.llm.cost.pricing import price
-
     return price(model)
 
 

@@ -12,7 +12,7 @@ import litellm
 
 from mesa_memory.core import fault_table
 from mesa_memory.core.fault_table import BUSY, REFUSED, Fault
-from mesa_memory.hosts.http_limits import bounded
+from mesa_memory.hosts.litellm import bounded
 
 #: litellm's errors that mean a refusal, also where they have no HTTP state
 REJECTION_ERRORS = (
@@ -50,7 +50,7 @@ class StateError(Exception):
 
 @contextmanager
 def calling(*bounds: Any, **named: Any) -> Iterator[None]:
-    """Bounds the replies to litellm's requests; see ``http_limits.bounded``.
+    """Bounds the replies to litellm's requests; see ``litellm.bounded``.
 
     Raises:
         StateError: if a server has refused the last one. litellm's own errors differ in

@@ -11,8 +11,8 @@ from mesa_memory.core.records import EVENT, EVICTED, REASONS, MemoryRecord, Reco
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text.thinking import decision
 from mesa_memory.core.wording import Voice, Wording
-from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.hosts.mesa_llm.names import Names, NamesNow
+from mesa_memory.hosts.mesa import clock
+from mesa_memory.hosts.mesa_llm import Names, NamesNow
 from mesa_memory.layers.declared_state import held_by
 from mesa_memory.layers.view import StepView, current_view, read_option
 

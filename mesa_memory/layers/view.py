@@ -14,7 +14,7 @@ from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import SUPERSEDED, MemoryRecord
 from mesa_memory.core.requests import Embedded, Flow, LLMRequest
 from mesa_memory.core.wording import Voice, Wording
-from mesa_memory.hosts.mesa_llm.names import NamesNow, role_of
+from mesa_memory.hosts.mesa_llm import NamesNow, role_of
 
 
 class Limits(NamedTuple):

@@ -7,11 +7,11 @@ from mesa_memory import exported
 _PLACES = {
     "LLMRequest": "core.requests",
     "LLMSettings": "llm.base",
-    "Ledger": "llm.cost.ledger",
+    "Ledger": "llm.ledger",
     "PolicyInput": "llm.doubles.policy",
     "Reply": "core.requests",
     "ToolCall": "llm.doubles.policy",
-    "Usage": "llm.cost.usage",
+    "Usage": "llm.ledger",
 }
 
 __all__ = sorted(_PLACES)  # noqa: PLE0605 - names come from the table above

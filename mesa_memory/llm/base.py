@@ -84,7 +84,7 @@ class Sender(Protocol):
         """The reply, without its usage.
 
         Raises:
-            Exception: any; ``provider_errors`` says what it means.
+            Exception: any; ``llm.errors`` says what it means.
         """
 
 

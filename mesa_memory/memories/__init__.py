@@ -3,7 +3,7 @@
 from typing import Any
 
 # First, as it says what to do where Mesa-LLM cannot be imported.
-import mesa_memory.hosts.mesa_llm.agents  # noqa: F401
+import mesa_memory.hosts.mesa_llm  # noqa: F401
 from mesa_memory import exported
 
 _PLACES = {"BudgetReport": "memories.prompt.sections"}

@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.hosts.mesa_llm.agents import MemoryEntry
+from mesa_memory.hosts.mesa_llm import MemoryEntry
 from mesa_memory.layers.lines import StepEvents
 from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.layers.view import StepView

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import cycle, islice
 from typing import Any
 
-from mesa_memory.hosts.mesa.draws import draw
+from mesa_memory.hosts.draws import draw
 from mesa_memory.layers.view import reading
 from mesa_memory.memories.host.reads import SHOWN_SECTIONS, MemoryReads
 from mesa_memory.memories.rephrasings import is_heading

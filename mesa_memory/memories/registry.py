@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mesa_memory.errors import UnknownMemory
-from mesa_memory.hosts.mesa_llm.agents import Memory
+from mesa_memory.hosts.mesa_llm import Memory
 from mesa_memory.memories.conversation import ConversationMemory
 from mesa_memory.memories.episodic import EpisodicMemory
 from mesa_memory.memories.fact import FactMemory

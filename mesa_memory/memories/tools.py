@@ -12,7 +12,7 @@ from mesa_memory.core import render
 from mesa_memory.core.importance import GRADE_MAX
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
-from mesa_memory.hosts.mesa_llm.agents import give_tools
+from mesa_memory.hosts.mesa_llm import give_tools
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.memories.host.interventions import memory_of
 from mesa_memory.memories.host.recalls import by_words, text_of

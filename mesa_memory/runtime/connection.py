@@ -22,7 +22,7 @@ from mesa_memory.core.requests import (
 from mesa_memory.core.text.redaction import cause
 from mesa_memory.core.wording import Wording
 from mesa_memory.errors import LLMRejected
-from mesa_memory.hosts.mesa_llm.agent_llm import own_llm
+from mesa_memory.hosts.mesa_llm import own_llm
 from mesa_memory.llm.doubles import override as overrides
 from mesa_memory.llm.doubles.offline import advice, answerer
 from mesa_memory.llm.tokens import count_tokens

@@ -13,9 +13,8 @@ from typing import Any
 
 import mesa_memory.llm.schemas as schemas
 from mesa_memory.core.requests import ChatRequest
-from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.hosts.mesa_llm.agent_llm import LLMPlace, put_between
-from mesa_memory.hosts.mesa_llm.agents import plan_about_prompts
+from mesa_memory.hosts.mesa import clock
+from mesa_memory.hosts.mesa_llm import LLMPlace, plan_about_prompts, put_between
 from mesa_memory.llm.doubles.override import AgentOverride, is_replaced
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.services import Services

@@ -26,18 +26,20 @@ from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.base import vectors_by
 from mesa_memory.embedders.static import SHIPPED_NAME
 from mesa_memory.embedders.vectors import EmbeddingBatcher, Vectors
-from mesa_memory.hosts.mesa import arguments as mesa_arguments
-from mesa_memory.hosts.mesa import model as mesa
+from mesa_memory.hosts import mesa
+from mesa_memory.llm import ledger
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
-from mesa_memory.llm.cache.request_key import Occurrences, request_key
-from mesa_memory.llm.cache.response_cache import CachedResponse, ResponseCache
-from mesa_memory.llm.cost import usage
-from mesa_memory.llm.cost.ledger import Ledger
-from mesa_memory.llm.cost.price import Price
-from mesa_memory.llm.cost.usage import Reservation
+from mesa_memory.llm.cache import (
+    CachedResponse,
+    Occurrences,
+    ResponseCache,
+    request_key,
+)
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.llm.doubles.replay import CLIENT_OVERRIDE
+from mesa_memory.llm.ledger import Ledger, Reservation
+from mesa_memory.llm.prices import Price
 from mesa_memory.runtime.loop import at_exit, background
 from mesa_memory.runtime.queue import CommitQueue, execution_of
 from mesa_memory.runtime.single_flight import SingleFlight
@@ -108,7 +110,7 @@ class Services:
     def of(cls, model: Any) -> "Services":
         """The services of ``model``, made on first use."""
         if (services := cls._of.get(model)) is None:
-            seed = mesa_arguments.seed(model)
+            seed = mesa.seed(model)
             made = cls(seed if isinstance(seed, int | str) else None)
             with _making:
                 services = cls._of.setdefault(model, made)
@@ -313,7 +315,7 @@ class Services:
     def _give_cached(self, request: LLMRequest, reply: Reply) -> Reply:
         """A cached response, counted and recorded: nothing is sent or paid."""
         model = reply.model or request.model or ""
-        self.ledger.count(request, model, usage.usage_of(request, reply))
+        self.ledger.count(request, model, ledger.usage_of(request, reply))
         if (recorder := self.recorder) is not None:
             recorder.called(request, recorder.began(request), reply, None, False)
         return reply
@@ -347,7 +349,7 @@ class Services:
         if model and model.partition("/")[0] == PROVIDER:
             return self.llm if isinstance(self.llm, OfflineLLM) else self._offline
         if self._provider is None:
-            from mesa_memory.llm.providers.client import ProviderClient
+            from mesa_memory.llm.client import ProviderClient
 
             with _making:  # a second one would have limits of its own
                 if self._provider is None:
@@ -360,14 +362,14 @@ class Services:
         """Price, limit of the reply and service tier of a request."""
         settings = self.settings
         tier = str(settings.options.get("service_tier") or "")
-        return usage.price_of(client, model), settings.max_tokens, tier
+        return ledger.price_of(client, model), settings.max_tokens, tier
 
     def _reserve(
         self, request: LLMRequest, client: Any
     ) -> "Reservation | Future[None]":
         terms = self._terms(client, request.model)
-        forecast = usage.forecast(request, *terms)
-        return self.ledger.reserve(request, forecast, usage.open_reply(*terms))
+        forecast = ledger.forecast(request, *terms)
+        return self.ledger.reserve(request, forecast, ledger.open_reply(*terms))
 
     @contextmanager
     def _accounted(
@@ -390,10 +392,10 @@ class Services:
             reply = None if error else call.reply
             model = (reply and reply.model) or request.model or ""
             if reply is None:
-                used = usage.failure_usage(error)
+                used = ledger.failure_usage(error)
             else:
-                price = usage.price_of(client, model)
-                used = usage.usage_of(request, reply, price)
+                price = ledger.price_of(client, model)
+                used = ledger.usage_of(request, reply, price)
                 self.ledger.record_route(model, reply)
             self.ledger.settle(request, model, reserved, used)
             if recorder:

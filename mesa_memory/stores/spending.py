@@ -28,7 +28,7 @@ type Amount = Mapping[str, Any]
 class Spending:
     """The account of one case of a study.
 
-    See ``llm.cost.ledger.Account``.
+    See ``llm.ledger.Account``.
 
     Args:
         store: open; it stays open.

@@ -10,7 +10,7 @@ from mesa_memory import LongTermMemory, Services, STLTMemory, configure
 from mesa_memory.core.content import dollars
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study, estimate
-from mesa_memory.llm.cost.price import Price
+from mesa_memory.llm.prices import Price
 from tests.support.examples import street, village
 
 TOWN = {"n_agents": 12, "memory": "stlt"}

@@ -15,8 +15,8 @@ PLACES = {
     "dask": (),
     "mpi4py": ("experiments/studies/executors.py",),
     "fastembed": ("embedders/fastembed.py",),
-    "aiohttp": ("llm/providers/direct.py",),
-    "orjson": ("stores/", "llm/providers/direct.py"),
+    "aiohttp": ("llm/direct.py",),
+    "orjson": ("stores/", "llm/direct.py"),
     "sqlalchemy": ("stores/", "runs/", "viz/data/"),
     "psycopg": ("stores/postgres.py",),
 }

@@ -11,7 +11,7 @@ TRICKS = re.compile(
 )
 #: file -> why it may, and no other way was found
 EXCEPTIONS = {
-    "hosts/mesa/arguments.py": "Mesa has no hook that sees what a model is made with",
+    "hosts/mesa.py": "Mesa has no hook that sees what a model is made with",
     "hosts/litellm.py": "litellm makes clients of its own that have no limits",
     "runtime/loop.py": "at the time of atexit no name can be looked up any more",
 }

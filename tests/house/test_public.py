@@ -61,6 +61,6 @@ def test_importing_the_package_and_its_command_is_light_and_opens_no_socket():
         "heavy = (heavy | {'rich', 'sqlalchemy'}) & set(sys.modules)\n"
         "assert not heavy, heavy\n"
         "from mesa_memory import STLTMemory, configure\n"
-        "import mesa_memory.llm.providers.litellm\n"
+        "import mesa_memory.llm.litellm_sender\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)

@@ -182,7 +182,7 @@ def test_identical_requests_at_the_same_time_are_one_request(file):
 def test_who_waits_and_is_cancelled_takes_the_answer_from_nobody(file):
     import asyncio
 
-    from mesa_memory.llm.cache.response_cache import ResponseCache
+    from mesa_memory.llm.cache import ResponseCache
     from tests.support.client import question
 
     cache, request = ResponseCache(file), question("http://127.0.0.1:9/v1")

@@ -13,9 +13,8 @@ import pytest
 from mesa_memory import configure, open_run
 from mesa_memory.core.text import redaction
 from mesa_memory.errors import CacheError
-from mesa_memory.llm.cache import cache_file
-from mesa_memory.llm.cache.cache_file import CacheFile
-from mesa_memory.llm.cache.response_cache import ResponseCache
+from mesa_memory.llm import cache as cache_file
+from mesa_memory.llm.cache import CacheFile, ResponseCache
 from tests.support.disk import small_disk
 from tests.support.keeping import live, town
 from tests.support.openai_server import OpenAIServer

@@ -8,9 +8,9 @@ import pytest
 from benchmarks.limits import SERVERS, Server, request, run, simulated_time
 from mesa_memory.core.reply import Reply
 from mesa_memory.llm.base import LLMSettings
-from mesa_memory.llm.providers.client import ProviderClient
-from mesa_memory.llm.providers.concurrency import INITIAL_REQUESTS, ConcurrencyLimiter
-from mesa_memory.llm.providers.errors import StateError
+from mesa_memory.llm.client import ProviderClient
+from mesa_memory.llm.errors import StateError
+from mesa_memory.llm.limits import INITIAL_REQUESTS, ConcurrencyLimiter
 
 
 class Narrow(Server):

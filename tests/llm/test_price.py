@@ -2,8 +2,8 @@
 
 import pytest
 
-from mesa_memory.llm.cost import pricing
-from mesa_memory.llm.cost.price import Price
+from mesa_memory.llm import prices as pricing
+from mesa_memory.llm.prices import Price
 
 FULL = Price(
     prompt=1.0, reply=10.0, cached=0.1, tiers={"flex": Price(0.5, 5.0, cached=0.05)}

@@ -9,7 +9,7 @@ import pytest
 
 from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
-from mesa_memory.hosts.proxies import bypass_proxy_for_localhost
+from mesa_memory.hosts.litellm import bypass_proxy_for_localhost
 from mesa_memory.tasks.impress import Impression
 from tests.support import network, ways
 from tests.support.client import ask, ask_all, client, question

@@ -15,9 +15,8 @@ import pytest
 from mesa_memory import LLMRejected, configure
 from mesa_memory.hosts.litellm import address_of
 from mesa_memory.llm import LLMSettings
-from mesa_memory.llm.providers.client import ProviderClient
-from mesa_memory.llm.providers.direct import OpenAICompatibleSender
-from mesa_memory.llm.providers.routing import destination, obstacle
+from mesa_memory.llm.client import ProviderClient
+from mesa_memory.llm.direct import OpenAICompatibleSender, destination, obstacle
 from mesa_memory.runtime.reasoning import ChatRequest
 from mesa_memory.tasks.consolidate import Summary
 from tests.support import network

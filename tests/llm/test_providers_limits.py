@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mesa_memory import Services
-from mesa_memory.llm.providers.client import ProviderClient
+from mesa_memory.llm.client import ProviderClient
 from tests.support.client import ask, ask_all, client, question
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer, sequence

@@ -9,8 +9,8 @@ import pytest
 
 from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.hosts.provider_faults import StateError
-from mesa_memory.llm.providers import errors as provider_errors
-from mesa_memory.llm.providers.client import ProviderClient, RequestAttempts
+from mesa_memory.llm import errors as provider_errors
+from mesa_memory.llm.client import ProviderClient, RequestAttempts
 from tests.support import network, ways
 from tests.support.client import ask, ask_all, client, question
 from tests.support.openai_server import Behaviour, OpenAIServer, always, sequence

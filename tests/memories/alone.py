@@ -5,7 +5,7 @@ import numpy as np
 from mesa_memory.core.records import RecordBus
 from mesa_memory.core.requests import Embedded
 from mesa_memory.core.wording import ENGLISH
-from mesa_memory.hosts.mesa_llm.names import Names, NamesNow
+from mesa_memory.hosts.mesa_llm import Names, NamesNow
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.view import Limits, StepView
 

@@ -13,7 +13,7 @@ import pytest
 
 from mesa_memory import Recording, configure, open_run
 from mesa_memory.errors import CacheError, StoreBusy, StoreError, StoreUnavailable
-from mesa_memory.llm.cache.cache_file import CacheFile
+from mesa_memory.llm.cache import CacheFile
 from mesa_memory.stores import RunInfo, open_store
 from tests.llm.test_cached_vectors import Counting
 from tests.llm.test_cached_vectors import town as recalling_town

@@ -9,7 +9,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("OPENAI_API_KEY", "test")
 
 from mesa_memory.llm import LLMRequest, LLMSettings
-from mesa_memory.llm.providers.client import ProviderClient
+from mesa_memory.llm.client import ProviderClient
 from mesa_memory.runtime.loop import background
 from mesa_memory.tasks.consolidate import Summary
 from tests.support.openai_server import OpenAIServer

@@ -11,9 +11,7 @@ def take(way, monkeypatch):
     """Lets requests go this way, as if nobody had chosen."""
     warm_up()  # while both ways are open
     if way == "litellm":
-        monkeypatch.setattr(
-            "mesa_memory.llm.providers.client.obstacle", lambda *_: "a test"
-        )
+        monkeypatch.setattr("mesa_memory.llm.client.obstacle", lambda *_: "a test")
 
 
 @pytest.fixture(

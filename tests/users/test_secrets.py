@@ -383,7 +383,7 @@ def test_what_is_said_of_a_secret_argument_names_it(tmp_path, monkeypatch):
 
 def test_the_logs_of_the_provider_packages_have_no_keys(monkeypatch, caplog):
     monkeypatch.setenv("OPENAI_API_KEY", ENV_KEY)
-    import mesa_memory.llm.providers.litellm  # noqa: F401
+    import mesa_memory.llm.litellm_sender  # noqa: F401
 
     for name in ("LiteLLM", "httpx"):
         with caplog.at_level(logging.INFO, name):

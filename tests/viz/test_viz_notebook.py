@@ -6,7 +6,7 @@ from markupsafe import escape
 
 from mesa_memory import Budget, open_run
 from mesa_memory.experiments import Plan
-from mesa_memory.llm.cost.usage import Usage
+from mesa_memory.llm.ledger import Usage
 from mesa_memory.runs.past import past, text_of
 from mesa_memory.statistics.comparison import compare
 from mesa_memory.viz.notebook import memory_at, recalls_at

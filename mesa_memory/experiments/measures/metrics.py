@@ -18,9 +18,9 @@ import pandas as pd
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.render import record_text
 from mesa_memory.experiments.measures.holdings import holdings, minds, texts
-from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts.mesa import clock
 from mesa_memory.layers.impressions import KIND as IMPRESSION
-from mesa_memory.llm.cost.usage import Usage
+from mesa_memory.llm.ledger import Usage
 from mesa_memory.runs.claims.claim import claim
 from mesa_memory.runs.claims.clauses import sentences
 from mesa_memory.runtime.services import Services

@@ -10,7 +10,7 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.core.validate import checked_number
 from mesa_memory.experiments.measures.questions import Question
-from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts.mesa import clock
 from mesa_memory.memories.host.interventions import probe
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.runtime.services import Services

@@ -8,9 +8,8 @@ from mesa_memory.core.content import text_of
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import MeasureError
 from mesa_memory.experiments.measures.values import collected, distinct_names, measured
-from mesa_memory.hosts.mesa.collector import CollectorReader
-from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.llm.cost.usage import Budget
+from mesa_memory.hosts.mesa import CollectorReader, clock
+from mesa_memory.llm.ledger import Budget
 from mesa_memory.runtime.services import Services
 
 logger = logger_of(__name__)

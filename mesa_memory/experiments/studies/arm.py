@@ -9,8 +9,8 @@ from typing import Any
 from mesa_memory.core.codec import encode
 from mesa_memory.experiments.changes import ChangeAfter, give_memory
 from mesa_memory.experiments.studies.design import Case
-from mesa_memory.hosts.mesa import arguments as mesa_arguments
-from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts import mesa
+from mesa_memory.hosts.mesa import clock
 from mesa_memory.llm.base import LLMSettings
 from mesa_memory.memories import registry
 from mesa_memory.runs.recording.configure import equip
@@ -140,8 +140,8 @@ def _seeding(
 ) -> dict[str, Any]:
     """The arguments that seed the model, as Mesa's ``batch_run`` chooses them."""
     scenario = case.parameters.get(SCENARIO)
-    if isinstance(scenario, mesa_arguments.scenario_class()):
-        return {SCENARIO: mesa_arguments.seeded_scenario(scenario, case.seed)}
+    if isinstance(scenario, mesa.scenario_class()):
+        return {SCENARIO: mesa.seeded_scenario(scenario, case.seed)}
     for name in SEEDS:
         if name in case.parameters:
             return {}

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from mesa_memory.core.codec import readable
-from mesa_memory.llm.cost.ledger import Ledger
 from mesa_memory.llm.doubles.offline import advice, answerer
 from mesa_memory.llm.doubles.policy import PROVIDER
+from mesa_memory.llm.ledger import Ledger
 from mesa_memory.runs.checks import record_checks, requests
 from mesa_memory.runs.compare import differing_parameters
 from mesa_memory.stores.sql import Store

@@ -27,7 +27,7 @@ from mesa_memory.core.text.redaction import hide
 from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import EmptyDesign
 from mesa_memory.experiments.changes import ChangeAfter
-from mesa_memory.hosts.mesa import arguments as mesa_arguments
+from mesa_memory.hosts import mesa
 from mesa_memory.runs.compare import differing_parameters
 from mesa_memory.stores.studies import CaseRow
 
@@ -249,7 +249,7 @@ def _empty(cell: Any) -> bool:
 
 def _row(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """An arm that was given whole: its parameters and their labels."""
-    if isinstance(given, mesa_arguments.scenario_class()):
+    if isinstance(given, mesa.scenario_class()):
         labels = {name: encode(v) for name, v in vars(given).items() if name != "rng"}
         return {"scenario": given}, labels
     if not isinstance(given, Mapping):
@@ -263,7 +263,7 @@ def _row(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 def _seed_of(values: Mapping[str, Any], seed: Any) -> Any:
     """A scenario that has a seed of its own keeps it where none is given."""
     scenario = values.get("scenario")
-    if seed is None and isinstance(scenario, mesa_arguments.scenario_class()):
+    if seed is None and isinstance(scenario, mesa.scenario_class()):
         return scenario.rng
     return seed
 

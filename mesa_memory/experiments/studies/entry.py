@@ -21,8 +21,8 @@ from mesa_memory.experiments.studies.fingerprint import (
 )
 from mesa_memory.experiments.studies.forks import forks_of
 from mesa_memory.experiments.studies.worker import Job
-from mesa_memory.hosts.mesa_llm.agents import forget_tools
-from mesa_memory.llm.cost.usage import Budget
+from mesa_memory.hosts.mesa_llm import forget_tools
+from mesa_memory.llm.ledger import Budget
 from mesa_memory.stores.open import is_postgres, sqlite_path
 from mesa_memory.stores.studies import WAITING, Studies, StudyRow
 

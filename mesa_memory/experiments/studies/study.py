@@ -34,7 +34,7 @@ from mesa_memory.experiments.studies.results import Results, check_names
 from mesa_memory.experiments.studies.shards import gather, shard_of
 from mesa_memory.experiments.studies.status import Status
 from mesa_memory.experiments.studies.worker import named_parts
-from mesa_memory.llm.cost.usage import Budget
+from mesa_memory.llm.ledger import Budget
 from mesa_memory.statistics.comparison import Comparison
 from mesa_memory.statistics.plan import Plan
 from mesa_memory.stores.base import AUTO, JOURNALS

@@ -30,9 +30,9 @@ from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.checks import counted_checks, recorded_checks
 from mesa_memory.experiments.studies.fingerprint import changed_code
 from mesa_memory.experiments.studies.forks import Fork, take_over
-from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.hosts.mesa_llm.agents import forget_tools
-from mesa_memory.llm.cost.usage import Budget, Usage
+from mesa_memory.hosts.mesa import clock
+from mesa_memory.hosts.mesa_llm import forget_tools
+from mesa_memory.llm.ledger import Budget, Usage
 from mesa_memory.runs.recording.config import Recording, versions
 from mesa_memory.runs.recording.resume import begin_in, keep_recipe, resume_in
 from mesa_memory.runtime.services import Services

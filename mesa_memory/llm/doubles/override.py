@@ -18,10 +18,9 @@ from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.replies import end_of
 from mesa_memory.hosts.litellm import finish_reason
-from mesa_memory.hosts.mesa_llm.agents import ModuleLLM
-from mesa_memory.llm.cost import pricing
-from mesa_memory.llm.cost.price import Price
+from mesa_memory.hosts.mesa_llm import ModuleLLM
 from mesa_memory.llm.doubles.policy import PROVIDER, enable
+from mesa_memory.llm.prices import Price, price
 from mesa_memory.llm.schemas import sent_schema
 from mesa_memory.tasks.consolidate import Summary
 
@@ -111,13 +110,13 @@ class AgentOverride:
 
     def price(self, model: str | None) -> Price | None:
         """The price of the model's tokens; None if unknown."""
-        return pricing.price(model) if model else None
+        return price(model) if model else None
 
 
 @contextmanager
 def _typed_faults(request: LLMRequest) -> Iterator[None]:
     """A provider's error as ours, so that an outage is not the end here either."""
-    from mesa_memory.llm.providers import errors as provider_errors
+    from mesa_memory.llm import errors as provider_errors
 
     try:
         yield

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from mesa_memory.core.content import one_line, storable
 from mesa_memory.core.records import EDITED, IMPORTED, MemoryRecord, Part
-from mesa_memory.hosts.mesa_llm.names import own_name
+from mesa_memory.hosts.mesa_llm import own_name
 from mesa_memory.memories.host.interventions import changed_by_hand, memory_of
 
 #: kind of the records, and name of the intervention and of their part of a memory

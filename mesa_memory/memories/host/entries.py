@@ -18,8 +18,7 @@ from mesa_memory.core.inbox import by_kind
 from mesa_memory.core.records import EVENT, IMPORTED, MemoryRecord
 from mesa_memory.core.render import value_text
 from mesa_memory.core.wording import PLAIN, Voice
-from mesa_memory.hosts.mesa_llm.agents import MemoryEntry
-from mesa_memory.hosts.mesa_llm.names import Names, own_name
+from mesa_memory.hosts.mesa_llm import MemoryEntry, Names, own_name
 from mesa_memory.layers.lines import StepEvents
 
 _ORIGINAL_DISPLAY = MemoryEntry.display

@@ -20,8 +20,8 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import check_agent, checked_int
 from mesa_memory.errors import LLMError
-from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.hosts.mesa_llm.names import Names, NamesNow
+from mesa_memory.hosts.mesa import clock
+from mesa_memory.hosts.mesa_llm import Names, NamesNow
 from mesa_memory.layers.base import Layer, with_unique_names
 from mesa_memory.layers.context import HISTORY_MESSAGES, LayerContext
 from mesa_memory.layers.declared_state import StateGuard, watched

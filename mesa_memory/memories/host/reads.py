@@ -19,7 +19,7 @@ from mesa_memory.core.records import (
 )
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.wording import COMMON, STEP
-from mesa_memory.hosts.mesa_llm.agents import Memory
+from mesa_memory.hosts.mesa_llm import Memory
 from mesa_memory.layers.base import Layer, check_views
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.declared_state import held_by, records_of

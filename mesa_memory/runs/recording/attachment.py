@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.core.codec import full_name
-from mesa_memory.hosts.mesa import arguments as mesa_arguments
+from mesa_memory.hosts import mesa
 from mesa_memory.runs.recording import parameters
 from mesa_memory.runs.recording.checkpoints import memories
 from mesa_memory.runs.recording.config import Recording, versions
@@ -39,7 +39,7 @@ def start(model: Any, services: Services, recording: Recording) -> Recorder:
         RunInfo(
             model=full_name(type(model)),
             parameters=given,
-            seed=str(mesa_arguments.seed(model)),
+            seed=str(mesa.seed(model)),
             versions=versions(),
             name=recording.name,
         )

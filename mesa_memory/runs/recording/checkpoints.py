@@ -15,9 +15,8 @@ from mesa_memory.core.codec import decode, decode_snapshot
 from mesa_memory.core.content import plain
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.errors import MemoryMismatch
-from mesa_memory.hosts.mesa import arguments as mesa_arguments
-from mesa_memory.hosts.mesa import model as mesa
-from mesa_memory.llm.cost.usage import Usage
+from mesa_memory.hosts import mesa
+from mesa_memory.llm.ledger import Usage
 from mesa_memory.memories.host.layer_names import memories_beside, memories_of
 from mesa_memory.memories.replacement import made_with
 from mesa_memory.runs.recording.parameters import taken
@@ -59,7 +58,7 @@ def snapshot(model: Any) -> dict[str, Any]:
         **mesa.clock_state(model),
         "random": model.random.getstate(),
         "rng": model.rng.bit_generator.state,
-        "first": mesa_arguments.first_state(model),
+        "first": mesa.first_state(model),
         "used": _used(model),
         "state": _own_state(model),
     }
@@ -130,7 +129,7 @@ def restore(
     """
     own = decode(states[MODEL_KEY])
     if own.get("first") is not None and not _SEED_NAMES & given.keys():
-        mesa_arguments.begin_with(model, own["first"])
+        mesa.begin_with(model, own["first"])
     mesa.advance(model, own)
     Services.of(model).ledger.go_on(
         {

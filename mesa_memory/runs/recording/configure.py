@@ -14,10 +14,10 @@ from mesa_memory.core.wording import checked_step_name
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.vectors import Vectors
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
-from mesa_memory.llm.cache.request_key import Occurrences
-from mesa_memory.llm.cost.usage import Budget
+from mesa_memory.llm.cache import Occurrences
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PROVIDER
+from mesa_memory.llm.ledger import Budget
 from mesa_memory.memories.replacement import made_with
 from mesa_memory.runs.recording.config import ON_FAILURE, Recording
 from mesa_memory.runtime import reasoning  # noqa: F401, stands between agents and LLMs
@@ -201,7 +201,7 @@ def _cache(cache: Any) -> Any:
         raise TypeError(f"{expected}; got {cache!r}")
     if "://" in str(cache) or str(cache) == ":memory:":
         raise ValueError(f"{expected}; got {redaction.scrub(str(cache))!r}")
-    from mesa_memory.llm.cache.response_cache import ResponseCache
+    from mesa_memory.llm.cache import ResponseCache
 
     return ResponseCache.of(os.fspath(cache))
 

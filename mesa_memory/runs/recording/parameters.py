@@ -35,8 +35,8 @@ from mesa_memory.core.codec import (
 )
 from mesa_memory.core.text import redaction
 from mesa_memory.errors import ParameterError
-from mesa_memory.hosts.mesa import arguments as mesa_arguments
-from mesa_memory.hosts.mesa_llm.agents import Memory
+from mesa_memory.hosts import mesa
+from mesa_memory.hosts.mesa_llm import Memory
 from mesa_memory.runs.recording.config import Recording
 
 #: a warning names the user's line that begins the recording
@@ -65,10 +65,10 @@ def of_model(
     """
     if given is not None:
         found = {str(name): encode(v, by_name) for name, v in given.items()}
-    elif (noted := mesa_arguments.noted(model)) is not None:
+    elif (noted := mesa.noted(model)) is not None:
         found = noted | _seed(model, noted)
     else:
-        names = [each.name for each in mesa_arguments.parameters_of(type(model))]
+        names = [each.name for each in mesa.parameters_of(type(model))]
         found = {name: {OBJECT: UNKNOWN} for name in names}
         found |= _seed(model, found)
     return {name: _sealed(name, v, location) for name, v in found.items()}
@@ -92,10 +92,10 @@ def _seed(model: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     if found.get("scenario") is not None or isinstance(found.get("seed"), int | float):
         return {}
     if "rng" in found:
-        return {"rng": encode(mesa_arguments.rng_argument(model))}
+        return {"rng": encode(mesa.rng_argument(model))}
     if "seed" in found:
-        return {"seed": encode(mesa_arguments.seed(model))}
-    takes = [each.name for each in mesa_arguments.parameters_of(type(model))]
+        return {"seed": encode(mesa.seed(model))}
+    takes = [each.name for each in mesa.parameters_of(type(model))]
     return {"scenario": missing(model.scenario)} if "scenario" in takes else {}
 
 

@@ -13,7 +13,7 @@ from mesa_memory.core.records import MemoryRecord, records_in
 from mesa_memory.core.snapshot import FilteredRecords, records_after
 from mesa_memory.core.text.naming import with_name
 from mesa_memory.errors import StoreCorrupt
-from mesa_memory.hosts.mesa_llm.names import Names
+from mesa_memory.hosts.mesa_llm import Names
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.declared_state import held_by
 from mesa_memory.memories.host.interventions import changed_by_hand

@@ -19,8 +19,7 @@ from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StoreError
-from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.hosts.mesa.steps import StepObserver
+from mesa_memory.hosts.mesa import StepObserver, clock
 from mesa_memory.runs.recording.checkpoints import memories, snapshot, warn_of_beside
 from mesa_memory.runs.recording.collector import Call, Collector
 from mesa_memory.runs.recording.config import Recording

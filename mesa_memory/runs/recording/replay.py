@@ -12,7 +12,7 @@ from mesa_memory.core.fault_table import FailedAttempt
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.errors import StoreCorrupt
-from mesa_memory.hosts.mesa import arguments as mesa_arguments
+from mesa_memory.hosts import mesa
 from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, response
 from mesa_memory.runs.recording.collector import Call
 from mesa_memory.runs.recording.prompt_files import changed_files
@@ -47,7 +47,7 @@ def replay(
         )
     place, number = split_run(str(location))
     store = open_store(place, read_only=True)
-    run = _run(store, number, str(mesa_arguments.seed(model)))
+    run = _run(store, number, str(mesa.seed(model)))
     answers = recorded_answers(
         store, run, changed=lambda: changed_files(store, run, services.wordings)
     )

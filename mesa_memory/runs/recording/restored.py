@@ -17,9 +17,9 @@ from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.errors import ReplayMismatch, StoreCorrupt, StoreError
-from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.llm.cost.usage import Budget
+from mesa_memory.hosts.mesa import clock
 from mesa_memory.llm.doubles.replay import ReplayLLM, override_client
+from mesa_memory.llm.ledger import Budget
 from mesa_memory.runs.recording import checkpoints
 from mesa_memory.runs.recording.attachment import Attachment
 from mesa_memory.runs.recording.replay import recorded_answers

@@ -16,7 +16,7 @@ from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.render import event_text, record_text
 from mesa_memory.core.requests import ChatRequest, LLMRequest
 from mesa_memory.core.text.tool_calls import said
-from mesa_memory.hosts.mesa_llm.names import own_name
+from mesa_memory.hosts.mesa_llm import own_name
 from mesa_memory.layers.base import Layer
 from mesa_memory.llm.doubles.replay import response_data
 from mesa_memory.retrieval import overlap

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.hosts.mesa import space as mesa_space
+from mesa_memory.hosts import space as mesa_space
 from mesa_memory.stores import schema
 from mesa_memory.stores.sql import Store
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts.mesa import clock
 from mesa_memory.memories.host.interventions import implant, probe
 from mesa_memory.runs.recording.recorder import Recorder
 from mesa_memory.runs.recording.resume import fork

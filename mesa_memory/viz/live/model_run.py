@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, cast
 
-from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts.mesa import clock
 from mesa_memory.runs import open_run
 from mesa_memory.runs.recording.attachment import start
 from mesa_memory.runs.recording.config import Recording

@@ -11,7 +11,7 @@ import solara
 import solara.lab
 
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.solara import made_again, redraw, redraws
 from mesa_memory.viz.live.page_runs import Current
 from mesa_memory.viz.widgets import Failure

@@ -6,7 +6,7 @@ import solara
 import solara.lab
 
 import mesa_memory.viz.widgets as ui
-from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts.mesa import clock
 from mesa_memory.runs.past import past, text_of
 from mesa_memory.viz.actions import ACTIONS
 from mesa_memory.viz.data import interventions as data

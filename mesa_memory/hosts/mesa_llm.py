@@ -1,7 +1,21 @@
-"""The agents of a model and their names in a text."""
+"""Mesa-LLM: its agents with their names, its memory, and its language model.
+
+Agents, reasonings and tools of Mesa-LLM ask ``agent.llm``, and Mesa-LLM calls no hook
+before a request. So ``llm`` is a descriptor of its class of agents: it holds the object
+that was put there, at any time, and returns a stand-in for it where there is one.
+"""
 
 import weakref
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -15,6 +29,202 @@ from mesa_memory.core.content import (
     shorten,
     storable,
 )
+from mesa_memory.hosts import changed
+
+UPGRADE_ADVICE = "Use a supported version: pip install 'mesa-llm>=0.3.2,<0.4'."
+
+try:
+    from mesa_llm.llm_agent import LLMAgent
+    from mesa_llm.memory.memory import Memory, MemoryEntry
+    from mesa_llm.module_llm import ModuleLLM
+except ImportError as error:
+    raise changed(
+        "mesa-llm",
+        f"it cannot be imported ({error})",
+        "Versions up to 0.3.2 need Mesa 3: pip install 'mesa>=3.5.1,<4'.",
+    ) from error
+
+__all__ = [
+    "LLMAgent",
+    "Memory",
+    "MemoryEntry",
+    "ModuleLLM",
+    "forget_tools",
+    "give_tools",
+    "plan_about_prompts",
+]
+
+
+def plan_about_prompts(agent: Any) -> None:
+    """Lets what an agent is shown while it plans be about the prompt of its plan.
+
+    Again changes nothing, nor does an agent without Mesa-LLM's reasoning. A prompt that
+    is the agent's ``step_prompt`` is a task, not a question of the step.
+    """
+    reasoning = getattr(agent, "reasoning", None)
+    for name in ("plan", "aplan"):
+        own = hasattr(type(reasoning), name)
+        if own and not isinstance(vars(reasoning).get(name), _Planning):
+            setattr(reasoning, name, _Planning(agent, name))
+
+
+def forget_tools(model: Any) -> None:
+    """Takes the tools of a finished model's agents out of Mesa-LLM's list.
+
+    The list is of the process and never shrinks. A tool that is a method of an agent
+    would keep the agent and its model alive there.
+    """
+    for agent in model.agents:
+        for manager in vars(agent).values():  # its attribute's name is to change
+            listed = getattr(type(manager), "instances", None)
+            if isinstance(listed, list):
+                with suppress(ValueError):  # it is not in the list
+                    listed.remove(manager)
+
+
+def give_tools(agent: Any, tools: Sequence[Callable[..., str]]) -> None:
+    """Offers functions to the language model of one agent; again changes nothing.
+
+    Args:
+        tools: each takes the agent first, and says in a docstring of Google's style what
+            it does and what its arguments mean.
+
+    Raises:
+        HostChanged: if the agent lacks a manager of tools.
+    """
+    manager = getattr(agent, "tool_manager", None)
+    if manager is None:
+        raise changed("mesa-llm", "its agents lack a manager of tools", UPGRADE_ADVICE)
+    from mesa_llm.tools.tool_decorator import tool
+
+    for function in tools:
+        tool(function, tool_manager=manager)
+
+
+class _Planning:
+    """An agent planning, with a memory that knows for what.
+
+    The method is looked up when it is called, so that copies have theirs.
+    """
+
+    def __init__(self, agent: Any, name: str) -> None:
+        self.agent, self.name = agent, name
+
+    def __call__(self, *args: Any, **given: Any) -> Any:
+        reasoning = self.agent.reasoning
+        method = getattr(type(reasoning), self.name).__get__(reasoning)
+        prompt = args[0] if args else given.get("prompt")
+        about = getattr(self.agent.memory, "reads_about", None)
+        task = getattr(self.agent, "step_prompt", None)
+        if about is None or prompt == task or not isinstance(prompt, str):
+            return method(*args, **given)
+        if self.name == "aplan":
+            return self._await(about(prompt), method(*args, **given))
+        with about(prompt):
+            return method(*args, **given)
+
+    async def _await(self, about: AbstractContextManager, plan: Awaitable) -> Any:
+        with about:
+            await self.agent.memory.aprepare("observation", once=True)
+            return await plan
+
+
+class LLMPlace:
+    """Stands in for an agent's ``llm``, and delegates all attributes to it.
+
+    Args:
+        inner: what was put into ``agent.llm``.
+
+    Raises:
+        HostChanged: if Mesa-LLM makes messages in another way.
+    """
+
+    #: attributes of the stand-in itself; a subclass adds its own
+    OWN: frozenset[str] = frozenset({"inner"})
+
+    def __init__(self, inner: Any) -> None:
+        if not hasattr(ModuleLLM, "_build_messages"):
+            raise changed(
+                "mesa-llm", "its ModuleLLM lacks _build_messages", UPGRADE_ADVICE
+            )
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.OWN or name.startswith("__"):  # not there yet
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.OWN:
+            object.__setattr__(self, name, value)
+        elif getattr(value, "__self__", None) is self:
+            vars(self.inner).pop(name, None)  # puts the stand-in's own method back
+        else:
+            setattr(self.inner, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self.inner, name)
+
+    @contextmanager
+    def _one_shot_completion(self) -> Iterator[None]:
+        """Switches Mesa-LLM's retries off for a request; already the case here."""
+        yield
+
+    def messages(self, prompt: Any, system: str) -> list[dict[str, str]]:
+        """A prompt as messages, as Mesa-LLM makes them.
+
+        Raises:
+            TypeError: if the prompt is neither text nor a list of texts.
+        """
+        make = getattr(self.inner, "_build_messages", None)
+        if make is None:  # a model of the user's own
+            return list(ModuleLLM._build_messages(self.inner, prompt, system))
+        return list(make(prompt, system))
+
+
+class AgentLLMAttribute:
+    """``LLMAgent.llm``, and the ``llm`` of Mesa-LLM's own memories.
+
+    Args:
+        stand_in: takes an agent or a memory, and what was put into its ``llm``; gives
+            the stand-in, or None to leave it.
+    """
+
+    def __init__(self, stand_in: Callable[[Any, Any], LLMPlace | None]) -> None:
+        self._stand_in = stand_in
+
+    def __get__(self, agent: Any, owner: Any = None) -> Any:
+        if agent is None:
+            return self
+        try:
+            held = vars(agent)["llm"]
+        except KeyError:
+            raise AttributeError(f"{type(agent).__name__} has no llm yet") from None
+        if held is None or isinstance(held, LLMPlace):
+            return held
+        place = self._stand_in(agent, held)
+        if place is not None:
+            vars(agent)["llm"] = place
+        return place or held
+
+    def __set__(self, agent: Any, llm: Any) -> None:
+        vars(agent)["llm"] = llm
+
+
+def put_between(
+    of_agent: Callable[[Any, Any], LLMPlace | None],
+    of_memory: Callable[[Any, Any], LLMPlace | None],
+) -> None:
+    """Lets Mesa-LLM's agents and memories ask through stand-ins; see ``AgentLLMAttribute``."""
+    LLMAgent.llm = AgentLLMAttribute(of_agent)
+    Memory.llm = AgentLLMAttribute(of_memory)
+
+
+def own_llm(agent: Any) -> Any:
+    """The object that was put into an agent's ``llm``; None without one."""
+    llm = getattr(agent, "llm", None)
+    return llm.inner if isinstance(llm, LLMPlace) else llm
+
 
 #: longest name in a text, in characters
 NAME_CHARS = 60

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.errors import NoSeed
-from mesa_memory.hosts.mesa import arguments as mesa_arguments
-from mesa_memory.hosts.mesa import model as mesa
+from mesa_memory.hosts import mesa
+from mesa_memory.hosts import mesa as mesa_arguments
 
 #: raised when the same address would give other numbers
 ADDRESS_FORM = 1

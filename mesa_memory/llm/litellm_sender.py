@@ -1,24 +1,19 @@
 """Any provider through litellm."""
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
-from mesa_memory.core.content import plain
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.text import replies
-
-# The price list comes with litellm; fetching a newer one would open a socket at import.
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 import litellm
 import openai.resources  # noqa: F401 - a second that the first request would take
 
-from mesa_memory.core.reply import TokenCounts, tier_of
+from mesa_memory.core.content import plain
+from mesa_memory.core.reply import Reply, TokenCounts, tier_of
+from mesa_memory.core.text import replies
 from mesa_memory.hosts import litellm as host
 from mesa_memory.hosts.provider_faults import calling
+from mesa_memory.llm import prices as pricing
 from mesa_memory.llm.base import Attempt
-from mesa_memory.llm.cost import pricing
-from mesa_memory.llm.providers.errors import NoAnswer
+from mesa_memory.llm.errors import NoAnswer
 from mesa_memory.llm.schemas import response_format
 
 

@@ -18,17 +18,16 @@ from mesa_memory.core.text import redaction, replies
 from mesa_memory.core.text.addresses import server_address
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import LLMError, LLMRejected
-from mesa_memory.hosts.litellm import be_quiet, limit_clients
+from mesa_memory.hosts.litellm import prepare
 from mesa_memory.hosts.provider_faults import fault_of, outcome, passing
-from mesa_memory.hosts.proxies import bypass_proxy_for_localhost
+from mesa_memory.llm import errors as provider_errors
+from mesa_memory.llm import prices as pricing
 from mesa_memory.llm.base import Attempt, LLMSettings, Sender
-from mesa_memory.llm.cost import pricing
-from mesa_memory.llm.cost.price import Price
-from mesa_memory.llm.providers import errors as provider_errors
-from mesa_memory.llm.providers.concurrency import OVERLOADED, ConcurrencyLimiter, Slot
-from mesa_memory.llm.providers.routing import destination, obstacle, speaks_openai
-from mesa_memory.llm.providers.structured_output import FORMS, PLAIN, OutputFormat
+from mesa_memory.llm.direct import destination, obstacle, speaks_openai
+from mesa_memory.llm.limits import OVERLOADED, ConcurrencyLimiter, Slot
+from mesa_memory.llm.prices import Price
 from mesa_memory.llm.schemas import sent_schema
+from mesa_memory.llm.structured_output import FORMS, PLAIN, OutputFormat
 
 logger = logger_of(__name__)
 
@@ -95,10 +94,7 @@ class RequestAttempts:
         await asyncio.sleep(seconds)
 
 
-be_quiet()
-redaction.guard_others()
-bypass_proxy_for_localhost()
-limit_clients()
+prepare()
 
 
 #: model, and its address unless it is the provider's usual one
@@ -411,10 +407,10 @@ class ProviderClient:
 
 def _make_sender(name: str) -> Sender:
     if name == "direct":
-        from mesa_memory.llm.providers.direct import OpenAICompatibleSender
+        from mesa_memory.llm.direct import OpenAICompatibleSender
 
         return OpenAICompatibleSender()
-    from mesa_memory.llm.providers.litellm import LiteLLMSender
+    from mesa_memory.llm.litellm_sender import LiteLLMSender
 
     return LiteLLMSender()
 

@@ -1,1 +1,0 @@
-"""Mesa's names that are private or move between versions."""

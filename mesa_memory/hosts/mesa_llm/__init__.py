@@ -1,1 +1,0 @@
-"""Mesa-LLM's names that are private or move between versions."""

@@ -1,1 +1,0 @@
-"""Cached answers of language models."""
