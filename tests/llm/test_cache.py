@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 from contextlib import closing
+from itertools import cycle
 
 import mesa
 import pytest
@@ -47,8 +48,9 @@ def prompts(server):
 # -- across runs ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("execution", ["deferred", "blocking"])
-@pytest.mark.parametrize("memory", ASKING)
+@pytest.mark.parametrize(
+    ("memory", "execution"), zip(ASKING, cycle(["deferred", "blocking"]))
+)
 def test_a_second_run_asks_nothing_and_remembers_the_same(
     memory, execution, server, file
 ):
@@ -77,75 +79,68 @@ def test_another_replicate_asks_anew_and_each_has_answers_of_its_own(server, fil
         assert len(prompts(server)) == asked, number
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
+def test_what_changes_an_answer_asks_anew(server, file):
+    for changed in (
+        {},
         {"temperature": 0.5},
         {"seed": 3},
         {"max_tokens": 300},
         {"options": {"top_p": 0.5}},
         {"options": {"extra_body": {"mode": "fast"}}},
         {"name": "openai/other"},
-    ],
-    ids=str,
-)
-def test_what_changes_an_answer_asks_anew(changed, server, file):
-    for given, asked in (({}, CALLS), (changed, CALLS), (changed, 0), ({}, 0)):
-        live(town(server.base, cache=file, **given))
-        assert len(prompts(server)) == asked
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"timeout": 50, "attempts": 4, "concurrency": 3, "backoff": 0.02},
-        {"options": {"api_key": "sk-another-key-0123456789"}},
-        {"options": {"extra_headers": {"Authorization": "Bearer sk-secret-12345"}}},
-        {"options": {"user": "somebody", "service_tier": "flex"}},
-        {"execution": "blocking"},
-    ],
-    ids=str,
-)
-def test_how_a_request_is_sent_changes_no_answer(changed, server, file):
-    first = changed if "extra_headers" in str(changed) else {}
-    second = {"options": {"extra_headers": {}}} if first else changed
-    live(town(server.base, cache=file, **first))
-    prompts(server)
-    live(town(server.base, cache=file, **second))
+    ):
+        for asked in (1, 0):
+            live(town(server.base, count=1, cache=file, **changed), 1)
+            assert len(prompts(server)) == asked, changed
+    live(town(server.base, count=1, cache=file), 1)
     assert prompts(server) == []
 
 
-@pytest.mark.parametrize(
-    "pointed",
-    [
-        lambda base: {"options": {"api_base": base}},
-        lambda base: {"options": {"base_url": f"{base}/"}},
-        lambda base: {"options": {"api_base": base}, "client": "litellm"},
-    ],
-    ids=["api_base", "base_url", "litellm"],
-)
-def test_a_server_named_in_the_options_has_its_own_answers(pointed, server, file):
+def test_how_a_request_is_sent_changes_no_answer(server, file):
+    secret = {"Authorization": "Bearer sk-secret-12345"}
+    for changed, asked in (
+        ({}, 1),
+        ({"timeout": 50, "attempts": 4, "concurrency": 3, "backoff": 0.02}, 0),
+        ({"options": {"api_key": "sk-another-key-0123456789"}}, 0),
+        ({"options": {"user": "somebody", "service_tier": "flex"}}, 0),
+        ({"execution": "blocking"}, 0),
+        ({"options": {"extra_headers": secret}}, 1),
+        ({"options": {"extra_headers": {}}}, 0),
+    ):
+        live(town(server.base, count=1, cache=file, **changed), 1)
+        assert len(prompts(server)) == asked, changed
+
+
+def test_a_server_named_in_the_options_has_its_own_answers(server, file):
     with OpenAIServer() as other:
-        live(town("http://127.0.0.1:9/v1", cache=file, **pointed(server.base)))
-        live(town("http://127.0.0.1:9/v1", cache=file, **pointed(other.base)))
-        assert len(prompts(server)) == len(prompts(other)) == CALLS
-        live(town(other.base, cache=file))
-        assert prompts(other) == []
+        for pointed in (
+            lambda base: {"options": {"api_base": base}},
+            lambda base: {"options": {"base_url": f"{base}/"}},
+            lambda base: {"options": {"api_base": base}, "client": "litellm"},
+        ):
+            file = file.with_name(f"other-{file.name}")
+            for one in (server, other):
+                given = {"count": 1, "cache": file, **pointed(one.base)}
+                live(town("http://127.0.0.1:9/v1", **given), 1)
+                assert len(prompts(one)) == 1
+            live(town(other.base, count=1, cache=file), 1)
+            assert prompts(other) == []
 
 
 def test_another_server_asks_anew_whether_given_or_configured(
     server, file, monkeypatch
 ):
-    live(town(server.base, cache=file))
+    def asked(base, one):
+        live(town(base, count=1, cache=file), 1)
+        return len(prompts(one))
+
+    assert asked(server.base, server) == 1
     with OpenAIServer() as other:
-        live(town(other.base, cache=file))
-        assert len(prompts(other)) == CALLS
+        assert asked(other.base, other) == 1
         monkeypatch.setenv("OPENAI_API_BASE", other.base)
-        live(town(None, cache=file))
-        assert prompts(other) == []
+        assert asked(None, other) == 0
         monkeypatch.setenv("OPENAI_API_BASE", server.base)
-        live(town(None, cache=file))
-    assert len(prompts(server)) == CALLS
+        assert asked(None, server) == 0
 
 
 # -- within a run --------------------------------------------------------------------

@@ -78,8 +78,8 @@ def in_steps(server, agents, steps, before=lambda step: None):
 
 @pytest.mark.parametrize("name", SERVERS)
 def test_it_comes_near_the_best_fixed_number_and_loses_nothing(name):
-    own = run(SERVERS[name], 500, None)
-    best = min(run(SERVERS[name], 500, fixed).seconds for fixed in (24, 32, 64))
+    own = run(SERVERS[name], 300, None)
+    best = min(run(SERVERS[name], 300, fixed).seconds for fixed in (24, 32, 64))
     assert own.lost == own.twice == 0
     assert own.seconds <= best / 0.9
 
