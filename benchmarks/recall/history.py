@@ -10,16 +10,14 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.recall import direct, oblique, phrases
 from benchmarks.recall.corpus import Corpus, Item, Question
-from benchmarks.recall.phrases import Aspect, Fact
+from benchmarks.recall.phrases import Aspect, Fact, Phrasing, phrasing, table
 
 #: how changes and facts are told: in the words one asks with, in others, round about
-PHRASINGS: dict[str, tuple[tuple[Aspect, ...], tuple[Fact, ...]]] = {
-    "direct": (direct.ASPECTS, direct.FACTS),
-    "plain": (phrases.ASPECTS, phrases.FACTS),
-    "oblique": (oblique.ASPECTS, oblique.FACTS),
+PHRASINGS: dict[str, Phrasing] = {
+    name: phrasing(name) for name in ("direct", "plain", "oblique")
 }
+PLAIN = table("plain")
 
 #: steps between two changes of one aspect, at least
 PAUSE = 5
@@ -71,19 +69,17 @@ class Talk:
     """What is said that changes nothing, and how a line of speech is told.
 
     Attributes:
-        chatter, alarms: of the day; see ``phrases``.
+        chatter, alarms: of the day; see ``plain.toml``.
         values: by the letter that stands for one of them in the chatter.
         line: of a step, a teller and a text.
     """
 
-    chatter: Sequence[str] = phrases.CHATTER
-    alarms: Sequence[str] = phrases.ALARMS
+    chatter: Sequence[str] = tuple(PLAIN["chatter"])
+    alarms: Sequence[str] = tuple(PLAIN["alarms"])
     values: Mapping[str, Sequence[str]] = field(
         default_factory=lambda: {
-            "p": phrases.PLACES,
-            "g": phrases.THINGS,
-            "m": phrases.MOOD.values,
-            "o": phrases.OFFICE.values,
+            letter: PLAIN[name]["values"]
+            for letter, name in zip("pgmo", ("place", "belonging", "mood", "office"))
         }
     )
     line: str = "Step {step}: {teller} says: {text}"

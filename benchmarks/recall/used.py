@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import click
 
-from benchmarks.recall import oblique, phrases
+from benchmarks.recall.phrases import phrasing
 from benchmarks.tables import show
 from mesa_memory.retrieval.overlap import MIN_OVERLAP, overlaps
 
@@ -30,7 +30,7 @@ CHATTER = (
     "The weather is fine, so I take a walk to the square.",
 )
 THRESHOLDS = tuple(step / 20 for step in range(2, 20))
-DIRECT = (phrases.PLACE, phrases.BELONGING, phrases.MOOD, phrases.OFFICE)
+DIRECT, OBLIQUE = (phrasing(name).aspects for name in ("plain", "oblique"))
 
 type Scored = Sequence[tuple[float, bool]]
 
@@ -44,7 +44,7 @@ def reply(seed: int) -> list[tuple[float, bool]]:
         name, value = f"Agent {dice.randrange(1, 13)}", dice.choice(DIRECT[kind].values)
         said = dice.choice(DIRECT[kind].own).format(v=value, n=name)
         lines.append(f"{name} says: {said}")
-        retold = dice.choice(oblique.ASPECTS[kind].others)
+        retold = dice.choice(OBLIQUE[kind].others)
         told.append(retold.format(v=value, n=name))
     used = set(dice.sample(range(SHOWN), dice.randrange(4)))
     said = [told[place] for place in used] + dice.sample(CHATTER, dice.randrange(1, 4))
