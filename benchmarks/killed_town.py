@@ -23,14 +23,13 @@ from mesa_memory import (
     LongTermMemory,
     OfflineLLM,
     Recording,
-    Scoring,
     ShortTermMemory,
     STLTMemory,
     configure,
 )
-from mesa_memory.layers import Reflection
 from mesa_memory.llm import LLMRequest, Reply
 from mesa_memory.runs.recording.rows import prompt_hash
+from tests.support.recorded_town import stream
 from tests.support.street import Street
 from tests.support.town import Citizen, Town
 
@@ -138,17 +137,6 @@ class Elsewhere:
             row = np.frombuffer(seed[:16], dtype=np.uint8).astype(np.float32) - 127.5
             rows.append(row / np.linalg.norm(row))
         return np.array(rows, dtype=np.float32).reshape(len(rows), 16)
-
-
-def stream(agent: Any) -> EpisodicMemory:
-    """A small stream that reflects by questions, and whose recalls count."""
-    return EpisodicMemory(
-        agent,
-        max_capacity=15,
-        reflection=Reflection.questions(2, per_question=4),
-        reflect_threshold=20,
-        scoring=Scoring(refresh="throttled", refresh_every=2),
-    )
 
 
 MEMORIES = [

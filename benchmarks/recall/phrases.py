@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).parent / "phrasings"
+#: what is said that changes nothing
+TALK = ("chatter", "alarms")
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,10 @@ def table(name: str) -> dict[str, Any]:
 def phrasing(name: str) -> Phrasing:
     """The phrases of a file; what it leaves out is that of ``plain.toml``."""
     plain, own = table("plain"), table(name)
-    parts = {key: plain[key] | own[key] for key in own if isinstance(own[key], dict)}
-    aspects = [Aspect(**part) for part in parts.values() if "every" in part]
-    facts = [Fact(**part) for part in parts.values() if "told" in part]
-    return Phrasing(tuple(aspects), tuple(facts))
+    parts = [_tuples(plain[key] | own[key]) for key in own if key not in TALK]
+    aspects = tuple(Aspect(**part) for part in parts if "every" in part)
+    return Phrasing(aspects, tuple(Fact(**part) for part in parts if "told" in part))
+
+
+def _tuples(part: dict[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in part.items()}

@@ -19,10 +19,11 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from mesa_memory import OfflineLLM, configure, open_run
+from tests.support import story
 from tests.support.fleet import HASTY, MEMORIES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
-from tests.support.openai_server import OpenAIServer
 
+shared, server = story.shared, story.server
 every_memory = pytest.mark.parametrize("memory", MEMORIES)
 BLOCKING = {"llm": OfflineLLM(), "execution": "blocking"}
 ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
@@ -223,21 +224,22 @@ ODD = {
 
 
 def test_odd_content_breaks_neither_memory_nor_prompt():
+    kinds = ("note", "observation", "message", "action")
     for memory in MEMORIES:
+        town = Town(memory, **BLOCKING)
+        (agent,) = town.citizens
         for value in ODD.values():
-            town = Town(memory, **BLOCKING)
-            (agent,) = town.citizens
-            for kind in ("note", "observation", "message", "action"):
+            for kind in kinds:
                 agent.memory.add_to_memory(kind, {"value": value, "message": value})
-            town.script = lambda citizen: citizen.model.tell(citizen, "word")
-            for _ in range(5):
-                town.advance()
-            for record in town.events():
-                assert json.dumps(record.content)
-            shown = shown_to(agent)
-            assert not ADDRESS.search(shown)
-            assert len(shown) < 60_000
-            assert len([r for r in town.events() if r.step == 0]) == 4
+        town.script = lambda citizen: citizen.model.tell(citizen, "word")
+        for _ in range(5):
+            town.advance()
+        for record in town.events():
+            assert json.dumps(record.content)
+        shown = shown_to(agent)
+        assert not ADDRESS.search(shown)
+        assert len(shown) < 60_000
+        assert len([r for r in town.events() if r.step == 0]) == 4 * len(ODD)
 
 
 def test_content_is_a_copy():
@@ -248,12 +250,12 @@ def test_content_is_a_copy():
     assert agent.model.events()[0].content == {"list": ["one"]}
 
 
-def test_a_message_of_1_mb_is_stored_whole_and_shown_in_part():
+def test_a_message_of_1_mb_is_stored_whole_and_shown_in_part(server):
     whole = "abcdefghij" * 100_000
     for memory in MEMORIES:
-        with OpenAIServer() as server:
-            town, _ = lived(memory, whole, 5, llm=None, base=server.base, **HASTY)
-            sizes = [received.chars for received in server.log]
+        server.clear()
+        town, _ = lived(memory, whole, 5, llm=None, base=server.base, **HASTY)
+        sizes = [received.chars for received in server.log]
         (agent,) = town.citizens
         assert {record.content["message"] for record in town.events()} == {whole}
         assert [message.text for message in agent.memory.messages()] == [whole] * 5
