@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 
 from mesa_memory import open_run
 from mesa_memory.errors import EmbedderError, MissingExtra, StoreUnavailable
@@ -103,6 +104,13 @@ def dask(run: str) -> None:
         assert executor.submit(_steps, run).result(timeout=60) == 4
 
 
+def parquet(run: str) -> None:
+    """Panel data of a run, as Parquet."""
+    with open_run(run) as found:
+        path = found.panel(Path(run).with_name("panel.parquet"))
+    assert path.stat().st_size > 0
+
+
 def _steps(run: str) -> int:
     with open_run(run) as found:
         return len(found.steps)
@@ -117,6 +125,15 @@ def _call(*arguments: str) -> str:
 
 
 extra, recorded = sys.argv[1:]
-EXTRAS = (dashboard, fastembed, minilm, multilingual, languages, postgres, dask)
+EXTRAS = (
+    dashboard,
+    fastembed,
+    minilm,
+    multilingual,
+    languages,
+    postgres,
+    dask,
+    parquet,
+)
 {f.__name__: f for f in EXTRAS}[extra](recorded)
 print(f"{extra}: installed, and used without a network.")

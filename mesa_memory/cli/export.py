@@ -16,12 +16,28 @@ from mesa_memory.cli.console import opened
     metavar="DIR",
     help="Folder for the files, one for each table.",
 )
-def export(run: str, out: Path) -> None:
+@click.option(
+    "--panel",
+    type=click.Choice(["csv", "parquet"]),
+    is_flag=False,
+    flag_value="csv",
+    help="Instead, one row for each agent and step, with a codebook; csv or parquet.",
+)
+@click.option(
+    "--no-texts",
+    is_flag=True,
+    help="Of a panel, leave out all texts of agents and models.",
+)
+def export(run: str, out: Path, panel: str | None, no_texts: bool) -> None:
     """Writes a recorded run as CSV files, one for each table.
 
     RUN is the path or address of a store; #3 after it is its third run.
     """
     with opened(run) as found:
+        if panel:
+            path = found.panel(out / f"panel.{panel}", texts=not no_texts)
+            print(f"Wrote {path} and its codebook.csv")
+            return
         for path in found.export(out):
             print(f"Wrote {path}")
 

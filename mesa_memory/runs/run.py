@@ -1,6 +1,6 @@
 """A recorded run: memories by step, with their evidence, recalls and costs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,6 +10,7 @@ import mesa_memory.runs.calls as calls
 import mesa_memory.runs.decisions as decisions
 import mesa_memory.runs.export as exporting
 import mesa_memory.runs.measured as measured
+import mesa_memory.runs.panel as panels
 import mesa_memory.runs.provenance as provenance
 import mesa_memory.runs.recalls as recalls
 import mesa_memory.runs.state as state
@@ -328,6 +329,35 @@ class Run(RecordedRun):
             The files.
         """
         return exporting.export(self, folder)
+
+    def panel(
+        self,
+        path: str | Path | None = None,
+        *,
+        facts: Mapping[str, str] | None = None,
+        texts: bool = True,
+    ) -> Any:
+        """Panel data: one row for each agent and step that it lived.
+
+        It has classes, place, attributes, variables of a study's DataCollector, records by
+        layer, lines shown, requests, answer, action and dollars. The codebook has unit, meaning and
+        source of each column; in a DataFrame it is ``attrs["codebook"]``. Requests of the
+        model itself, or of an agent that was gone at the end of the step, are rows with
+        ``present`` False, so that sums are those of ``cost``.
+
+        Args:
+            path: a new file ``.parquet`` (with the extra ``parquet``) or ``.csv``;
+                ``codebook.csv`` is written beside it. None gives a DataFrame.
+            facts: texts by name; ``holds_NAME`` is True if a record states one, see
+                ``metrics.holders``.
+            texts: False leaves out what agents said, and values that are not numbers.
+
+        Raises:
+            FileExistsError: if one of the files exists.
+            ValueError: for another ending of ``path``, or a fact without words.
+        """
+        frame = panels.panel(self, facts, texts).frame()
+        return frame if path is None else panels.write(frame, path)
 
     def _told(self, name: str) -> Any:
         runs = schema.runs.c

@@ -256,7 +256,7 @@ interventions = _log(
 answers = _log("answers", Column("key", Text), Column("value", Document))
 
 #: what a step has changed of all that is to be seen of a model besides its memories, by
-#: ``kind``: ``space`` (see ``hosts.mesa_space``), ``places`` (agent to x and y),
+#: ``kind``: ``population`` (agent to class), ``space`` (see ``hosts.mesa_space``), ``places`` (agent to x and y),
 #: ``outcomes/NAME`` (agent to value) and ``collected`` (number by reporter); null is
 #: gone; no row belongs to one agent
 scenes = _log("scenes", Column("kind", Text), Column("state", Document(dict)))

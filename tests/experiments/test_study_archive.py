@@ -102,7 +102,9 @@ def test_it_has_all_of_the_study_and_any_change_is_told(study, tmp_path):
     folder = study.archive(tmp_path / "sealed")
     names = {path.name for path in folder.iterdir()}
     expected = {SEAL, "methods.txt", "checklist.md", "report.html", "store.sqlite"}
-    assert names == expected | {f"{name}.csv" for name in TABLES}
+    assert names == expected | {
+        f"{name}.csv" for name in (*TABLES, "panel", "codebook")
+    }
     assert SECRET.encode() in everything(folder)
     done = CliRunner().invoke(main, ["study", "verify", str(folder)])
     assert done.exit_code == 0 and "as it was sealed" in done.output

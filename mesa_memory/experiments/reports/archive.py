@@ -54,6 +54,8 @@ def archive_study(study: Any, folder: Path, texts: bool) -> Path:
         frame = getattr(results, name)
         hidden = [] if texts else [n for n in said if n in frame.columns]
         write_csv(frame.drop(columns=hidden), folder / f"{name}.csv")
+    if study.record:
+        study.panel(folder / "panel.csv", texts=texts)
     with study.stored() as (studies, row):
         facts, versions = (
             facts_of_study(studies, row),

@@ -378,10 +378,34 @@ class Study:
             self, path, found, audit, overwrite, others=others, refused=refused
         )
 
+    def panel(
+        self,
+        path: str | Path | None = None,
+        *,
+        facts: Mapping[str, str] | None = None,
+        texts: bool = True,
+    ) -> Any:
+        """Panel data of all runs: one row for each run, agent and step; see ``Run.panel``.
+
+        Each row begins with ``case``, the factors, ``seed``, ``replicate`` and the state
+        of its run.
+
+        Args:
+            path, facts, texts: see ``Run.panel``.
+
+        Raises:
+            StudyError: if the runs are not recorded.
+        """
+        from mesa_memory.experiments.studies.panel import study_panel
+        from mesa_memory.runs import panel
+
+        frame = study_panel(self, facts, texts).frame()
+        return frame if path is None else panel.write(frame, path)
+
     def archive(self, folder: str | Path, *, texts: bool = True) -> Path:
         """Writes a sealed folder with all of the study, for a repository of data.
 
-        Tables, methods, checklist, the report if arms can be compared, the store, and a
+        Tables, panel data, methods, checklist, the report if arms can be compared, the store, and a
         list of all files with their hashes; ``verify(folder)`` checks it.
 
         Args:

@@ -14,6 +14,7 @@ from mesa_memory.stores.sql import Store
 
 #: kinds of rows: see ``schema.scenes``
 SPACE, PLACES, OUTCOMES, COLLECTED = "space", "places", "outcomes", "collected"
+POPULATION = "population"
 
 
 class WorldLog:
@@ -60,6 +61,7 @@ class WorldLog:
         agents, space = list(model.agents), self._space_of(model)
         here = {str(agent.unique_id): space.place(agent) for agent in agents if space}
         found = {
+            POPULATION: {str(a.unique_id): type(a).__name__ for a in agents},
             SPACE: space.described if space else {},
             PLACES: {name: place for name, place in here.items() if place},
             COLLECTED: mesa_space.collected(model),
