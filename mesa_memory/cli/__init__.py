@@ -12,6 +12,7 @@ from mesa_memory.cli.cost import cost
 from mesa_memory.cli.dashboard import dashboard
 from mesa_memory.cli.demo import demo
 from mesa_memory.cli.diff import diff
+from mesa_memory.cli.doctor import doctor
 from mesa_memory.cli.exam import exam
 from mesa_memory.cli.export import copy, export
 from mesa_memory.cli.inspect import inspect
@@ -28,6 +29,6 @@ def main() -> None:
 
 for _command in (
     *(demo, study, exam, inspect, report, cost, dashboard, diff),
-    *(copy, export, prompts, attribute),
+    *(copy, export, prompts, attribute, doctor),
 ):
     main.add_command(_command)

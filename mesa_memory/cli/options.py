@@ -38,7 +38,7 @@ _host = click.option(
     show_default=True,
     help="Address to listen at. Any other than the default lets other machines connect.",
 )
-_port = click.option(
+port = click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8765,
@@ -75,4 +75,4 @@ def steps(default: int, what: str = "Steps of each run.") -> Callable[..., Any]:
 
 def served(command: Callable[..., Any]) -> Callable[..., Any]:
     """The address of a page: ``host``, ``port`` and ``open_page``."""
-    return _host(_port(_open(command)))
+    return _host(port(_open(command)))
