@@ -11,7 +11,7 @@ release = version = version_of("mesa-memory")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "skill"]
 
 # A page includes the table, so that it is what the tests say.
 _docs = Path(__file__).parent

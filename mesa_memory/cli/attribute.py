@@ -1,4 +1,4 @@
-"""``mesa-memory attribute``: the memories on which the outcome of a run hangs."""
+"""``mesa-memory attribute``: the memories on which the outcome of a run depends."""
 
 import pkgutil
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def attribute(
     run: str, model: str, step: float, agent: str | None, steps: int | None,
     outcome: str | None, max_runs: int | None, trust: bool, screen: int, output: Output,
 ) -> None:  # fmt: skip
-    """Erases memories of a recorded run in turn, to see on which its outcome hangs.
+    """Erases memories of a recorded run in turn, to see on which its outcome depends.
 
     RUN is the path or address of a store; #3 after it is its third run. The run stays as
     it is. Copies of it go on from the step; what they ask of language models is paid, and

@@ -44,7 +44,7 @@ class Contrast:
     Attributes:
         arm: its level of the factor.
         mean: of its outcome, over seeds.
-        difference: arm less base, at each seed.
+        difference: arm minus base, at each seed.
         rho: correlation of both arms over seeds; None if one of them is constant.
         p_holm: the sign-flip p, corrected for the number of arms.
         parts: of the variance, if there are replicates.
@@ -162,7 +162,7 @@ class Comparison(NotebookShown):
     """The arms of a factor against one of them; ``print`` shows all of it.
 
     Attributes:
-        factor: whose levels are compared.
+        factor: the one with the levels to compare.
         base: the level that the others are compared with.
         outcome: what is compared.
         base_values: the base's outcome at each seed.

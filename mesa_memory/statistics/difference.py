@@ -88,7 +88,7 @@ class PairedDifference:
 
     @property
     def dz(self) -> float | None:
-        """Cohen's dz: mean by standard deviation of the differences; None without any."""
+        """Cohen's dz: mean divided by the standard deviation of the differences; None without any."""
         return None if self.constant else self.mean / self.sd
 
     @property

@@ -23,7 +23,7 @@ class Plan(NotebookShown):
     null studies.
 
     Attributes:
-        factor: whose levels are compared.
+        factor: the one with the levels to compare.
         base: the level that the others are compared with.
         outcome: name of the outcome.
         margin: the largest difference that counts as none.

@@ -39,7 +39,7 @@ class Progress:
 
         self.cost: float | None = 0.0
         self.calls = self.failed = 0
-        given = {"desc": "preparing", "unit": "run", "file": sys.stderr}
+        given = {"desc": "preparing", "unit": " runs", "file": sys.stderr}
         self.bar: Any = tqdm(total=0, disable=not shown, **given)
 
     def begin(self, total: int, spent: float | None) -> None:

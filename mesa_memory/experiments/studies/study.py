@@ -259,7 +259,7 @@ class Study:
         first level and the only outcome.
 
         Args:
-            factor: whose levels are compared.
+            factor: the one with the levels to compare.
             base: the level that the others are compared with.
             outcome: name of the outcome.
             margin: the largest difference that counts as none.
