@@ -304,3 +304,28 @@ def test_an_event_that_only_one_run_has_is_found_whatever_the_memory(towns):
     with open_run(towns, 1) as one, open_run(towns, 2) as other:
         found = one.differences(other, events=True)
     assert (found.table, found.step, found.fields) == ("records", 2, ())
+
+
+def test_reading_a_run_loads_neither_litellm_nor_mesa_llm(path, tmp_path):
+    lines = [
+        "--help", f"inspect {path}", f"inspect {path} --decisions", f"cost {path}",
+        f"export {path} --out {tmp_path / 'tables'}", f"report {path} -o {tmp_path / 'run.html'}",
+    ]  # fmt: skip
+    code = (
+        "import sys\nfrom click.testing import CliRunner\nfrom mesa_memory.cli import main\n"
+        "for line in sys.argv[1:]:\n"
+        "    ran = CliRunner().invoke(main, line.split())\n"
+        "    assert ran.exit_code == 0, (line, ran.output)\n"
+        "    assert not {'litellm', 'mesa_llm'} & set(sys.modules), line\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, *lines], capture_output=True)
+    assert ran.returncode == 0, ran.stderr.decode()
+
+
+def test_a_model_that_is_not_recorded_does_not_load_the_database():
+    code = (
+        "import sys, mesa\nfrom mesa_memory import EpisodicMemory, configure\n"
+        "configure(mesa.Model(), llm='offline')\nassert 'sqlalchemy' not in sys.modules\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    assert ran.returncode == 0, ran.stderr.decode()
