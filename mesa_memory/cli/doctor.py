@@ -34,7 +34,7 @@ OK, NOTE, WRONG = "ok", "note", "wrong"
 LOCAL = frozenset({"ollama", "ollama_chat", "lm_studio", "llamafile", "hosted_vllm"})
 
 
-class Answer(BaseModel):
+class DaysReply(BaseModel):
     """What the model is asked for."""
 
     days: int
@@ -217,9 +217,9 @@ def _free_megabytes(folder: Path) -> float:
 
 def model(name: str, api_base: str | None, offline: bool) -> Iterator[Finding]:
     """Is the model known, with a key, an address and a price, and does it answer?"""
-    from mesa_memory.llm.cost import pricing
+    from mesa_memory.llm import prices
 
-    known = pricing.price(name)
+    known = prices.price(name)
     cure = "Give prices={…} to configure; else a budget in dollars cannot be kept."
     per = 1_000_000
     found = (
@@ -235,7 +235,7 @@ def model(name: str, api_base: str | None, offline: bool) -> Iterator[Finding]:
 
 
 def _key(name: str, api_base: str | None) -> Finding:
-    from mesa_memory.hosts.litellm import address_of, be_quiet
+    from mesa_memory.hosts.litellm import address_of, be_quiet, missing_keys
 
     be_quiet()
     try:
@@ -245,9 +245,7 @@ def _key(name: str, api_base: str | None) -> Finding:
         cure = "Write it as provider/model, such as openai/gpt-4o-mini."
         return Finding("model", WRONG, said, cure)
     where = address.base or "the provider's usual address"
-    import litellm
-
-    missing = litellm.validate_environment(name)["missing_keys"]
+    missing = missing_keys(name)
     if address.key or not missing or address.provider in LOCAL:
         return Finding("key", OK, f"{address.provider}, {where}")
     cure = f"Set {' and '.join(missing)} in the environment, never in the code."
@@ -260,8 +258,8 @@ def _asked(name: str, api_base: str | None) -> Iterator[Finding]:
     from mesa_memory.core.requests import LLMRequest
     from mesa_memory.core.text.replies import Unusable, read
     from mesa_memory.llm.base import LLMSettings
-    from mesa_memory.llm.providers.client import ProviderClient
-    from mesa_memory.llm.providers.structured_output import PLAIN
+    from mesa_memory.llm.client import ProviderClient
+    from mesa_memory.llm.structured_output import PLAIN
 
     settings = LLMSettings(
         timeout=PATIENCE_S, attempts=1, deadline=PATIENCE_S, seed=1, temperature=0.0
@@ -269,7 +267,7 @@ def _asked(name: str, api_base: str | None) -> Iterator[Finding]:
     request = LLMRequest(
         *("doctor", None, 0.0, "You answer in JSON."),
         'How many days has a week? Answer as JSON: {"days": a whole number}',
-        Answer,
+        DaysReply,
         model=name,
         api_base=api_base,
     )
@@ -285,7 +283,7 @@ def _asked(name: str, api_base: str | None) -> Iterator[Finding]:
     answered = reply.answered or reply.model
     yield Finding("request", OK, f"answered by {answered} in {seconds:.1f} s")
     try:
-        read(reply, Answer, max_chars=100)
+        read(reply, DaysReply, max_chars=100)
     except Unusable as error:
         cure = "Take a larger model, or one that follows a schema: memories need it."
         yield Finding("form", WRONG, f"{reply.form}: {error}", cure)

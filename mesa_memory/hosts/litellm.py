@@ -392,6 +392,14 @@ def hooks() -> list[str]:
     return found
 
 
+def missing_keys(model: str) -> list[str]:
+    """The variables of the environment that the model's provider needs and lacks."""
+    import litellm
+
+    missing: list[str] = litellm.validate_environment(model)["missing_keys"]
+    return missing
+
+
 def is_custom(provider: str) -> bool:
     """True if a user's own code answers for the provider."""
     import litellm
