@@ -47,7 +47,7 @@ def _read(address: str) -> bytes:
 
 def fastembed(run: str) -> None:
     """Embeds with the model on this machine; where none is, says so and asks nobody."""
-    from mesa_memory.embedders.fastembed import FastEmbedder
+    from mesa_memory.embedders.local import FastEmbedder
 
     folder = os.environ.get("MESA_MEMORY_MINILM")
     embedder = FastEmbedder(MINILM, folder=folder)

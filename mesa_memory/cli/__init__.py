@@ -6,18 +6,21 @@ Everything heavy is imported inside the commands, so that ``--help`` answers at 
 import click
 
 from mesa_memory import __version__
-from mesa_memory.cli.attribute import attribute
-from mesa_memory.cli.console import Commands
-from mesa_memory.cli.cost import cost
-from mesa_memory.cli.dashboard import dashboard
 from mesa_memory.cli.demo import demo
-from mesa_memory.cli.diff import diff
 from mesa_memory.cli.doctor import doctor
 from mesa_memory.cli.exam import exam
-from mesa_memory.cli.export import copy, export
-from mesa_memory.cli.inspect import inspect
+from mesa_memory.cli.output import Commands
 from mesa_memory.cli.prompts import prompts
-from mesa_memory.cli.report import report
+from mesa_memory.cli.run import (
+    attribute,
+    copy,
+    cost,
+    dashboard,
+    diff,
+    export,
+    inspect,
+    report,
+)
 from mesa_memory.cli.study import study
 
 

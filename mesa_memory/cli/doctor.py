@@ -14,7 +14,7 @@ from typing import NamedTuple
 import click
 from pydantic import BaseModel
 
-import mesa_memory.cli.options as options
+import mesa_memory.cli.output as options
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.errors import LLMError, StoreError

@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from mesa_memory.cli.console import say_loading
-from mesa_memory.cli.output import Output, printed
+from mesa_memory.cli.output import Output, printed, say_loading
 
 #: columns of a table that fits a screen; with --json all
 _SHOWN = ("intrusions", "tokens", "requests", "dollars")

@@ -1,14 +1,166 @@
-"""Output of a command: tables and texts for people, or one JSON object."""
+"""Output of a command, its errors in one line, and options that several commands have."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import wraps
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mesa_memory.cli.console import cell
-from mesa_memory.core.render import one_line
+from mesa_memory.core.render import one_line, shorten
+from mesa_memory.core.text.redaction import cause, scrub
+from mesa_memory.errors import MesaMemoryError
+
+if TYPE_CHECKING:
+    from mesa_memory.runs import Run
+
+
+#: exit codes: after a mistake, as of click (1 is an answer of ``diff``); after Ctrl-C
+MISTAKEN, INTERRUPTED = 2, 130
+#: longest text in a table
+CELL_CHARS = 300
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Ends the command in one line and exit code 2 after a user's mistake."""
+    try:
+        yield
+    except BrokenPipeError:
+        # Whoever read the output has seen enough, such as `head`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(0) from None
+    except (ValueError, OSError, MesaMemoryError) as error:
+        raise _Ended(one_line(scrub(str(error))), MISTAKEN) from cause(error)
+    except KeyboardInterrupt as stop:
+        text = "interrupted; the finished steps of recorded runs are kept"
+        raise _Ended(text, INTERRUPTED) from stop
+
+
+class _Ended(click.ClickException):
+    """Ends the command with a line and an exit code."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.exit_code = code  # type: ignore[misc]  # click declares it for the class
+
+
+class Commands(click.Group):
+    """Commands that end in one line after a user's mistake."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """See ``click.Group``; also prints where stdout is not UTF-8."""
+        if reconfigure := getattr(sys.stdout, "reconfigure", None):
+            reconfigure(errors="replace")
+        with one_line_errors():
+            return super().invoke(ctx)
+
+
+def opened(given: str) -> "Run":
+    """The run at ``path``, ``path#3`` or ``path#name``."""
+    from mesa_memory.runs import open_run
+
+    return open_run(given)
+
+
+def cell(value: Any, width: int = CELL_CHARS) -> str:
+    """Any value on one line of a table; a number without needless digits."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return one_line(shorten(str(value), width))
+
+
+def named(values: Mapping[str, Any]) -> str:
+    """Parameters and their values on one line."""
+    return ", ".join(f"{name}={cell(value)}" for name, value in values.items())
+
+
+def say(text: str) -> None:
+    """One line on stderr, at once."""
+    click.echo(text, err=True)
+
+
+def say_loading() -> None:
+    """Says that packages are loaded, unless they are loaded already."""
+    if "mesa_llm" not in sys.modules:
+        say("Loading Mesa and Mesa-LLM ...")
+
+
+def importable(folder: Path) -> None:
+    """Lets modules of a folder be imported, as ``python -m`` does in the current one."""
+    place = str(folder.absolute())
+    if place not in sys.path:
+        sys.path.insert(0, place)
+
+
+llm = click.option(
+    "--llm",
+    default="offline",
+    show_default=True,
+    metavar="offline|PROVIDER/MODEL",
+    help="The language model of the agents; offline needs neither key nor network.",
+)
+api_base = click.option(
+    "--api-base", metavar="URL", help="Address of the provider, for own servers."
+)
+agents = click.option(
+    "--agents",
+    type=click.IntRange(min=3),
+    default=30,
+    show_default=True,
+    help="People in the town.",
+)
+_host = click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen at. Any other than the default lets other machines connect.",
+)
+port = click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8765,
+    show_default=True,
+    help="Port to listen at; 0 takes a free one.",
+)
+_open = click.option(
+    "--open/--no-open", "open_page", default=True, help="Open the browser."
+)
+
+page_out = click.option(
+    "--out",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default="report.html",
+    show_default=True,
+    help="The file to write.",
+)
+overwrite = click.option(
+    "--overwrite", is_flag=True, help="Replace a file that exists."
+)
+
+
+def steps(default: int, what: str = "Steps of each run.") -> Callable[..., Any]:
+    """The number of steps."""
+    return click.option(
+        "--steps",
+        type=click.IntRange(min=1),
+        default=default,
+        show_default=True,
+        help=what,
+    )
+
+
+def served(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The address of a page: ``host``, ``port`` and ``open_page``."""
+    return _host(port(_open(command)))
+
 
 #: rows of a table without ``--limit``
 DEFAULT_ROWS = 200

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import mesa_memory.cli.options as options
-from mesa_memory.cli.console import say, say_loading
-from mesa_memory.cli.output import Output, printed
+import mesa_memory.cli.output as options
+from mesa_memory.cli.output import Output, printed, say, say_loading
 from mesa_memory.runs.spreadsheet import write_csv
 
 if TYPE_CHECKING:

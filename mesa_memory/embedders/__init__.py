@@ -37,7 +37,7 @@ def _named(spec: str) -> "Embedder":
 
         return StaticEmbedder()
     if spec == "minilm":
-        from mesa_memory.embedders.minilm import MiniLMEmbedder
+        from mesa_memory.embedders.local import MiniLMEmbedder
 
         return MiniLMEmbedder()
     if spec == "multilingual":
@@ -45,7 +45,7 @@ def _named(spec: str) -> "Embedder":
 
         return MultilingualEmbedder()
     if kind == "fastembed":
-        from mesa_memory.embedders.fastembed import FastEmbedder
+        from mesa_memory.embedders.local import FastEmbedder
 
         return FastEmbedder(model) if model else FastEmbedder()
     if kind == "litellm" and model:

@@ -40,7 +40,7 @@ from mesa_memory.llm.doubles.replay import override_client
 from mesa_memory.llm.ledger import Budget, usage_of
 from mesa_memory.llm.prices import FREE, Price, price
 from mesa_memory.llm.tokens import count_tokens
-from mesa_memory.runs.table import Table
+from mesa_memory.runs.recorded import Table
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.studies import CaseRow
 

@@ -9,10 +9,9 @@ import mesa_memory.stores.schema as schema
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.text.tool_calls import functions, said
 from mesa_memory.retrieval import overlap
-from mesa_memory.runs.recalls import columns_of, prompts, recalls
-from mesa_memory.runs.recorded import RecordedRun, logged
-from mesa_memory.runs.table import Table, table
-from mesa_memory.runs.telling import teller
+from mesa_memory.runs.past import teller
+from mesa_memory.runs.queries import columns_of, prompts, recalls
+from mesa_memory.runs.recorded import RecordedRun, Table, logged, table
 
 COLUMNS = (
     "seq", "step", "agent", "purpose", "model", "system", "question", "question_only", "memory",

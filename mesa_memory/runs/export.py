@@ -13,7 +13,6 @@ from typing import Any
 from sqlalchemy import Table as SQLTable
 from sqlalchemy import select
 
-import mesa_memory.stores.columns as columns
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.runs.recorded import RecordedRun
@@ -52,7 +51,7 @@ def _rows(run: RecordedRun, table: SQLTable) -> Iterator[list[Any]]:
     """
     mine = table.c.id == run.id if table is schema.runs else run.mine(table)
     order = [table.c.seq] if "seq" in table.c else list(table.primary_key)
-    documents = [isinstance(c.type, columns.Document) for c in table.columns]
+    documents = [isinstance(c.type, schema.Document) for c in table.columns]
     for rows in run.chunks(select(table).where(mine).order_by(*order)):
         for row in rows:
             values = hide(list(row)) if table is schema.runs else row

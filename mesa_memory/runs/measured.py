@@ -8,8 +8,7 @@ from sqlalchemy import case, func, select
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.records import DERIVED
 from mesa_memory.runs.past import of_agents
-from mesa_memory.runs.recorded import RecordedRun
-from mesa_memory.runs.table import Table, table
+from mesa_memory.runs.recorded import RecordedRun, Table, table
 
 #: prefix of the kind of a row of ``scenes`` with an attribute of the agents, whose name
 #: follows

@@ -1,9 +1,10 @@
-"""One run of a store: its agents and steps by name, and the rows of statements."""
+"""One run of a store, and the answers of its queries."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy import Table as SQLTable
@@ -11,8 +12,45 @@ from sqlalchemy import Table as SQLTable
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.content import one_line, storable
 from mesa_memory.core.text.naming import with_name
-from mesa_memory.runs.table import Table
 from mesa_memory.stores.sql import Store
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with the same keys.
+
+    Attributes:
+        columns: the keys in order, also without rows.
+        rows: one dict for each.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, rows: list[dict[str, Any]]) -> "Table":
+        """A table with the columns of the rows; without rows, it is empty."""
+        return cls(tuple(rows[0]) if rows else (), rows)
+
+    def as_frame(self) -> "pandas.DataFrame":
+        """As a DataFrame with a row number as index."""
+        import pandas
+
+        values = [tuple(row.values()) for row in self.rows]
+        return pandas.DataFrame.from_records(values, columns=list(self.columns))
+
+    def given(self, as_records: bool) -> Any:
+        """The rows as a list of dicts if ``as_records``, else a DataFrame."""
+        return self.rows if as_records else self.as_frame()
+
+
+def table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> Table:
+    """A table of these columns of the rows, in this order."""
+    return Table(columns, [{name: row[name] for name in columns} for row in rows])
+
 
 #: rows that are fetched at once from a long answer
 CHUNK_ROWS = 10_000

@@ -6,15 +6,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import select
 
-import mesa_memory.runs.calls as calls
 import mesa_memory.runs.decisions as decisions
 import mesa_memory.runs.export as exporting
 import mesa_memory.runs.measured as measured
 import mesa_memory.runs.panel as panels
-import mesa_memory.runs.provenance as provenance
-import mesa_memory.runs.recalls as recalls
-import mesa_memory.runs.state as state
-import mesa_memory.runs.versions as versions
+import mesa_memory.runs.queries as queries
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.codec import readable
 from mesa_memory.runs.compare import (
@@ -135,14 +131,14 @@ class Run(RecordedRun):
 
     def runs(self, *, as_records: bool = False) -> Any:
         """All runs of the store, oldest first."""
-        return state.overview(self.store).given(as_records)
+        return queries.overview(self.store).given(as_records)
 
     def agents(self, *, as_records: bool = False) -> Any:
         """Each agent: class, memory, layers, and how many records from when to when.
 
         ``first_step`` and ``last_step`` are the steps of its first and last record.
         """
-        return state.agents(self).given(as_records)
+        return queries.agents(self).given(as_records)
 
     def memories(self, *, as_records: bool = False) -> Any:
         """The kinds of agents and memories, with their settings.
@@ -150,12 +146,12 @@ class Run(RecordedRun):
         One row for each combination: ``class`` of the agents, ``memory``, ``settings`` of
         the memory and its layers, and the number of ``agents``.
         """
-        return calls.memories(self).given(as_records)
+        return queries.memories(self).given(as_records)
 
     @property
     def step_name(self) -> str:
         """What a step is, as the agents were told; empty if they were not."""
-        return state.step_name(self)
+        return queries.step_name(self)
 
     def prompt_files(self, *, as_records: bool = False) -> Any:
         """The prompt files from which models and agents were told something.
@@ -163,7 +159,7 @@ class Run(RecordedRun):
         One row for each text of a file: ``language``, ``name``, ``hash`` (SHA-256), the
         ``step`` from which on it was used, and the ``text``.
         """
-        return state.prompt_files(self).given(as_records)
+        return queries.prompt_files(self).given(as_records)
 
     def state(
         self,
@@ -182,7 +178,7 @@ class Run(RecordedRun):
             layer, kind: only this one; None is all.
             as_records: a list of dicts instead of a DataFrame.
         """
-        return state.state(self, agent, step, layer, kind).given(as_records)
+        return queries.state(self, agent, step, layer, kind).given(as_records)
 
     def history(
         self,
@@ -201,7 +197,7 @@ class Run(RecordedRun):
             layer, kind: only this one of the agent's.
             as_records: a list of dicts instead of a DataFrame.
         """
-        told = versions.history(self, record, agent, layer, kind)
+        told = queries.history(self, record, agent, layer, kind)
         return told.given(as_records)
 
     def provenance(self, record: str, *, as_records: bool = False) -> Any:
@@ -210,7 +206,7 @@ class Run(RecordedRun):
         A source that the run does not have is ``missing``; one that was told further up
         is ``repeated``, without what is below it.
         """
-        return provenance.provenance_of(self, record).given(as_records)
+        return queries.provenance_of(self, record).given(as_records)
 
     def recalls(
         self, agent: Any = None, step: float | None = None, *, as_records: bool = False
@@ -221,13 +217,13 @@ class Run(RecordedRun):
         (``retrieval.overlap``). It is None if the agent said nothing then,
         or was left alone (``configure(model, agents=False)``).
         """
-        return recalls.recalls(self, agent, step).given(as_records)
+        return queries.recalls(self, agent, step).given(as_records)
 
     def prompts(
         self, agent: Any = None, step: float | None = None, *, as_records: bool = False
     ) -> Any:
         """The texts of memory that an agent was shown, or all were, in order."""
-        return recalls.prompts(self, agent, step).given(as_records)
+        return queries.prompts(self, agent, step).given(as_records)
 
     def prompt(self, agent: Any, step: float | None = None) -> str:
         """The memory that an agent saw at a step, exactly.
@@ -247,7 +243,7 @@ class Run(RecordedRun):
         as_records: bool = False,
     ) -> Any:
         """The requests to language models, in the order they were recorded."""
-        return calls.calls(self, agent, step, purpose).given(as_records)
+        return queries.calls(self, agent, step, purpose).given(as_records)
 
     def decisions(
         self, agent: Any = None, step: float | None = None, *, as_records: bool = False
@@ -289,11 +285,11 @@ class Run(RecordedRun):
                 that its memory could not use in the end.
             as_records: a list of dicts instead of a DataFrame.
         """
-        return calls.cost(self, by).given(as_records)
+        return queries.cost(self, by).given(as_records)
 
     def interventions(self, *, as_records: bool = False) -> Any:
         """The interventions of a researcher, in order."""
-        return state.interventions(self).given(as_records)
+        return queries.interventions(self).given(as_records)
 
     def differences(self, other: "Run", events: bool = False) -> Difference | None:
         """The first difference to another run, of any store; None if they are equal.

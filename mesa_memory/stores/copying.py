@@ -11,7 +11,6 @@ import sqlalchemy as sa
 
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.errors import StoreError, StoreUnavailable
-from mesa_memory.stores.columns import storable
 from mesa_memory.stores.faults import fault
 from mesa_memory.stores.open import is_path, open_store
 from mesa_memory.stores.schema import (
@@ -22,6 +21,7 @@ from mesa_memory.stores.schema import (
     metadata,
     runs,
     spending,
+    storable,
     unfinished_calls,
 )
 from mesa_memory.stores.sql import Store

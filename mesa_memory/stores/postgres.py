@@ -11,8 +11,8 @@ import mesa_memory.stores.schema as schema
 from mesa_memory.core.text import redaction
 from mesa_memory.errors import MissingExtra, StoreError, StoreUnavailable
 from mesa_memory.stores.base import Options
-from mesa_memory.stores.columns import json_text
 from mesa_memory.stores.leases import RunLocks
+from mesa_memory.stores.schema import json_text
 from mesa_memory.stores.sql import Store
 
 #: seconds in which the server notices that a killed process has closed its connection

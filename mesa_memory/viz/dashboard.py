@@ -8,7 +8,7 @@ from typing import Any
 import solara
 
 import mesa_memory.viz.widgets as ui
-from mesa_memory.runs.state import step_name
+from mesa_memory.runs.queries import step_name
 from mesa_memory.viz.actions import ACTIONS, NO_ACTIONS, Actions
 from mesa_memory.viz.address import Address
 from mesa_memory.viz.data.presence import missing

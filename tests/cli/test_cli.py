@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from mesa_memory import __version__
-from mesa_memory.cli import main, town
-from mesa_memory.cli.console import one_line_errors
-from mesa_memory.cli.output import Output
+from mesa_memory.cli import main
+from mesa_memory.cli.demo import show
+from mesa_memory.cli.output import Output, one_line_errors
 from mesa_memory.examples.rumor import MEMORIES, MORE_MEMORIES
 from mesa_memory.examples.rumor.model import RumorModel
 from tests.support.openai_server import Behaviour, OpenAIServer, always
@@ -82,7 +82,7 @@ def test_words_of_agents_are_shown_as_they_are(capsys):
     for agent in model.agents:
         agent.memory.add_to_memory("message", {"message": odd, "sender": 9})
     model.opinions = {a.unique_id: a.opinion() for a in model.agents}
-    town.show(model, Output())
+    show(model, Output())
     Output().report(f"1 failed:\n  case 1: {odd}")  # such as the status of a study
     shown = capsys.readouterr().out
     assert r"  case 1: poison [/red] [bold]:smile: \x1b[31m" in shown

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from mesa_memory.cli import main
-from mesa_memory.cli.attribute import imported
+from mesa_memory.cli.run import imported
 from mesa_memory.cli.study import read_study
 
 PYTHON = """

@@ -13,8 +13,7 @@ import pytest
 
 from mesa_memory.embedders import embedder
 from mesa_memory.embedders.base import Embedder, check_vectors, clean, normalised
-from mesa_memory.embedders.fastembed import FastEmbedder
-from mesa_memory.embedders.minilm import MAX_TOKENS
+from mesa_memory.embedders.local import MAX_TOKENS, FastEmbedder
 from mesa_memory.embedders.static import SHIPPED, StaticEmbedder
 from mesa_memory.errors import EmbedderError, MissingExtra
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mesa_memory.embedders.fastembed import FastEmbedder
+from mesa_memory.embedders.local import FastEmbedder
 from mesa_memory.errors import EmbedderError
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from mesa_memory import LongTermMemory, Services, open_run
 from mesa_memory.cli import main
 from mesa_memory.llm import prices as pricing
-from mesa_memory.runs.calls import KEYS
+from mesa_memory.runs.queries import KEYS
 from mesa_memory.viz.views import cost as viewed
 from tests.support.openai_server import OpenAIServer
 from tests.support.playing import ended, lived

@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-import mesa_memory.stores.columns as columns
+import mesa_memory.stores.schema as columns
 import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StudyError
 from mesa_memory.experiments.reports.facts import facts_of_study

@@ -12,8 +12,8 @@ from mesa_memory.experiments.studies.fingerprint import HASH_DIGITS, digest
 from mesa_memory.llm.doubles.offline import answerer
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.runs.checks import record_checks
+from mesa_memory.runs.queries import step_names
 from mesa_memory.runs.run import Run
-from mesa_memory.runs.state import step_names
 from mesa_memory.stores.studies import FINISHED, Studies, StudyRow, spent
 
 #: longest value of a parameter, in characters

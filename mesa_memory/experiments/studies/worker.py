@@ -38,8 +38,14 @@ from mesa_memory.runs.recording.resume import begin_in, keep_recipe, resume_in
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import Batch, RunInfo
 from mesa_memory.stores.open import open_store
-from mesa_memory.stores.spending import Spending
-from mesa_memory.stores.studies import FAILED, FINISHED, STOPPED, CaseRow, Studies
+from mesa_memory.stores.studies import (
+    FAILED,
+    FINISHED,
+    STOPPED,
+    CaseRow,
+    Spending,
+    Studies,
+)
 
 logger = logger_of(__name__)
 

@@ -1,23 +1,39 @@
-"""Collects the changes in the memories of one model; one append for each.
+"""Collects the changes of one model: of its memories, its world and its prompt files.
 
 The simulation's thread collects them, without an object that Python's garbage collector
 would have to look through. The writer's thread makes the rows of them; see ``rows``.
+
+Only what has changed since the step before is noted.
+
+An agent may be given another memory in the middle of a run. The records of the former memory
+end in the run then, so the agent cannot get that memory back.
 """
 
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from mesa_memory.core.records import MemoryRecord, Part, RecordBus
+import sqlalchemy as sa
+
+from mesa_memory.core.records import REPLACED, MemoryRecord, Part, RecordBus, RecordLog
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.core.wording import Wordings
+from mesa_memory.hosts import space as mesa_space
+from mesa_memory.memories.host.layer_names import memories_of
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
-from mesa_memory.runs.recording.vectors import key_of
+from mesa_memory.runs.recording.stored import key_of
+from mesa_memory.runtime.services import Services
+from mesa_memory.stores import schema
 from mesa_memory.stores.base import Batch
+from mesa_memory.stores.schema import prompt_files
+from mesa_memory.stores.sql import Store
 
 
 @dataclass(slots=True)
@@ -275,3 +291,230 @@ class Collector:
                 del self._counts[min(self._counts)]
         counts[request.agent, request.purpose] += 1
         return counts[request.agent, request.purpose]
+
+
+#: kinds of rows: see ``schema.scenes``
+SPACE, PLACES, OUTCOMES, COLLECTED = "space", "places", "outcomes", "collected"
+POPULATION = "population"
+
+
+class WorldLog:
+    """Gives the rows of ``scenes`` with the changes of a step."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, Any]] = {}
+        self._space: mesa_space.Space | None = None
+
+    def take_up(self, store: Store, run: int) -> None:
+        """Starts from the last rows of a run."""
+        table = schema.scenes
+        query = sa.select(table.c.kind, table.c.state).filter_by(run=run)
+        with store.reading() as on:
+            rows = on.execute(query.order_by(table.c.seq)).all()
+        self._known = latest(rows)
+
+    def rows(
+        self, model: Any, outcomes: Sequence[str], step: float
+    ) -> list[dict[str, Any]]:
+        """The changes at the end of a step.
+
+        Args:
+            model: the Mesa model.
+            outcomes: attributes of its agents that are noted.
+            step: that has ended.
+
+        Raises:
+            TypeError: if such an attribute is not a text, number, True or False.
+        """
+        found = []
+        for kind, now in self._seen(model, outcomes).items():
+            before = self._known.get(kind, {})
+            news = {key: v for key, v in now.items() if before.get(key, _ABSENT) != v}
+            news |= {key: None for key in before if key not in now}
+            if news:
+                self._known[kind] = now
+                found.append({"step": step, "kind": kind, "state": news})
+        return found
+
+    def _seen(
+        self, model: Any, outcomes: Sequence[str]
+    ) -> Mapping[str, dict[str, Any]]:
+        agents, space = list(model.agents), self._space_of(model)
+        here = {str(agent.unique_id): space.place(agent) for agent in agents if space}
+        found = {
+            POPULATION: {str(a.unique_id): type(a).__name__ for a in agents},
+            SPACE: space.described if space else {},
+            PLACES: {name: place for name, place in here.items() if place},
+            COLLECTED: mesa_space.collected(model),
+        }
+        for name in outcomes:
+            found[f"{OUTCOMES}/{name}"] = mesa_space.outcomes(agents, name)
+        return found
+
+    def _space_of(self, model: Any) -> mesa_space.Space | None:
+        """The model's space; only a network changes."""
+        thing = mesa_space.space_of(model)
+        if thing is None:
+            return None
+        if self._space is None or not self._space.stays(thing):
+            self._space = mesa_space.Space(thing)
+        return self._space
+
+
+#: equals no value
+_ABSENT = object()
+
+
+def latest(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
+    """The last state by kind, from rows of ``scenes`` as (kind, state) in order."""
+    found: dict[str, dict[str, Any]] = {}
+    for kind, state in rows:
+        known = found.setdefault(kind, {})
+        for key, value in (state or {}).items():
+            if value is None:
+                known.pop(key, None)
+            else:
+                known[key] = value
+    return found
+
+
+#: an agent's unique id as text, and the layer
+type Key = tuple[str, str]
+
+
+class MemoryPresence:
+    """The memories that were held at the end of the last step, and those put aside.
+
+    A memory put aside is not changed: its user may still read it. Only its records in
+    the run end.
+
+    Args:
+        closed: called with each record that has ended.
+    """
+
+    def __init__(self, closed: Callable[[MemoryRecord], None]) -> None:
+        self._closed = closed
+        # Journals do not keep a model alive, memories would.
+        self._held: dict[Key, RecordLog] = {}
+        self._aside = WeakKeyDictionary[RecordLog, None]()  # a set in order
+        self._ended = set[str]()  # ids of the records of these
+
+    def meet(self, agent: Any) -> None:
+        """Notes the memories of an agent that may be about to get another one."""
+        for _, memory in memories_of(agent):
+            self._held[_key(memory)] = memory.journal
+
+    def begin_at(self, memories: Mapping[str, Any]) -> None:
+        """Restarts from these memories."""
+        self._aside.clear()
+        self._ended.clear()
+        self._held = {_key(memory): memory.journal for memory in memories.values()}
+
+    def has_ended(self, record: MemoryRecord) -> bool:
+        """True for a record of a memory put aside, which the run has ended already."""
+        return record.id in self._ended
+
+    def compare(self, model: Any, memories: Mapping[str, Any], step: float) -> None:
+        """Ends the memories put aside since the last step.
+
+        An agent that has left the model keeps what it held.
+
+        Args:
+            memories: held now, see ``checkpoints.memories``.
+            step: in which the records of other memories end.
+
+        Raises:
+            ValueError: if a memory put aside is held again.
+        """
+        held = {_key(memory): memory.journal for memory in memories.values()}
+        before = self._held  # keeps journals of memories that are freed already
+        if gone := before.keys() - held.keys():
+            here = {str(agent.unique_id) for agent in model.agents}
+            for key in sorted(gone):
+                if key[0] in here:
+                    self._aside[before[key]] = None
+        self._held = held
+        if self._aside:
+            self._end(step, memories)
+
+    def _end(self, step: float, memories: Mapping[str, Any]) -> None:
+        for memory in memories.values():
+            if memory.journal in self._aside:
+                raise ValueError(
+                    f"agent {memory.agent.unique_id} holds a memory again that it did "
+                    "not hold at the end of an earlier step: the run has ended its "
+                    "records. To keep a memory meanwhile, let the agent hold it under "
+                    "another name: agent.diary = agent.memory"
+                )
+        for journal in list(self._aside):
+            for record in journal.current():
+                if record.id not in self._ended:
+                    self._ended.add(record.id)
+                    self._closed(
+                        replace(record, valid_to=step, closed_because=REPLACED)
+                    )
+
+
+def _key(memory: Any) -> Key:
+    return str(memory.agent.unique_id), memory.layer
+
+
+logger = logger_of(__name__)
+
+#: language and name -> hash of the text
+type Hashes = dict[tuple[str, str], str]
+
+
+class PromptFileLog:
+    """Notes which files were used for the first time, or with another text."""
+
+    def __init__(self) -> None:
+        self._run: int | None = None
+        self._known: Hashes = {}
+
+    def rows(self, recorder: Any, step: float) -> list[dict[str, Any]]:
+        """Rows of ``prompt_files`` for what is new; of a model that is gone, none."""
+        if (model := recorder.model) is None:
+            return []
+        if self._run != recorder.run:  # a run that goes on has some already
+            self._run = recorder.run
+            self._known = recorded(recorder.store, self._run)
+        found = []
+        for wording in Services.of(model).wordings.known.values():
+            for name in sorted(wording.used):
+                file, key = wording.files[name], (wording.language, name)
+                if self._known.get(key) == file.hash:
+                    continue
+                if key in self._known:
+                    logger.warning(
+                        "the prompt file %s/%s.md is not what it was when the run began; "
+                        "its new text is recorded from step %g on",
+                        *key,
+                        step,
+                    )
+                self._known[key] = file.hash
+                row = {"language": wording.language, "name": name, "step": step}
+                found.append(row | {"hash": file.hash, "text": file.text})
+        return found
+
+
+def recorded(store: Store, run: int | None) -> Hashes:
+    """The hash of each file that a run has used; of several, the last one."""
+    columns = prompt_files.c
+    wanted = sa.select(columns.language, columns.name, columns.hash)
+    with store.reading() as on:
+        rows = on.execute(wanted.filter_by(run=run).order_by(columns.step))
+        return {(language, name): found for language, name, found in rows}
+
+
+def changed_files(store: Store, run: int, wordings: Wordings) -> list[str]:
+    """The files of a run whose text is another one now, such as ``"en/grade.md"``."""
+    return [
+        f"{language}/{name}.md"
+        for (language, name), found in sorted(recorded(store, run).items())
+        if language in wordings.known
+        and (
+            (now := wordings.known[language].files.get(name)) is None
+            or now.hash != found
+        )
+    ]

@@ -182,7 +182,7 @@ def _begun(
         before.close()
     if recording is None:
         return {}
-    from mesa_memory.runs.recording.attachment import start
+    from mesa_memory.runs.recording.restored import start
 
     return {"recorder": start(model, services, recording)}
 

@@ -19,8 +19,7 @@ from mesa_memory.layers.declared_state import held_by
 from mesa_memory.memories.host.interventions import changed_by_hand
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.transfer import SourceMemory, copy_layers
-from mesa_memory.runs.recording.stored_records import StoredRecords
-from mesa_memory.runs.recording.vectors import RecordedVectors
+from mesa_memory.runs.recording.stored import RecordedVectors, StoredRecords
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.schema import agents

@@ -21,13 +21,16 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StoreError
 from mesa_memory.hosts.mesa import StepObserver, clock
 from mesa_memory.runs.recording.checkpoints import memories, snapshot, warn_of_beside
-from mesa_memory.runs.recording.collector import Call, Collector
+from mesa_memory.runs.recording.collector import (
+    Call,
+    Collector,
+    MemoryPresence,
+    PromptFileLog,
+    WorldLog,
+)
 from mesa_memory.runs.recording.config import Recording
-from mesa_memory.runs.recording.presence import MemoryPresence
-from mesa_memory.runs.recording.prompt_files import PromptFileLog
 from mesa_memory.runs.recording.replay import PaidAnswers, answer_row
 from mesa_memory.runs.recording.rows import agent_row, batch_of
-from mesa_memory.runs.recording.world import WorldLog
 from mesa_memory.runtime.loop import at_exit
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import Batch

@@ -14,10 +14,9 @@ from mesa_memory.core.requests import LLMRequest
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts import mesa
 from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, response
-from mesa_memory.runs.recording.collector import Call
-from mesa_memory.runs.recording.prompt_files import changed_files
+from mesa_memory.runs.recording.collector import Call, changed_files
 from mesa_memory.runs.recording.rows import asking, call_row, prompt_hash
-from mesa_memory.runs.recording.vectors import RecordedVectors
+from mesa_memory.runs.recording.stored import RecordedVectors
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.open import open_store, split_run
 from mesa_memory.stores.schema import calls, runs, unfinished_calls

@@ -1,4 +1,4 @@
-"""A new model at the end of a recorded step.
+"""A new model at the end of a recorded step, and a model attached to a run that exists.
 
 A step without a checkpoint is reached by repeating the steps since an earlier one, or
 since the beginning: the run's own answers are given again, and nothing is written.
@@ -8,28 +8,122 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.codec import encode_snapshot
+from mesa_memory.core.codec import encode_snapshot, full_name
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.errors import ReplayMismatch, StoreCorrupt, StoreError
+from mesa_memory.hosts import mesa
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.llm.doubles.replay import ReplayLLM, override_client
 from mesa_memory.llm.ledger import Budget
-from mesa_memory.runs.recording import checkpoints
-from mesa_memory.runs.recording.attachment import Attachment
-from mesa_memory.runs.recording.replay import recorded_answers
-from mesa_memory.runs.recording.stored_records import StoredRecords, last_number
-from mesa_memory.runs.recording.vectors import RecordedVectors
+from mesa_memory.runs.recording import parameters
+from mesa_memory.runs.recording.checkpoints import memories, restore, snapshot
+from mesa_memory.runs.recording.config import Recording, versions
+from mesa_memory.runs.recording.recorder import Recorder
+from mesa_memory.runs.recording.replay import PaidAnswers, recorded_answers
+from mesa_memory.runs.recording.stored import (
+    RecordedVectors,
+    StoredRecords,
+    last_number,
+)
 from mesa_memory.runtime.reasoning import PURPOSE
 from mesa_memory.runtime.services import Services
 from mesa_memory.runtime.single_flight import MAX_SHARED_ANSWERS
-from mesa_memory.stores.columns import json_text, storable, wrong
-from mesa_memory.stores.schema import answers, steps
+from mesa_memory.stores.base import RunInfo
+from mesa_memory.stores.open import open_store
+from mesa_memory.stores.schema import answers, json_text, steps, storable, wrong
+
+
+def start(model: Any, services: Services, recording: Recording) -> Recorder:
+    """Begins a run in the store and attaches a recorder to the model.
+
+    Memories that exist already belong to the run's first step.
+
+    Raises:
+        LLMError, MemoryStalled: of a memory whose work failed; no run is begun.
+        StoreError: if the store cannot be used.
+    """
+    given = parameters.of_model(model, recording.location, recording.parameters)
+    parameters.warn_of_lost(type(model).__name__, given)
+    going_on = _expected.get()
+    if going_on is not None:
+        return going_on.attach(model, services, recording)
+    services.flush()
+    place = ":memory:" if recording.location is True else recording.location
+    store = open_store(place, journal=recording.journal)
+    run = store.begin(
+        RunInfo(
+            model=full_name(type(model)),
+            parameters=given,
+            seed=str(mesa.seed(model)),
+            versions=versions(),
+            name=recording.name,
+        )
+    )
+    return Attachment(store, run, PaidAnswers()).attach(model, services, recording)
+
+
+@dataclass
+class Attachment:
+    """An existing run in which a model is going to be recorded.
+
+    Attributes:
+        answers: paid answers of a run without a finished step; the recorder begins at
+            once then.
+        recorder: of the model; None until it is made.
+    """
+
+    store: Any
+    run: int
+    answers: Any = None
+    recorder: Recorder | None = None
+
+    def attach(self, model: Any, services: Services, recording: Recording) -> Recorder:
+        """A recorder, muted until ``Recorder.begin`` or ``begin_at``."""
+        of, flush = services.bus, services.flush
+        recorder = Recorder(model, of, self.store, self.run, flush, recording)
+        recorder.muted = True
+        if self.answers is not None:
+            flush()
+            recorder.begin_late(memories(model).values())
+            recorder.begin(self.answers)
+        self.recorder = recorder
+        return recorder
+
+    @contextmanager
+    def made(self, make: Callable[[], Any]) -> Iterator[Any]:
+        """A new model, recorded in this run.
+
+        If it cannot be made, or the block fails, the run stays as it
+        is, without a writer.
+        """
+        try:
+            token = _expected.set(self)
+            try:
+                model = make()
+            finally:
+                _expected.reset(token)
+            services = Services.of(model)
+            if services.recorder is None:  # its constructor does not ask to be recorded
+                recording = Recording(self.store.location)
+                services.recorder = self.attach(model, services, recording)
+            yield model
+        except BaseException:
+            if self.recorder is not None:
+                self.recorder.abandon()
+            raise
+
+
+#: the run in which a model that is being made is recorded
+_expected: ContextVar[Attachment | None] = ContextVar("attachment", default=None)
+
 
 type States = Mapping[str, Any]
 
@@ -62,7 +156,7 @@ def restored(
         known = services.vectors.known or RecordedVectors(store, run)
         services.vectors.known = known
         try:
-            checkpoints.restore(model, states, shelf, given, find)
+            restore(model, states, shelf, given, find)
         except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
             function: Any = make
             while hasattr(function, "func"):
@@ -176,7 +270,7 @@ def _repeated(
         if client.fault is not None:
             raise client.fault
         _check(model, store, run, step)
-        return json.loads(json_text(encode_snapshot(checkpoints.snapshot(model))))
+        return json.loads(json_text(encode_snapshot(snapshot(model))))
 
 
 def _check(model: Any, store: Any, run: int, step: float) -> None:
@@ -185,7 +279,7 @@ def _check(model: Any, store: Any, run: int, step: float) -> None:
     Raises:
         ReplayMismatch: names an agent, and a record that differs.
     """
-    for memory in checkpoints.memories(model).values():
+    for memory in memories(model).values():
         agent = memory.agent.unique_id
         there = StoredRecords(store, run, agent, memory.layer, step).current()
         then = {record.id: record.content for record in there}

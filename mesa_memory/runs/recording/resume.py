@@ -18,7 +18,6 @@ from mesa_memory.core.text.redaction import hide
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import ParameterError, RunInUse
 from mesa_memory.memories.replacement import replace_memory, replacements
-from mesa_memory.runs.recording.attachment import Attachment
 from mesa_memory.runs.recording.configure import equip
 from mesa_memory.runs.recording.parameters import (
     check_class,
@@ -29,12 +28,11 @@ from mesa_memory.runs.recording.parameters import (
     taken,
 )
 from mesa_memory.runs.recording.replay import PaidAnswers
-from mesa_memory.runs.recording.restored import restored, states_at
+from mesa_memory.runs.recording.restored import Attachment, restored, states_at
 from mesa_memory.runtime.services import Services
-from mesa_memory.stores.columns import storable
 from mesa_memory.stores.copying import copy_run
 from mesa_memory.stores.open import open_store
-from mesa_memory.stores.schema import runs
+from mesa_memory.stores.schema import runs, storable
 
 logger = logger_of(__name__)
 

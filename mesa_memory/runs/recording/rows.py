@@ -22,7 +22,7 @@ from mesa_memory.llm.doubles.replay import response_data
 from mesa_memory.retrieval import overlap
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.runs.recording.collector import Call, Changes, Recall
-from mesa_memory.runs.recording.vectors import row_of
+from mesa_memory.runs.recording.stored import row_of
 from mesa_memory.runtime.reasoning import MEMORY_PURPOSE
 from mesa_memory.stores.base import Batch
 from mesa_memory.tasks import BY_RESEARCHER

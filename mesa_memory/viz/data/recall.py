@@ -7,7 +7,7 @@ from typing import Any
 
 from mesa_memory.runs import Run
 from mesa_memory.runs.past import Past, Row, text_of
-from mesa_memory.runs.recalls import added_terms
+from mesa_memory.runs.queries import added_terms
 from mesa_memory.runs.recorded import logged
 from mesa_memory.stores.schema import recalls as log
 from mesa_memory.viz.data.agent import number

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.runs import open_run
-from mesa_memory.runs.recording.attachment import start
 from mesa_memory.runs.recording.config import Recording
 from mesa_memory.runs.recording.recorder import Recorder
+from mesa_memory.runs.recording.restored import start
 from mesa_memory.runtime.services import Services
 from mesa_memory.viz.live.step_lock import locks, on_page, take_turns
 from mesa_memory.viz.serving.live_run import (

@@ -9,7 +9,7 @@ from mesa_memory.core.content import cut
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.runs.past import Row, text_of
-from mesa_memory.runs.versions import source_ids
+from mesa_memory.runs.queries import source_ids
 from mesa_memory.viz.data.colouring import Colouring
 from mesa_memory.viz.data.decisions import MemoryLine, question
 from mesa_memory.viz.data.frames import box, flat, plain

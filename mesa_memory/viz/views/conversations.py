@@ -14,7 +14,7 @@ from mesa_memory.core.events import message_text, subjects
 from mesa_memory.core.records import BY_HAND, DERIVED, MemoryRecord
 from mesa_memory.runs import Run
 from mesa_memory.runs.past import Past, Row, past, text_of
-from mesa_memory.runs.versions import source_ids
+from mesa_memory.runs.queries import source_ids
 from mesa_memory.viz.data import recall
 from mesa_memory.viz.data.agent import number
 from mesa_memory.viz.views.empty import EmptyView

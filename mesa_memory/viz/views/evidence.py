@@ -13,7 +13,7 @@ import mesa_memory.viz.widgets as ui
 from mesa_memory.core.content import brief, cut
 from mesa_memory.runs import Run
 from mesa_memory.runs.past import Past, Row, text_of
-from mesa_memory.runs.versions import source_ids
+from mesa_memory.runs.queries import source_ids
 from mesa_memory.viz.data import interventions
 from mesa_memory.viz.data.interventions import Intervention
 from mesa_memory.viz.views.empty import EmptyView
