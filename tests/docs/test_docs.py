@@ -16,17 +16,23 @@ from mesa_memory import open_run
 from tests.support.browser import served
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "mesa_memory" / "examples").glob("*/README.md")),
+]
 
 
 #: pages whose studies take ten seconds and more
-LONG = ("naming_game", "memory_length")
+LONG = {"naming_game", "memory_length"}
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=pytest.mark.slow if page.stem in LONG else ())
+        pytest.param(
+            page, marks=pytest.mark.slow if {page.stem, page.parent.name} & LONG else ()
+        )
         for page in PAGES
     ],
     ids=lambda page: page.relative_to(ROOT).as_posix(),
