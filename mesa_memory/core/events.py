@@ -17,12 +17,15 @@ from mesa_memory.core.content import (
     by_id,
     id_of,
     is_id,
+    kind_text,
     one_line,
     pairs,
+    plain,
     rest_of,
     shorten,
     value_text,
 )
+from mesa_memory.core.text.thinking import MARKED, decision
 from mesa_memory.core.wording import PLAIN, Voice
 
 _SELF, _NEAR = "self_state", "local_state"
@@ -51,6 +54,24 @@ _CALLS_SAID = frozenset({"tool_calls", "importance"})
 _TEXTS = ("text", "message", "content", "description")
 #: ends of a sentence, and what may stand behind them
 _FULL_STOPS, _QUOTES = (*".!?…。！？",), "\"')]»”’」"
+
+
+def plain_event(kind: Any, content: Any, names: Any) -> tuple[str, Any]:
+    """Kind and content of an event as plain data, without a model's thinking.
+
+    Args:
+        names: of the model's agents; a message names people by id.
+    """
+    kind = kind_text(kind)
+    if not isinstance(content, Mapping):  # a program may set ``step_content``
+        content = {"text": content}
+    if kind == "message":
+        content = names.with_ids(content)
+    own, kept = kind in ROUTINE_KINDS, plain(content)
+    for key, text in kept.items():
+        if isinstance(text, str) and MARKED.search(text):
+            kept[key] = decision(text, own)
+    return kind, kept
 
 
 def message_text(content: Any, voice: Voice = PLAIN) -> str:

@@ -1,16 +1,15 @@
-"""Requests of memory logic, and the two drivers that answer them.
+"""Requests of memory logic, as data.
 
 Logic is written once, as *flows*: generators that yield effects, plain data, and receive
-answers: ``text = yield from ask(request)``. ``run`` answers them blocking, ``arun`` with
-``await``; a memory's queue drives the same generators in the background. A handler is
-anything with ``perform(effect)`` and ``aperform(effect)``.
+answers: ``text = yield from ask(request)``. ``runtime.flows`` drives them: blocking, in an
+event loop, or in the background.
 """
 
 import json
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from mesa_memory.core.content import count_tokens
 from mesa_memory.core.reply import Reply
@@ -194,22 +193,6 @@ FAULTS = (LLMError, EmbedderError)
 type Fault = LLMError | EmbedderError
 
 
-class Handler(Protocol):
-    """Answers effects."""
-
-    def instant(self) -> bool:
-        """True if every answer comes without waiting."""
-
-    def release(self) -> None:
-        """The flow has ended, well or not."""
-
-    def perform(self, effect: Effect) -> Any:
-        """The answer, blocking."""
-
-    async def aperform(self, effect: Effect) -> Any:
-        """The answer, without blocking the event loop."""
-
-
 def ask(
     request: LLMRequest,
     max_chars: int,
@@ -292,41 +275,3 @@ def first_fault(outcomes: Iterable[Any]) -> Fault | None:
     """
     faults = [outcome for outcome in outcomes if isinstance(outcome, FAULTS)]
     return min(faults, key=lambda f: (f.passing, isinstance(f, BadReply)), default=None)
-
-
-def run[T](steps: Flow[T], performer: Handler, first: Effect | None = None) -> T:
-    """Drives a flow to its end, blocking at each effect.
-
-    Args:
-        first: the effect at which an already started flow stands.
-    """
-    try:
-        effect = next(steps) if first is None else first
-        while True:
-            try:
-                answer = performer.perform(effect)
-            except Exception as error:
-                effect = steps.throw(error)
-            else:
-                effect = steps.send(answer)
-    except StopIteration as stop:
-        return stop.value
-    finally:
-        steps.close()
-
-
-async def arun[T](steps: Flow[T], performer: Handler, first: Effect | None = None) -> T:
-    """``run``, awaiting each effect."""
-    try:
-        effect = next(steps) if first is None else first
-        while True:
-            try:
-                answer = await performer.aperform(effect)
-            except Exception as error:
-                effect = steps.throw(error)
-            else:
-                effect = steps.send(answer)
-    except StopIteration as stop:
-        return stop.value
-    finally:
-        steps.close()

@@ -162,7 +162,7 @@ class Shown:
     def has(self, record: MemoryRecord, memory: MemoryModule) -> bool:
         """True if the record, its line or its words, was shown to its agent."""
         text = self.texts.get(record.agent, "")
-        lines = memory.layer_context.own_line(record), _words(record)
+        lines = memory.view().own_line(record), _words(record)
         found = any(line[:FOUND_CHARS] in text for line in lines)
         return found or record.id in self.recalled
 

@@ -276,7 +276,7 @@ class Names:
         if not is_id(unique_id):
             return ""
         if (agent := self.agent(unique_id)) is not None:
-            self._note_name(unique_id, agent)
+            self._call(unique_id, own_name(agent))
         return self._names.get(unique_id, "")
 
     def unique_id(self, who: Any) -> Any:
@@ -350,9 +350,9 @@ class Names:
         known = self._agents.get(unique_id)
         if known is None or known() is not agent:
             self._agents[unique_id] = weakref.ref(agent)
-        self._note_name(unique_id, agent)
-        mind = (_attribute(agent, part) for part in ("memory", "llm"))
-        self._minds[unique_id] = any(part is not None for part in mind)
+        self._call(unique_id, own_name(agent))
+        has_mind = _attribute(agent, "memory") is not None
+        self._minds[unique_id] = has_mind or _attribute(agent, "llm") is not None
 
     def departed(self) -> list[list]:
         """Unique ids and names of agents that have left the model."""
@@ -379,9 +379,6 @@ class Names:
             self._look()
         known = self._agents.get(unique_id)
         return None if known is None else known()
-
-    def _note_name(self, unique_id: Any, agent: Any) -> None:
-        self._call(unique_id, own_name(agent))
 
     def _call(self, unique_id: Any, name: str) -> None:
         before = self._names.get(unique_id, "")
@@ -441,7 +438,10 @@ class NamesNow:
 
 def own_name(agent: Any) -> str:
     """An agent's ``name`` on one line; empty without one."""
-    name = _attribute(agent, "name")
+    try:
+        name = agent.name
+    except Exception:  # mostly there is none; a user's property may do anything
+        return ""
     return _line(name, NAME_CHARS) if isinstance(name, str) else ""
 
 

@@ -198,7 +198,7 @@ class Layer:
         Raises:
             ValueError: for another reason.
         """
-        view.journal.release([record], reason, view.now, self)
+        view.release([record], reason, view.now, self)
 
     def line(self, view: StepView, record: MemoryRecord) -> Line:
         """A record as a line, as all memories show it."""

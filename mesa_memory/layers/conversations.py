@@ -109,7 +109,7 @@ class Conversations(Layer):
         Returns:
             How many went on until now.
         """
-        for came, events in view.journal.pending():
+        for came, events in view.pending():
             grouping = self._grouping(view, self.talks, came)
             for event in events:
                 if event.kind == "message":
@@ -126,7 +126,7 @@ class Conversations(Layer):
     def under_way(self, view: StepView) -> list[Conversation]:
         """Conversations without a summary, with the newest messages, by age."""
         talks = [talk.copy() for talk in self.talks]
-        for step, events in view.journal.pending():
+        for step, events in view.pending():
             said = [event for event in events if event.kind == "message"]
             self._group(view, talks, step, said)
         return [talk for talk in talks if talk.messages]

@@ -35,8 +35,8 @@ def declared_state(thing: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if not thing.state:
         return found
-    context = getattr(thing, "layer_context", None) or thing.memory.layer_context
-    owner = (context.agent.unique_id, context.layer)
+    memory = thing if hasattr(thing, "layers") else thing.memory
+    owner = (memory.agent.unique_id, memory.journal.layer)
     for name in thing.state:
         try:
             if secret_name(name):

@@ -248,7 +248,7 @@ class Impressions(Layer):
         heard: list[Any] = []
         said: list[str] = []
         held = [(each.step, each.events) for each in self.window.held]
-        for step, events in [*held, *view.journal.pending()]:
+        for step, events in [*held, *view.pending()]:
             for event in events:
                 kind, content = event.kind, event.content
                 if kind == "observation":

@@ -206,7 +206,7 @@ def of_steps(steps: Iterable[StepEvents], view: StepView) -> list[Line]:
 def pending(view: StepView) -> list[Line]:
     """Events that are not admitted yet, one line each, oldest first."""
     additive = view.journal.additive_event_types
-    groups = view.journal.pending()
+    groups = view.pending()
     steps = [StepEvents.of(step, events, additive) for step, events in groups]
     return of_steps(steps, view)
 

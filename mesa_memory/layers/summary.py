@@ -216,14 +216,14 @@ class RunningSummary(Layer):
         Args:
             all_of_it: False keeps the events that a content filter refuses in sight.
         """
-        covered, kept, journal = self.window.covered, [], view.journal
+        covered, kept = self.window.covered, []
         for _ in range(count):
             entry = covered.popleft()
             events = askable(view, entry.events)
             refused = [event for event in entry.events if event not in events]
-            journal.release(events, CONSOLIDATED, view.now, self)
+            view.release(events, CONSOLIDATED, view.now, self)
             if all_of_it:
-                journal.release(refused, EVICTED, view.now, self)
+                view.release(refused, EVICTED, view.now, self)
             elif refused:
                 kept.append(StepEvents(entry.step, refused))
         covered.extendleft(reversed(kept))
@@ -322,7 +322,7 @@ def _checked_summary(
 
     def proved(reply: Any) -> TextAndDoubt:
         # Code in the place of ``memory.llm`` is the user's own.
-        own = view.runtime.replaced() is not None
+        own = view.model_choice.user_llm() is not None
         unchecked = own and hasattr(reply, "summary")
         value = reply if unchecked else task.check(reply, inputs)
         text = getattr(value, "summary", value)

@@ -1,7 +1,7 @@
 """What holds for one read of a memory, or for one batch of steps that it settles."""
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 from mesa_memory.core import render
 from mesa_memory.core.content import storable
-from mesa_memory.core.inbox import Commit
-from mesa_memory.core.records import SUPERSEDED, MemoryRecord
+from mesa_memory.core.inbox import Commit, Group
+from mesa_memory.core.journal import Journal
+from mesa_memory.core.records import EVENT, REASONS, SUPERSEDED, MemoryRecord
 from mesa_memory.core.requests import Embedded, Flow, LLMRequest
 from mesa_memory.core.wording import Voice, Wording
 from mesa_memory.hosts.mesa_llm import NamesNow, role_of
+from mesa_memory.layers.declared_state import held_by
 
 
 class Limits(NamedTuple):
@@ -44,7 +46,7 @@ class StepView:
         wording: the words of all that the agent and its model are told.
         services: of the agent's model.
         limits: longest texts in a prompt.
-        journal: the memory's records.
+        journal: all that the memory has noted.
         commit: the batch that is settled; None in a read.
         about: the question that a prompt is read for; None takes the step.
         unnoticed: whether a read must leave no trace.
@@ -59,7 +61,7 @@ class StepView:
     wording: Wording
     services: Any
     limits: Limits
-    journal: Any
+    journal: Journal
     commit: Commit | None = None
     about: str | None = None
     unnoticed: bool = False
@@ -103,10 +105,14 @@ class StepView:
     # -- records --------------------------------------------------------------------
 
     def open(self, kind: str, content: Any, **fields: Any) -> MemoryRecord:
-        """A new current record of the memory; see ``records.MemoryRecord``."""
+        """A new current record of the memory; see ``records.MemoryRecord``.
+
+        Args:
+            fields: further ones of the record; its ``step`` is now by default.
+        """
         fields.setdefault("commit_order", self.commit and self.commit.order)
-        agent = self.agent.unique_id
-        return self.journal.log.open(agent, kind, self.now, content, **fields)
+        step, agent = fields.pop("step", self.now), self.agent.unique_id
+        return self.journal.open(agent, kind, step, content, **fields)
 
     def supersede(
         self, old: MemoryRecord, new: MemoryRecord, same: bool = False
@@ -117,7 +123,53 @@ class StepView:
             same: it says the same; otherwise what rests on the old one is stale.
         """
         if old.current:
-            self.journal.log.close(old, self.now, SUPERSEDED, by=new, same=same)
+            self.journal.close(old, self.now, SUPERSEDED, by=new, same=same)
+
+    def pending(self) -> list[Group]:
+        """Events that are not admitted yet, by step, oldest step first."""
+        groups: list[Group] = self.memory.pending()
+        return groups
+
+    def release(
+        self,
+        records: Iterable[MemoryRecord],
+        reason: str,
+        step: float | None = None,
+        layer: Any = None,
+    ) -> None:
+        """A layer holds records no more; each ends once no layer holds it.
+
+        Events end after the batch, in ``close_dropped``: other layers may take them up
+        later. What a memory has made ends now, unless another layer holds it.
+
+        Args:
+            reason: one of ``records.REASONS``; of several, the last in their order counts.
+            step: of the end; None is now.
+            layer: holds the records no more; None stands for all layers.
+
+        Raises:
+            ValueError: for another reason.
+        """
+        if reason not in REASONS:
+            raise ValueError(
+                f"a layer closed a record because of {reason!r}; a reason must be one "
+                f"of {', '.join(REASONS)}. Choose the nearest, and put more into the "
+                "content of a record."
+            )
+        journal, step = self.journal, self.now if step is None else step
+        for record in records:
+            if not record.current:
+                continue
+            known, _ = journal.leaving.get(record.id, (reason, step))
+            why = max(known, reason, key=REASONS.index)
+            journal.leaving[record.id] = why, step
+            if record.origin != EVENT and not self._is_held_beside(layer, record):
+                journal.close(record, step, why)
+
+    def _is_held_beside(self, layer: Any, record: MemoryRecord) -> bool:
+        """True if another layer holds a record."""
+        layers = self.memory.layers if layer is not None else ()
+        return any(record in held_by(each) for each in layers if each is not layer)
 
     def origin(self, **more: Any) -> dict[str, Any]:
         """The agent, the memory and the step, for the recorder."""
@@ -147,9 +199,9 @@ class StepView:
         return {"wording": self.wording, "me": me, "role": role}
 
     @property
-    def runtime(self) -> Any:
-        """Which model the memory asks."""
-        return self.memory.layer_context.runtime
+    def model_choice(self) -> Any:
+        """Which model the memory asks; see ``runtime.model_choice``."""
+        return self.memory.model_choice
 
     def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
         """The system text of a task; a user's class may have written it."""
@@ -157,7 +209,7 @@ class StepView:
 
     def request_for(self, task: Any, /, **inputs: Any) -> LLMRequest:
         """The request that ``ask`` sends."""
-        model, api_base = self.memory.layer_context.runtime.target(purpose=task.purpose)
+        model, api_base = self.model_choice.target(task.purpose)
         inputs = {**self.request_inputs, **inputs}
         return task.request(
             inputs,
@@ -183,7 +235,7 @@ class StepView:
         return task.ask(self.request_for(task, **inputs))
 
 
-class _Read(NamedTuple):
+class Read(NamedTuple):
     """How a memory is read here and now; holds neither the memory nor its agent.
 
     Connections and tasks that begin meanwhile keep a copy of all context variables.
@@ -197,34 +249,29 @@ class _Read(NamedTuple):
     memory: weakref.ref[Any]
     view: weakref.ref[StepView] | None
     options: Mapping[str, Any]
-    outer: "_Read | None"
+    outer: "Read | None"
+
+    @property
+    def current(self) -> StepView | None:
+        """The view of the read or batch under way, if any."""
+        return None if self.view is None else self.view()
+
+    def option(self, name: str) -> Any:
+        """An option of this read, such as ``unnoticed``."""
+        if (view := self.current) is not None:
+            return getattr(view, name)
+        return self.options.get(name, getattr(StepView, name))
 
 
-_READ: ContextVar[_Read | None] = ContextVar("read", default=None)
+_READ: ContextVar[Read | None] = ContextVar("read", default=None)
 
 
-def _read_of(memory: Any) -> _Read | None:
-    """The innermost read of a memory in this thread or task."""
+def read_of(memory: Any) -> Read | None:
+    """The innermost read of a memory in this thread or task; None outside of all."""
     read = _READ.get()
     while read is not None and read.memory() is not memory:
         read = read.outer
     return read
-
-
-def current_view(memory: Any) -> StepView | None:
-    """The view of the read or batch of a memory that is under way here, if any."""
-    read = _read_of(memory)
-    return None if read is None or read.view is None else read.view()
-
-
-def read_option(memory: Any, name: str) -> Any:
-    """An option of the reads of a memory here and now, such as ``unnoticed``."""
-    read = _read_of(memory)
-    if read is None:
-        return getattr(StepView, name)
-    view = None if read.view is None else read.view()
-    given = read.options.get(name, getattr(StepView, name))
-    return given if view is None else getattr(view, name)
 
 
 def view_of(memory: Any, **options: Any) -> StepView:
@@ -233,17 +280,17 @@ def view_of(memory: Any, **options: Any) -> StepView:
     Args:
         options: further ones of this view.
     """
-    read = _read_of(memory)
+    read = read_of(memory)
     if read is None:
         return memory.new_view(**options)
-    if read.view is not None and (view := read.view()) is not None:
+    if (view := read.current) is not None:
         return replace(view, **options) if options else view
     return memory.new_view(**{**read.options, **options})
 
 
 def begin(view: StepView) -> Any:
     """From now on this thread or task sees a view; returns a token for ``end``."""
-    read = _Read(weakref.ref(view.memory), weakref.ref(view), {}, _READ.get())
+    read = Read(weakref.ref(view.memory), weakref.ref(view), {}, _READ.get())
     return _READ.set(read)
 
 
@@ -257,13 +304,14 @@ def reading(memory: Any, **options: Any) -> Iterator[None]:
     Args:
         options: such as ``about``, see ``StepView``; others stay as they are.
     """
-    view, read = current_view(memory), _read_of(memory)
+    read = read_of(memory)
+    view = None if read is None else read.current
     if view is not None:  # held here, as nobody else holds it
         view = replace(view, **options)
     elif read is not None:
         options = {**read.options, **options}
     seen = None if view is None else weakref.ref(view)
-    token = _READ.set(_Read(weakref.ref(memory), seen, options, _READ.get()))
+    token = _READ.set(Read(weakref.ref(memory), seen, options, _READ.get()))
     try:
         yield
     finally:

@@ -49,7 +49,7 @@ class Window(Layer):
         if held and held[-1].step == step:
             events = [*held.pop().events, *events]
         held.append(StepEvents.of(step, events, additive))
-        view.journal.release(superseded(events, additive), SUPERSEDED, step, self)
+        view.release(superseded(events, additive), SUPERSEDED, step, self)
         if self.capacity is not None:
             self.keep(view, self.capacity)
 
@@ -92,8 +92,8 @@ class Window(Layer):
         gone = [record for record in before if record not in kept]
         if gone:  # else the memory may not have its agent yet
             view = self.memory.view()
-            view.journal.release(gone, ERASED, view.now, self)
-            view.journal.close_dropped()
+            view.release(gone, ERASED, view.now, self)
+            self.memory.close_dropped()
 
     def keep(self, view: StepView, count: int) -> None:
         """Forgets all but the newest ``count`` steps and some that must stay."""
@@ -101,7 +101,7 @@ class Window(Layer):
             if self.until is not None and not self.until(self.held[0]):
                 break
             gone = self.held.popleft().events
-            view.journal.release(gone, EVICTED, view.now, self)
+            view.release(gone, EVICTED, view.now, self)
 
     # -- their sizes --------------------------------------------------------------------
 

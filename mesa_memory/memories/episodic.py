@@ -129,7 +129,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         me, now = view.agent.unique_id, view.now
         event = MemoryRecord("", me, self.layer, type, now, plainly)
         newest = partial(self._stream.newest, view)
-        graded = view.runtime.run(self._grader.grade(view, [event], newest))
+        graded = self.run(self._grader.grade(view, [event], newest))
         if 0 not in graded.grades:
             assert graded.problem is not None
             raise graded.problem
@@ -170,10 +170,10 @@ class EpisodicMemory(RecallMixin, MemoryModule):
 
     def _take_grade(self, event: MemoryRecord, grade: float, source: str) -> None:
         top = self.importance_scale
-        self.layer_context.log.grade(event, grading.valid(grade, source, top))
+        self.journal.grade(event, grading.valid(grade, source, top))
 
     def _admit_all(self) -> None:
-        for event in self.layer_context.inbox.draw():
+        for event in self.journal.inbox.draw():
             self._stream.admit(self.view(), event.step, [event])
             self.show(event.step, [event])
 
@@ -190,7 +190,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
             ValueError: if k is negative.
         """
         self._admit_all()
-        found = self._recalls.noted("entries", query, k)
+        found = self._recalls.recall_recorded("entries", query, k)
         entry = EventEntries(self, self._stream).entry
         return [entry(each.record) for each in found.records]
 

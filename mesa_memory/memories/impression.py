@@ -71,11 +71,11 @@ class ImpressionMemory(MemoryModule):
 
     def impression_of(self, agent: Any) -> MemoryRecord | None:
         """The current impression of an agent (or unique id); None without one."""
-        return self.impressions().get(self.layer_context.names.unique_id(agent))
+        return self.impressions().get(self.view().names.unique_id(agent))
 
     def revisions(self, agent: Any) -> list[MemoryRecord]:
         """All impressions of an agent (or unique id), oldest first."""
-        known = self._impressions.known.get(self.layer_context.names.unique_id(agent))
+        known = self._impressions.known.get(self.view().names.unique_id(agent))
         return list(known.revisions) if known else []
 
     def format_long_term(self) -> str:

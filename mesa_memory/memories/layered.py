@@ -83,7 +83,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         **options: Unpack[MemoryOptions],
     ) -> None:
         self.budget = checked_int("budget", budget, least=MIN_BUDGET_TOKENS)
-        self.layer_context.shared = True
+        self.journal.shared = True
         chosen = presets.usual() if layers is None else list(layers)
         if not chosen:
             raise ValueError("layers must have at least one layer, such as Window(5)")
@@ -199,7 +199,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         Returns:
             By the layer's name, the fault that ended its flow.
         """
-        guarded = self.layer_context.runtime.work.guarded
+        guarded = self.work.guarded
         outcomes = yield from gather(
             guarded(each.remember(view)) for each in self.layers
         )
@@ -239,7 +239,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
 
     def count(self, text: str) -> int:
         """The tokens of a text, as the model that is asked counts them."""
-        return self.layer_context.runtime.count_tokens(text)
+        return self.model_choice.count_tokens(text)
 
     def _composed(self) -> Prompt:
         """The prompt of this moment; its recalls are recorded."""
@@ -248,14 +248,14 @@ class LayeredMemory(RecallMixin, MemoryModule):
         shown = [layer for layer in self.layers if has_section(layer)]
         shown.sort(key=lambda layer: layer.volatility)
         sections = [self._section(view, layer, found) for layer in shown]
-        sections.append(self._recent(sum(section.weight for section in sections)))
-        room = self.budget - self.count(opening_text(self.layer_context, view))
+        sections.append(self._recent(view, sum(section.weight for section in sections)))
+        room = self.budget - self.count(opening_text(view))
         prompt = compose(sections, room, self.count)
         seen = prompt.shown()
         for recalled in found.values():
             view.note_recall("prompt", recalled, lambda r: r.record.id in seen)
         if not view.unnoticed:
-            self.layer_context.budget_used = prompt.report.content
+            self.journal.budget_used = prompt.report.content
         return prompt
 
     def _section(
@@ -270,7 +270,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
             weight=self._shares.get(layer.name, 1.0),
             left="memories" if stream else "lines",
             steps=stream,
-            problem=self._problem(layer),
+            problem=self._problem(view, layer),
         )
         try:
             lines, recalled = lines_of(view, layer)
@@ -283,25 +283,25 @@ class LayeredMemory(RecallMixin, MemoryModule):
             section.weak, section.recall_left_out = recalled.weak, recalled.left_out
         return replace(section, lines=list(lines))
 
-    def _recent(self, others: float) -> Section:
+    def _recent(self, view: StepView, others: float) -> Section:
         """Recent steps, the one under way included."""
         plain = [layer for layer in self.layers if not has_section(layer)]
-        problems = [text for layer in plain if (text := self._problem(layer))]
+        problems = [text for layer in plain if (text := self._problem(view, layer))]
         return Section(
             RECENT_SECTION,
-            self.layer_context.told("heading short_term"),
-            self._verbatim(),
+            view.told("heading short_term"),
+            self._verbatim(view),
             self._recent_weight(others),
             left="events",
             steps=True,
             problem="\n".join(problems),
-            empty=self.layer_context.told("nothing recent"),
-            wording=self.layer_context.wording,
+            empty=view.told("nothing recent"),
+            wording=view.wording,
         )
 
-    def _verbatim(self) -> list[Line]:
+    def _verbatim(self, view: StepView) -> list[Line]:
         """The verbatim lines: recent steps, and conversations under way."""
-        turns, steps = recent_turns(self.view(), self.layers), self.recent()
+        turns, steps = recent_turns(view, self.layers), self.recent()
         if not turns:
             return steps
         known = {record.id for turn in turns for record in turn.records}
@@ -314,12 +314,12 @@ class LayeredMemory(RecallMixin, MemoryModule):
         weights = [self._shares[name] for name in plain if name in self._shares]
         return self._shares.get(RECENT_SECTION) or sum(weights) or others or 1.0
 
-    def _problem(self, layer: Layer) -> str:
+    def _problem(self, view: StepView, layer: Layer) -> str:
         if layer.name not in self._faults:
             return ""
         since, what = self._faults[layer.name]
         step = render.value_text(since)
-        return self.layer_context.told("unfinished since", step=step, fault=what)
+        return view.told("unfinished since", step=step, fault=what)
 
     # -- recall -----------------------------------------------------------------------
 

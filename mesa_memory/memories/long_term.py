@@ -58,7 +58,7 @@ class LongTermMemory(MemoryModule):
     @property
     def buffer(self) -> Entry | None:
         """The newest step's entry; one that is set goes into the next summary."""
-        if waiting := self.layer_context.inbox.waiting():
+        if waiting := self.journal.inbox.waiting():
             return Entry(self, None, waiting)
         newest = self._window.newest
         return Entry(self, newest.step, newest.events) if newest else None

@@ -50,7 +50,7 @@ class Placebo:
         """The text to show instead of this one; an empty text stays empty."""
         if not text.strip():
             return text
-        count = memory.layer_context.runtime.count_tokens
+        count = memory.model_choice.count_tokens
         return of_length(self.change(memory, section, text), count(text), count)
 
     def __str__(self) -> str:

@@ -91,7 +91,7 @@ def made_with(make: registry.Maker, agent: Any) -> Any:
     made = make(agent)
     if isinstance(made, MemoryModule):
         maker = encode(make, by_name)
-        made.layer_context.made_by = None if lost(maker) else maker
+        made.journal.made_by = None if lost(maker) else maker
     return made
 
 
@@ -102,13 +102,13 @@ def _continue(old: MemoryModule, new: MemoryModule) -> list[str]:
     records = {r.id: r for r in old.held_records() if r.id not in ahead}
     kinds = {(layer.name, type(layer)) for layer in old.layers}
     both = [x for x in new.layers if (x.name, type(x)) in kinds]
-    parts, now = encode_snapshot(state.get("parts", {})), old.layer_context.now
+    parts, now = encode_snapshot(state.get("parts", {})), old.now
     whose = f"the former memory of agent {old.agent.unique_id}"
     source = SourceMemory(whose, parts, InMemoryRecords(records), now, replaced=True)
     copy_layers(source, new, both)
-    new.layer_context.pinned = [
+    new.journal.pinned = [
         copy_of(new, fact, fact.content, (fact.id,), fact.origin)
-        for fact in old.layer_context.pinned
+        for fact in old.journal.pinned
     ]
     for event in ahead.values():
         new.arrive(event.kind, event.content, event.origin)

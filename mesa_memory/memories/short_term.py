@@ -46,5 +46,5 @@ class ShortTermMemory(MemoryModule):
     @property
     def _current_step_entry(self) -> Entry | None:
         """While the agent steps, the events that had arrived before; Mesa-LLM's name."""
-        waiting = self.layer_context.inbox.waiting()
-        return Entry(self, self.layer_context.now, waiting) if waiting else None
+        waiting = self.journal.inbox.waiting()
+        return Entry(self, self.now, waiting) if waiting else None

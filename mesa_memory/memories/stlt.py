@@ -77,7 +77,7 @@ class STLTMemory(MemoryModule):
         A memory that is wholly empty has both headings, as Mesa-LLM's has.
         """
         steps, known = self.format_short_term(), self.format_long_term()
-        nothing = self.layer_context.told("nothing recent")
+        nothing = self.view().told("nothing recent")
         recent = self.under("short_term", steps)
         if not known and steps != nothing:
             return recent

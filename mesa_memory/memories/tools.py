@@ -14,6 +14,7 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
 from mesa_memory.hosts.mesa_llm import give_tools
 from mesa_memory.layers.stream.event_stream import EventStream
+from mesa_memory.layers.view import StepView
 from mesa_memory.memories.host.interventions import memory_of
 from mesa_memory.memories.host.recalls import by_words, text_of
 
@@ -39,11 +40,11 @@ def search_memories(agent: Any, query: str, k: int = 5) -> str:
     memory = memory_of(agent)
     _check_text("query", query)
     count = min(checked_int("k", k), MAX_FOUND_MEMORIES)
-    context = memory.layer_context
+    view = memory.view()
     records, weak = _found(memory, query, count)
-    lines = [context.told("weak match")] * weak
-    lines += [_line(record, context) for record in records]
-    text = "\n".join(lines) or context.told("found nothing")
+    lines = [view.told("weak match")] * weak
+    lines += [_line(record, view) for record in records]
+    text = "\n".join(lines) or view.told("found nothing")
     shown_instead = memory.shown_instead  # of a placebo
     return text if shown_instead is None else shown_instead(memory, "search", text)
 
@@ -64,8 +65,8 @@ def save_memory(agent: Any, text: str, importance: int = 3) -> str:
     grade = grading.valid(importance, "importance", GRADE_MAX)
     said = render.one_line(" ".join(text.split()))
     event = memory.arrive(KIND, {KIND: render.shorten(said, SAVED_CHARS)})
-    memory.layer_context.log.grade(event, _scaled(grade, memory))
-    return memory.layer_context.told("saved", text=event.content[KIND])
+    memory.journal.grade(event, _scaled(grade, memory))
+    return memory.layer_view.told("saved", text=event.content[KIND])
 
 
 def add_memory_tools(agent: Any) -> None:
@@ -109,5 +110,5 @@ def _scaled(grade: float, memory: Any) -> float:
     return 1 + (grade - 1) * (top - 1) / (GRADE_MAX - 1)
 
 
-def _line(record: MemoryRecord, context: Any) -> str:
-    return render.at_step(record.step, text_of(record, context), context.wording)
+def _line(record: MemoryRecord, view: StepView) -> str:
+    return render.at_step(record.step, text_of(record, view), view.wording)

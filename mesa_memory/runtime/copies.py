@@ -6,7 +6,7 @@ from mesa_memory.runtime.services import Services
 
 #: what each has for itself; all else is used by both, who pay from one budget
 _OWN = frozenset({
-    "bus", "recorder", "replay", "shared",
+    "bus", "names", "recorder", "replay", "shared",
     "_batcher", "_decisions", "_offline", "_provider", "_said", "_works",
 })  # fmt: skip
 

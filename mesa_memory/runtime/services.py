@@ -15,8 +15,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from mesa_memory.core.by_identity import ByIdentity
+from mesa_memory.core.journal import RecordBus
 from mesa_memory.core.prompt_files import FIRST_LANGUAGE
-from mesa_memory.core.records import Observer, RecordBus
+from mesa_memory.core.records import Observer
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import ChatRequest, Embedded, LLMRequest
 from mesa_memory.core.text.redaction import logger as logger_of
@@ -27,6 +28,7 @@ from mesa_memory.embedders.base import vectors_by
 from mesa_memory.embedders.static import SHIPPED_NAME
 from mesa_memory.embedders.vectors import EmbeddingBatcher, Vectors
 from mesa_memory.hosts import mesa
+from mesa_memory.hosts.mesa_llm import Names
 from mesa_memory.llm import ledger
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.cache import (
@@ -40,9 +42,8 @@ from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.llm.doubles.replay import CLIENT_OVERRIDE
 from mesa_memory.llm.ledger import Ledger, Reservation
 from mesa_memory.llm.prices import Price
+from mesa_memory.runtime.flows import CommitQueue, SingleFlight, execution_of
 from mesa_memory.runtime.loop import at_exit, background
-from mesa_memory.runtime.queue import CommitQueue, execution_of
-from mesa_memory.runtime.single_flight import SingleFlight
 
 logger = logger_of(__name__)
 
@@ -72,6 +73,7 @@ class Services:
         occurrences: of a study's run, numbers its equal requests; None elsewhere.
         outcomes: attributes of the agents that the recorder notes after each step.
         wordings: what is told, by language.
+        names: of the model's agents; None without a model.
         vectors: embeddings stored by the run that is resumed or replayed.
     """
 
@@ -99,6 +101,7 @@ class Services:
         self.outcomes: tuple[str, ...] = ()
         self.shared, self.vectors = SingleFlight(), Vectors()
         self.wordings = Wordings()
+        self.names: Names | None = None
         self._batcher = EmbeddingBatcher()
         self._seed = seed
         self._provider: Any = None
@@ -112,12 +115,13 @@ class Services:
         if (services := cls._of.get(model)) is None:
             seed = mesa.seed(model)
             made = cls(seed if isinstance(seed, int | str) else None)
+            made.names = Names.of(model)
             with _making:
                 services = cls._of.setdefault(model, made)
                 watchers = list(cls._watchers)
             for meet in watchers:
                 meet(model)
-        mesa.guard(model, services.forgive)
+        mesa.guard(model, services.clear_faults)
         return services
 
     @classmethod
@@ -167,7 +171,7 @@ class Services:
         if self._provider is not None:
             self._provider.adopt(settings)
 
-    def join_later(self, work: CommitQueue) -> None:
+    def register_queue(self, work: CommitQueue) -> None:
         """Registers a memory's work for ``flush``."""
         with _making:
             self._works.add(work)
@@ -190,7 +194,7 @@ class Services:
         if faults:
             raise min(faults, key=lambda error: str(getattr(error, "agent", "")))
 
-    def forgive(self) -> None:
+    def clear_faults(self) -> None:
         """Forgets the faults that were not raised yet: the run has been stopped.
 
         What failed stays due, so a fault that is still there is met again.
@@ -198,7 +202,7 @@ class Services:
         with _making:
             works = list(self._works)
         for work in works:
-            work.forgive()
+            work.clear_faults()
 
     def instant(self, model: str | None, replaced: bool) -> bool:
         """True if requests for ``model`` are answered without any waiting."""
@@ -305,7 +309,7 @@ class Services:
         """True if a client's answers depend on the request and the settings alone."""
         if client is self._provider:
             return True
-        if self.live_answer(client):
+        if self.is_billable(client):
             self.say_once(
                 "responses of an object given as llm=, or put in place of memory.llm, "
                 "are not cached: they may depend on more than the request"
@@ -322,11 +326,11 @@ class Services:
 
     def _paid_before(self, request: LLMRequest, client: Any) -> Reply | None:
         """The answer that a run killed in this step has paid for."""
-        if self.recorder is None or not self.live_answer(client):
+        if self.recorder is None or not self.is_billable(client):
             return None
         return self.recorder.paid_before(request)
 
-    def live_answer(self, client: Any) -> bool:
+    def is_billable(self, client: Any) -> bool:
         """True if a client is asked anew, and takes its time."""
         return client is not self.replay and not getattr(client, "instant", False)
 
@@ -399,7 +403,7 @@ class Services:
                 self.ledger.record_route(model, reply)
             self.ledger.settle(request, model, reserved, used)
             if recorder:
-                replayed, live = client is self.replay, self.live_answer(client)
+                replayed, live = client is self.replay, self.is_billable(client)
                 recorder.called(request, order, reply, error, replayed, live=live)
 
 

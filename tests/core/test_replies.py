@@ -6,9 +6,10 @@ import pytest
 from pydantic import BaseModel
 
 from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import LLMRequest, ask, run
+from mesa_memory.core.requests import LLMRequest, ask
 from mesa_memory.core.text.refusals import refuses
 from mesa_memory.core.text.replies import Filtered, Unusable, read, repair_prompt
+from mesa_memory.runtime.flows import run
 from mesa_memory.tasks import GRADE
 from mesa_memory.tasks.consolidate import Summary
 from mesa_memory.tasks.grade import Grades, by_place

@@ -76,7 +76,7 @@ def test_a_sanitised_past_is_friendly_and_as_long():
     player.memory.shown_instead = None
     truth = player.memory.get_prompt_ready()
     assert PAST[DEFECT] in truth and PAST[DEFECT] not in shown
-    count = player.memory.layer_context.runtime.count_tokens
+    count = player.memory.model_choice.count_tokens
     assert abs(count(shown) - count(truth)) <= 1
 
 

@@ -53,7 +53,7 @@ class World:
         """One step's messages, each (sender, text); their records."""
         model = self.facts.memory.agent.model
         model.steps = max(step, model.steps)
-        log = self.facts.memory.layer_context.log
+        log = self.facts.memory.journal
         events = [
             log.open(1, "message", step, {"message": text, "sender": sender})
             for sender, text in said
@@ -303,7 +303,7 @@ def test_a_fact_that_names_no_event_is_not_kept_but_recorded():
     world.hears(1, (2, "Carl lives at the mill."))
     world.thinks({"facts": [stated(), stated("the inn", sources=9)]})
     assert world.known() == [("the mill", (2,))]
-    assert world.facts.memory.layer_context.log.numbers["fact"] == 2
+    assert world.facts.memory.journal.numbers["fact"] == 2
 
 
 def test_a_subject_may_have_several_values_of_some_attributes():

@@ -223,7 +223,7 @@ def test_every_insight_of_a_run_rests_on_records_that_were_shown(plan):
     for insight in found:
         assert insight.sources
         evidence = [seen.by_id[i] for i in insight.sources]
-        texts = {f"Step {r.step}: {memory.layer_context.line(r)}" for r in evidence}
+        texts = {f"Step {r.step}: {memory.view().line(r)}" for r in evidence}
         shown = [r.inputs["lines"] for r in llm.asked
                  if r.purpose == "reflect" and r.step == insight.step]  # fmt: skip
         assert any(texts <= set(lines) for lines in shown)

@@ -1,12 +1,11 @@
-"""What a layer needs to be tested alone: a context, and events."""
+"""What a layer needs to be tested alone: a view, and events."""
 
 import numpy as np
 
-from mesa_memory.core.records import RecordBus
+from mesa_memory.core.journal import Journal, RecordBus
 from mesa_memory.core.requests import Embedded
 from mesa_memory.core.wording import ENGLISH
 from mesa_memory.hosts.mesa_llm import Names, NamesNow
-from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.view import Limits, StepView
 
 
@@ -22,9 +21,8 @@ class LayerRuntime:
         self.bus, self.agent = RecordBus(), Owner()
         self.services = self.embedder = self
         self.memory, self.layers = self, ()
-        self.layer_context = LayerContext("test")
-        self.layer_context.runtime, self.layer_context.agent = self, self.agent
-        self.work, self.waiting = self, ()
+        self.journal, self.model_choice = Journal("test"), self
+        self.journal.join(self.bus)
 
     def target(self, purpose=""):
         return "test/model", None
@@ -32,17 +30,26 @@ class LayerRuntime:
     def system_for(self, task, inputs):
         return task.system(inputs)
 
-    def replaced(self):
+    def user_llm(self):
         return None
 
     def records(self):
         return []
 
+    def pending(self):
+        return []
+
+    def close_dropped(self):
+        held = [record for layer in self.layers for record in layer.records()]
+        for record in set(self.journal.current()) - set(held):
+            why, step = self.journal.leaving.get(record.id, ("evicted", 1))
+            self.journal.close(record, step, why)
+
     def view(self):
         names = NamesNow(Names.of(self.agent.model))
         now = self.agent.model.steps
         facts = self.agent, now, names, self.wording, self, Limits()
-        return StepView(self, *facts, self.layer_context)
+        return StepView(self, *facts, self.journal)
 
     def embed(self, texts):
         return Embedded(np.array([[1.0, 0.0] for _ in texts]), self.name)
@@ -91,4 +98,4 @@ def batch_ends(layers):
     """Ends the lifetimes of what none of the layers holds."""
     memory = layers[0].memory
     memory.layers = layers
-    memory.layer_context.close_dropped()
+    memory.close_dropped()

@@ -196,9 +196,9 @@ def test_a_confession_in_private_is_not_shown_as_said_to_the_third():
         "- Step 2: Cid to you: I lied to Bob.\n"
         "- Step 3: You to Cid: Tell him, or I will."
     )
-    requests = square.people[1].memory.layer_context
-    (heard,) = requests.history
-    assert requests.line(heard) == "Ann to Bob and Cid: Sixty litres are gone."
+    memory = square.people[1].memory
+    (heard,) = memory.journal.history
+    assert memory.view().line(heard) == "Ann to Bob and Cid: Sixty litres are gone."
 
 
 def test_a_group_falls_silent_by_its_own_rule_while_two_of_it_talk_on():

@@ -396,4 +396,4 @@ def test_a_file_that_can_be_read_in_two_ways_is_refused_with_the_cure(tmp_path, 
     file.write_bytes(data)
     with pytest.raises(ValueError, match=said):
         biography(model.agents, file)
-    assert not any(agent.memory.layer_context.pinned for agent in model.agents)
+    assert not any(agent.memory.journal.pinned for agent in model.agents)

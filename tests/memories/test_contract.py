@@ -214,7 +214,7 @@ class Ending(Broken):
     def admit(self, view, step, events):
         self.kept = (*self.kept, *events)
         for event in events:
-            self.memory.layer_context.log.close(event, step, "evicted")
+            self.memory.journal.close(event, step, "evicted")
 
     def recent(self, view):
         return [self.line(view, event) for event in self.kept]

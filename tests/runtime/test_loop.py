@@ -9,8 +9,8 @@ import pytest
 
 from mesa_memory import MemoryStalled, STLTMemory, configure
 from mesa_memory.errors import BadReply, LLMUnavailable
+from mesa_memory.runtime.flows import CommitQueue
 from mesa_memory.runtime.loop import MAX_TASKS, BackgroundLoop
-from mesa_memory.runtime.queue import CommitQueue
 from tests.support.town import Town
 from tests.support.waiting import HUNG
 
@@ -133,13 +133,13 @@ class Interrupted:
         yield
 
 
-@pytest.mark.parametrize("way", ["begin", "run_here"])
+@pytest.mark.parametrize("way", [{}, {"here": True}])
 def test_after_ctrl_c_the_next_step_is_settled(way):
     settle = Interrupted()
     queue = CommitQueue(settle, Instant, threading.RLock())
     queue.put("interrupted")
     with pytest.raises(KeyboardInterrupt):
-        getattr(queue, way)()
+        queue.begin(**way)
     queue.put("next")
     waiting = threading.Thread(target=queue.settle, args=(True,), daemon=True)
     waiting.start()

@@ -233,7 +233,7 @@ def test_a_file_cannot_set_what_is_not_a_users_own(tmp_path):
     assert "changed" in moods, "the file was changed"
     for agent in again.agents:
         memory = agent.memory
-        assert memory.layer_context.runtime.api_base is None
+        assert memory.model_choice.api_base is None
         assert callable(memory.remember)
         assert type(memory) is Diary
         assert not hasattr(memory, "server") and not hasattr(memory, "where")

@@ -7,8 +7,8 @@ it, and template marks around the answer. A mark inside a sentence is data.
 import re
 
 _NAMES = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad)"
-#: what all marks begin with
-_MARKED = re.compile(r"[<\[◁]")
+#: the beginning of all marks: other text is as it was
+MARKED = re.compile(r"[<\[◁]")
 #: thinking begins: <think>, [THINK], ◁think▷, <|begin_of_thought|>, <|START_THINKING|>
 _OPENED = re.compile(
     rf"<{_NAMES}>|\[think\]|◁think▷|<\|(?:begin_of_thought|start_thinking)\|>",
@@ -39,7 +39,7 @@ def answers(text: str) -> list[str]:
 
     Some servers send only the closing tag; an answer may also quote one.
     """
-    if not _MARKED.search(text):
+    if not MARKED.search(text):
         return [text.strip()]
     text = _unmarked(text)
     opened = _OPENED.match(text)

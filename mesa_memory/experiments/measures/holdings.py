@@ -62,8 +62,8 @@ def text_of(memory: MemoryModule, record: MemoryRecord) -> str:
     content = record.content
     if record.origin == DERIVED and isinstance(content, dict) and "text" in content:
         return str(content["text"])
-    context = memory.layer_context
-    voice, limit = Voice(context.names, context.wording), context.event_chars
+    view = memory.view()
+    voice, limit = Voice(view.names, view.wording), memory.event_chars
     return event_text(record.kind, record.content, limit, voice)
 
 
@@ -83,8 +83,7 @@ def _by_layer(memory: MemoryModule) -> dict[str, list[MemoryRecord]]:
         memory.settle()
         with memory.exclusive():
             found = {each.name: _current(held_by(each)) for each in memory.layers}
-            context = memory.layer_context
-            arrived = [event for _, events in context.pending() for event in events]
+            arrived = [event for _, events in memory.pending() for event in events]
             return found | {PENDING: _current(arrived)}
 
 

@@ -280,7 +280,7 @@ class Facts(Layer):
             self.table.remove(record)
             new = self._add(view, replace(known, subject=label, about=who), [record])
             if record.stale_since is not None:
-                view.journal.log.mark_stale(new, record.stale_since)
+                view.journal.mark_stale(new, record.stale_since)
             view.supersede(record, new, same=True)
 
     def _add(
@@ -374,7 +374,7 @@ class Facts(Layer):
             said = set(self.table.of(other).speakers)
             same = bool(other.sources) and words.issuperset(other.sources)
             if same and said and said <= speakers and other is not record:
-                view.journal.log.doubt(other, view.now)
+                view.journal.doubt(other, view.now)
 
     def _strengthen(
         self,
@@ -424,7 +424,7 @@ class Facts(Layer):
             view, statement, [record, *sources], record.sources[-MAX_EARLIER_SOURCES:]
         )
         if not sources and record.stale_since is not None:
-            view.journal.log.mark_stale(new, record.stale_since)
+            view.journal.mark_stale(new, record.stale_since)
         view.supersede(record, new, same=True)
         if statement.says == self.table.of(record).says:
             self.table.remove(record)
@@ -445,9 +445,8 @@ class Facts(Layer):
         """
         ids = dict.fromkeys([*earlier, *(source.id for source in sources)])
         own = {"subject": statement.about, "origin": DERIVED, "sources": tuple(ids)}
-        return view.journal.open(
-            KIND, view.now, statement.content(view.wording), part=self.part, **own
-        )
+        content = statement.content(view.wording)
+        return view.open(KIND, content, part=self.part, **own)
 
     def _forget(self, view: StepView) -> None:
         """Closes surplus facts: hearsay before witnessed facts, by speaker in turn."""

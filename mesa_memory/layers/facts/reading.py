@@ -156,12 +156,12 @@ class FactReader:
     def note_read(self, view: StepView, events: int) -> None:
         """Counts events that were read; warns once if no memory of the run has a fact."""
         self.events += events
-        runtime, made = view.runtime, view.journal.log.bus.made[KIND]
+        made = view.journal.bus.made[KIND]
         if self.events >= MIN_EVENTS and not (self.stated or made):
             whose = view.names(view.agent.unique_id)
             counts = f"{self.events} of {self.events}"
-            answered = runtime.answered_by(EXTRACT.purpose)
-            runtime.services.say_once(NOTHING_WARNING, whose, counts, answered)
+            answered = view.model_choice.answered_by(EXTRACT.purpose)
+            view.services.say_once(NOTHING_WARNING, whose, counts, answered)
 
     def passes(self, view: StepView, stated: Stated) -> bool:
         """The write gate's verdict; what ends a known fact matters always."""

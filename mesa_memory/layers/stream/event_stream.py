@@ -116,7 +116,7 @@ class EventStream(Layer):
         steps: dict[float, list[MemoryRecord]] = {}
         for event in self.ungraded():
             steps.setdefault(event.step, []).append(event)
-        for step, events in view.journal.pending():
+        for step, events in view.pending():
             steps.setdefault(step, []).extend(events)
         additive = view.journal.additive_event_types
         groups = sorted(steps.items())
@@ -150,7 +150,7 @@ class EventStream(Layer):
     def snapshot(self) -> dict[str, Any]:
         """The state of the stream besides its current records."""
         return {
-            **({"held": list(self.held)} if self.memory.layer_context.shared else {}),
+            **({"held": list(self.held)} if self.memory.journal.shared else {}),
             "grader": [self.grader.unable, *self.grader.misfits],
             **self.reflector.snapshot(),
             "fresh": list(self._fresh),
@@ -161,7 +161,7 @@ class EventStream(Layer):
         """Takes up its events: the current records, without events that are not admitted yet."""
         view = self.memory.view()
         self.reflector.restore(snapshot)
-        pending = {e for _, events in view.journal.pending() for e in events}
+        pending = {e for _, events in view.pending() for e in events}
         self.grader.unable, *misfits = snapshot["grader"]
         self.grader.misfits = misfits[0], misfits[1]
         held = snapshot["held"] if "held" in snapshot else shelf.current()
@@ -209,7 +209,7 @@ class EventStream(Layer):
             return
         events, problem = graded.events, graded.problem
         for place, importance in sorted(graded.grades.items()):
-            view.journal.log.grade(events[place], importance)
+            view.journal.grade(events[place], importance)
             self._count(events[place])
         limit = view.services.failures_allowed
         if problem and (limit == 1 or not isinstance(problem, BadReply)):

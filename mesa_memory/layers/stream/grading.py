@@ -135,7 +135,7 @@ class Grader:
             return {**asked, "events": [told[p] for p in places], **shared}
 
         hard = {place for place, event in enumerate(events) if event.id in tried}
-        target = view.runtime.target(purpose=GRADE.purpose)
+        target = view.model_choice.target(GRADE.purpose)
         server = hashlib.sha256("{} {}".format(*target).encode()).hexdigest()[:16]
         session = (view, lines, inputs, hard, self, Graded(events), server)
         asking = GradeSession(*session)

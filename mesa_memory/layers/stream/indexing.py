@@ -154,7 +154,7 @@ class EventIndex(EmbeddedIndex):
                 self.ranking.grade(record, record.importance)
         still = [r for r in self._in_question if r.importance is None]
         self._in_question = still
-        for record in view.journal.log.stale.values():
+        for record in view.journal.stale.values():
             if record in self.ranking and record.id not in self._low:
                 self.ranking.grade(record, GRADE_MIN)
                 self._low.add(record.id)

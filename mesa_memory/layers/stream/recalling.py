@@ -173,12 +173,10 @@ class Recollection:
             return known
         if self.vector_of is not None:
             return self.vector_of(view, text, must)
-        runtime = view.runtime
-        return (
-            runtime.run(self.embed_query(view, text, must))
-            if runtime.services.embeds_here
-            else None
-        )
+        if not view.services.embeds_here:
+            return None
+        found: Embedded | None = view.memory.run(self.embed_query(view, text, must))
+        return found
 
     def tried(self, view: StepView, text: str, must: bool) -> bool:
         """True if the text's embedding was awaited in vain."""

@@ -54,17 +54,17 @@ def biography(agents: Iterable[Any], table: Any) -> dict[Any, list[MemoryRecord]
     memories = [memory_of(agent) for agent in people]
     for memory, row in zip(memories, rows, strict=True):
         with changed_by_hand(memory, BIOGRAPHY) as detail:
-            context = memory.layer_context
-            old, context.pinned = context.pinned, []
+            view, journal = memory.view(), memory.journal
+            old, journal.pinned = journal.pinned, []
             for field, value in row.items():
                 content = {"field": field, "value": value}
                 given: dict[str, Any] = {"origin": IMPORTED, "part": Part(BIOGRAPHY, 0)}
-                record = context.open(BIOGRAPHY, context.now, content, **given)
-                context.pinned.append(record)
+                record = view.open(BIOGRAPHY, content, **given)
+                journal.pinned.append(record)
             for record in old:
-                context.close(record, EDITED)
-            detail["records"] = [record.id for record in context.pinned]
-    return {m.agent.unique_id: list(m.layer_context.pinned) for m in memories}
+                journal.close(record, view.now, EDITED)
+            detail["records"] = [record.id for record in journal.pinned]
+    return {m.agent.unique_id: list(m.journal.pinned) for m in memories}
 
 
 @dataclass(frozen=True)

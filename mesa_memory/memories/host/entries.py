@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
+from mesa_memory.core.events import plain_event
 from mesa_memory.core.importance import GRADE_MIN
 from mesa_memory.core.inbox import by_kind
 from mesa_memory.core.records import EVENT, IMPORTED, MemoryRecord
@@ -237,9 +238,9 @@ class StepEntries(Entries[StepEvents]):
         self._layer.replace([part for entry in entries for part in self.parts(entry)])
 
     def _all(self) -> Sequence[StepEvents]:
-        context = self._memory.layer_context
-        if self._waiting and (events := context.inbox.waiting()):
-            return [*self._layer.held, StepEvents(context.now, events)]
+        memory = self._memory
+        if self._waiting and (events := memory.journal.inbox.waiting()):
+            return [*self._layer.held, StepEvents(memory.now, events)]
         return self._layer.held
 
 
@@ -260,7 +261,7 @@ class EventEntries(Entries[MemoryRecord]):
         for record in records:
             if record.importance is None and record.origin == IMPORTED:
                 grade = min(_grade_in(entry.content), self._memory.importance_scale)
-                self._memory.layer_context.log.grade(record, grade)
+                self._memory.journal.grade(record, grade)
         return records
 
     def changed(self) -> None:
@@ -285,20 +286,22 @@ def imported(
             f"a memory holds entries of Mesa-LLM, got {entry!r:.80}: use "
             "MemoryEntry(content={kind: content}, step=step, agent=agent)"
         )
-    context, records = memory.layer_context, getattr(entry, "events", ())
-    if records and set(records).issubset(context.log.current()):
+    journal, records = memory.journal, getattr(entry, "events", ())
+    if records and set(records).issubset(journal.current()):
         return records
-    now, content = context.clock, entry.content
+    now, content, names = memory.clock, entry.content, memory.view().names.all
     step = now if entry.step is None else entry.step
     if flat and not any(isinstance(value, dict | list) for value in content.values()):
         content = {"message" if "message" in content else flat: content}
     events = (
-        context.plain_event(kind, event)
+        plain_event(kind, event, names)
         for kind, events in content.items()
         for event in (events if isinstance(events, list) else [events])
     )
     return [
-        context.open_event(kind, step, kept, IMPORTED, valid_from=now)
+        journal.open_event(
+            memory.agent.unique_id, kind, step, kept, IMPORTED, valid_from=now
+        )
         for kind, kept in events
     ]
 
@@ -338,8 +341,7 @@ class HeldSteps:
 
 def step_entries(memory: Any) -> list[Entry]:
     """The events that a memory holds, as one entry for each step, oldest first."""
-    context = memory.layer_context
-    pending = set(context.inbox.events())
+    pending = set(memory.journal.inbox.events())
     steps: dict[float, list[MemoryRecord]] = {}
     for record in memory.current_records():
         if record.origin == EVENT and record not in pending:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from mesa_memory.core import render
 from mesa_memory.core.codec import RECORD, drop_record, encode_snapshot, rename
 from mesa_memory.core.content import plain
+from mesa_memory.core.events import plain_event
 from mesa_memory.core.importance import GRADE_MAX, valid
 from mesa_memory.core.records import (
     DERIVED,
@@ -53,7 +54,7 @@ def implant(
     grade = None if importance is None else valid(importance, "importance", top)
     record = memory.arrive(kind, content, IMPORTED)
     if grade is not None:
-        memory.layer_context.log.grade(record, grade)
+        memory.journal.grade(record, grade)
     _note(memory, "implant", {"record": record.id})
     return record
 
@@ -74,7 +75,7 @@ def erase(agent: Any, record: MemoryRecord | str) -> None:
     state = encode_snapshot(memory.snapshot())
     for part in (state.get("state", {}), *state.get("parts", {}).values()):
         part |= {name: None for name, v in part.items() if v == {RECORD: old.id}}
-    memory.layer_context.close(old, ERASED)
+    memory.journal.close(old, memory.now, ERASED)
     restore(memory, drop_record(state, old.id), kept)
     _note(memory, "erase", {"record": old.id})
 
@@ -108,11 +109,11 @@ def edit(
         raise ValueError(f"the content of a {old.kind} must have {missing}, too")
     state = encode_snapshot(memory.snapshot())
     known = {held.id: held for held in memory.held_records()}
-    _, kept = memory.layer_context.plain_event(old.kind, content)
+    _, kept = plain_event(old.kind, content, memory.view().names.all)
     for layer in memory.layers:
         kept = layer.edited(old, kept)
     new = copy_of(memory, old, kept, old.sources, old.origin, order=old.order)
-    memory.layer_context.close(old, EDITED, by=new)
+    memory.journal.close(old, memory.now, EDITED, by=new)
     restore(memory, state, known | {old.id: new})
     _note(memory, "edit", {"record": old.id, "by": new.id})
     return new
@@ -144,17 +145,17 @@ def exchange(one: Any, other: Any) -> None:
     for memory in (left, right):
         memory.settle()
     states = {m: encode_snapshot(m.snapshot()) for m in (left, right)}
-    pinned = {m: {r.id: r for r in m.layer_context.pinned} for m in (left, right)}
+    pinned = {m: {r.id: r for r in m.journal.pinned} for m in (left, right)}
     held = {
         m: [r for r in m.held_records() if r.id not in pinned[m]] for m in (left, right)
     }
     copies = {}
     for memory, source in ((left, right), (right, left)):
-        memory.layer_context.before = dict(memory.layer_context.log.numbers)
+        memory.journal.before = dict(memory.journal.numbers)
         copies[memory] = copy_records(memory, held[source])
     for memory, source in ((left, right), (right, left)):
         for record in held[memory]:
-            memory.layer_context.close(record, EXCHANGED)
+            memory.journal.close(record, memory.now, EXCHANGED)
         state = rename(states[source], {old: c.id for old, c in copies[memory].items()})
         own = {"pinned": states[memory].get("pinned", [])}
         restore(memory, state | own, copies[memory] | pinned[memory])
@@ -196,7 +197,7 @@ def probe(agent: Any, question: str, schema: type[BaseModel] | None = None) -> A
     if schema is not None:
         inputs["schema"] = schema
     flow = memory.view().ask(PROBE, **inputs)
-    return memory.layer_context.runtime.run(flow)
+    return memory.run(flow)
 
 
 @contextmanager
@@ -259,13 +260,13 @@ def _recalled(memory: MemoryModule, question: str) -> list[str]:
     if recall is None:
         return []
     found = [each.record for each in recall(question, PROBE_EVENTS)]
-    context = memory.layer_context
-    return [render.at_step(r.step, context.own_line(r), context.wording) for r in found]
+    view = memory.view()
+    return [render.at_step(r.step, view.own_line(r), view.wording) for r in found]
 
 
 def _note(memory: MemoryModule, kind: str, detail: dict[str, Any]) -> None:
     """Tells the recorder."""
     recorder = memory.services.recorder
     if recorder:
-        agent, step = memory.agent.unique_id, memory.layer_context.now
+        agent, step = memory.agent.unique_id, memory.now
         recorder.intervened(agent, step, kind, detail)

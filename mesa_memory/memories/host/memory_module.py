@@ -7,13 +7,16 @@ batch: its events are admitted by all layers (plain), and then the layers think
 checked.
 """
 
+import asyncio
 import copy
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
+from mesa_memory.core.events import plain_event
 from mesa_memory.core.inbox import Commit, Inbox
+from mesa_memory.core.journal import HISTORY_MESSAGES, Journal
 from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.requests import FAULTS, Flow, first_fault
 from mesa_memory.core.snapshot import RecordLookup
@@ -23,18 +26,17 @@ from mesa_memory.errors import LLMError
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_llm import Names, NamesNow
 from mesa_memory.layers.base import Layer, with_unique_names
-from mesa_memory.layers.context import HISTORY_MESSAGES, LayerContext
 from mesa_memory.layers.declared_state import StateGuard, watched
-from mesa_memory.layers.view import Limits, StepView, begin
+from mesa_memory.layers.view import Limits, StepView, begin, read_of
 from mesa_memory.memories.host.audience import TELLING_KINDS, tell_audience
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.layer_names import new_layer
 from mesa_memory.memories.host.reads import MemoryLock, MemoryReads
 from mesa_memory.memories.host.state import restore_memory, snapshot_of
-from mesa_memory.runtime.connection import Connection, EffectHandler
 from mesa_memory.runtime.copies import serve_copy
-from mesa_memory.runtime.loop import background
-from mesa_memory.runtime.queue import MAX_WAITING_BATCHES, CommitQueue
+from mesa_memory.runtime.flows import MAX_WAITING_BATCHES, CommitQueue, EffectHandler
+from mesa_memory.runtime.loop import background, elsewhere, in_event_loop
+from mesa_memory.runtime.model_choice import ModelChoice
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import Task
 
@@ -65,23 +67,28 @@ class MemoryModule(MemoryReads):
     Attributes:
         layer: the memory's name among those of its agent, the second part of all ids.
         layers: as given.
-        layer_context: what the layers are given: time, records, requests.
+        journal: all that it has noted: records, and events on their way.
+        model_choice: which model is asked.
+        work: its unfinished work.
         own_task: the task whose system text is the memory's ``system_prompt``.
     """
 
     layer = "memory"
     own_task: Task | None = None
+    model_choice: ModelChoice
+    work: CommitQueue
     _watched: Sequence[Any] = ()  # mostly none
+    _model: Any = None  # for which ``_services`` are the services
+    _services: Any = None
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """Makes the working parts, so that an unfinished object is already sound."""
         self = super().__new__(cls)
         self._lock = threading.RLock()
         self._exclusive = MemoryLock(self._lock)
-        self._connection = Connection(self)
-        self._work = self._new_queue()
-        self.layer_context = LayerContext(cls.layer, Inbox(self._lock))
-        self.layer_context.runtime = self._connection
+        self.model_choice = ModelChoice(self)
+        self.renew_work()
+        self.journal = Journal(cls.layer, Inbox(self._lock))
         return self
 
     def __init__(
@@ -98,7 +105,6 @@ class MemoryModule(MemoryReads):
         history_capacity: int = HISTORY_MESSAGES,
     ) -> None:
         check_agent(agent, type(self).__name__)
-        context = self.layer_context
         super().__init__(
             agent=agent,
             llm_model=None,
@@ -108,30 +114,30 @@ class MemoryModule(MemoryReads):
         self.event_chars = checked_int("event_chars", event_chars)
         self.section_chars = checked_int("section_chars", section_chars)
         self.history_capacity = checked_int("history_capacity", history_capacity)
-        self.layer = context.log.layer = new_layer(agent, type(self).layer)
+        self.layer = self.journal.layer = new_layer(agent, type(self).layer)
         self.layers = with_unique_names(layers, self)
         for layer in self.layers:
             layer.join(self)
         self._watched = watched((self, *self.layers))
-        self._connection.own_model(llm_model, api_base)
+        self.model_choice.set_own(llm_model, api_base)
 
     # -- copies -----------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without objects of this process; waits for unfinished work."""
         self._settle_all()
-        process = ("_work", "_lock", "_exclusive")
+        process = ("work", "_lock", "_exclusive", "_model", "_services")
         state = {k: v for k, v in vars(self).items() if k not in process}
-        return state | {"_batches": self._work.unfinished()}
+        return state | {"_batches": self.work.unfinished()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes up a state, with a queue of its own."""
         batches = state.get("_batches", ())
         self.__dict__.update({k: v for k, v in state.items() if k != "_batches"})
-        self.layer_context.inbox.lock, self.layer_context.met = self._lock, None
-        self._connection.renew(self._work)
+        self.journal.inbox.lock, self.journal.met = self._lock, None
+        self._model = None
         for batch in batches:
-            self._work.put(batch)
+            self.work.put(batch)
 
     def __deepcopy__(self, memo: dict) -> "MemoryModule":
         """A copy for the same agent; copied with its agent, for the agent's copy."""
@@ -143,15 +149,26 @@ class MemoryModule(MemoryReads):
         with _copying, self.exclusive():
             twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
             if twin.agent is self.agent:  # which may hold both, or one after the other
-                twin.layer_context.log.count_with(self.layer_context.log)
+                twin.journal.count_with(self.journal)
         serve_copy(self.agent.model, memo.get(id(self.agent.model)))
         return twin
 
     @property
     def services(self) -> Services:
         """The services of this agent's model."""
-        to = self._connection
-        return to.known if to.model is self.agent.model else to.services
+        model = self.agent.model
+        known: Services = self._services if self._model is model else self._join(model)
+        return known
+
+    def _join(self, model: Any) -> Services:
+        """Becomes a memory of this model: the model knows of its work and records."""
+        self._model, self._services = model, Services.of(model)
+        services: Services = self._services
+        services.register_queue(self.work)
+        self.journal.join(services.bus)
+        if services.recorder is not None:
+            services.recorder.met(self)
+        return services
 
     def new_view(self, commit: Commit | None = None, **options: Any) -> StepView:
         """The facts of a batch, or of this moment.
@@ -163,17 +180,23 @@ class MemoryModule(MemoryReads):
         return StepView(
             self,
             agent,
-            self.layer_context.clock if commit is None else commit.now,
-            NamesNow(Names.of(agent.model)),
+            self.clock if commit is None else commit.now,
+            NamesNow(services.names or Names.of(agent.model)),
             services.wordings.of_agent(agent),
             services,
             Limits(self.event_chars, self.section_chars),
-            self.layer_context,
+            self.journal,
             commit,
             **options,
         )
 
-    llm = Delegate("_connection", "Mesa-LLM's llm object; may be replaced.")
+    llm = Delegate("model_choice", "Mesa-LLM's llm object; may be replaced.")
+
+    @property
+    def clock(self) -> float:
+        """See ``MemoryReads``."""
+        now, lived = clock(self.agent.model), self.journal.lived
+        return now if now >= lived else lived
 
     # -- arrival ------------------------------------------------------------------
 
@@ -201,18 +224,18 @@ class MemoryModule(MemoryReads):
                 "Expected 'content' to be dict, "
                 f"got {content.__class__.__name__}: {content!r}"
             )
-        context = self.layer_context
-        now = context.clock
-        kind, kept = context.plain_event(kind, content)
-        if context.met != now:
-            context.all_names.meet(self.agent)
-            context.met = now
+        agent, journal, now = self.agent, self.journal, self.clock
+        names = self.services.names or Names.of(agent.model)
+        kind, kept = plain_event(kind, content, names)
+        if journal.met != now:
+            names.meet(agent)
+            journal.met = now
         with self._lock:
-            event = context.open_event(kind, now, kept, origin)
-            late = context.inbox.add(event)
+            event = journal.open_event(agent.unique_id, kind, now, kept, origin)
+            late = journal.inbox.add(event)
         if origin == EVENT and kind in TELLING_KINDS:
-            tell_audience(event, context)
-        if late and context.inbox.has_finished(now):
+            tell_audience(event, names)
+        if late and journal.inbox.has_finished(now):
             self._commit_finished(now)
         return event
 
@@ -231,22 +254,22 @@ class MemoryModule(MemoryReads):
         if pre_step:
             return
         if services.deferred:
-            self._work.begin()
+            self.work.begin()
         else:
-            self._work.settle(deferred=False)
+            self.work.settle(deferred=False)
 
     async def aprocess_step(self, pre_step: bool = False) -> None:
         """``process_step``, without blocking the event loop."""
-        await self._work.asettle()
+        await self.work.asettle()
         services = self.services
         self._turn(pre_step, services)
         if pre_step:
             await self.aprepare("observation", once=True)
             return
         if services.deferred:
-            self._work.begin()
+            self.work.begin()
         else:
-            await self._work.asettle()
+            await self.work.asettle()
 
     def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
         """The agent's own step begins; by default there is nothing to do.
@@ -306,11 +329,10 @@ class MemoryModule(MemoryReads):
 
     def instant(self) -> bool:
         """True if all of this memory's work is done without waiting."""
-        return self._connection.asks_instantly()
+        return self.model_choice.asks_instantly()
 
     def _settle(self, commit: Commit) -> Flow[None]:
         """One batch, as of the time when it was committed."""
-        context = self.layer_context
         view = self.new_view(commit=commit)
         begin(view)  # a flow has a context of its own, so there is nothing to take back
         watch = self._watch()
@@ -319,9 +341,9 @@ class MemoryModule(MemoryReads):
                 layer.admit(view, step, events)
             self.show(step, events)
         yield from self.remember(view)
-        context.close_dropped()
+        self._close_dropped()
         if watch:
-            watch.check(context.undeclared)
+            watch.check(self.journal.undeclared)
 
     def _watch(self) -> StateGuard | None:
         """The attributes before some work; None if nothing is watched."""
@@ -329,78 +351,98 @@ class MemoryModule(MemoryReads):
 
     def _turn(self, pre_step: bool, services: Services) -> None:
         """The agent's step begins or ends."""
-        context = self.layer_context
+        journal = self.journal
         # The user's clock is read first: whoever adds an event never waits for it.
-        now, stands = context.now, not pre_step and not clock(self.agent.model)
+        now, stands = self.now, not pre_step and not clock(self.agent.model)
         with self._exclusive:
             watch = self._watch()
             if pre_step:
-                self.step_begins(now, context.inbox.freeze(now))
+                self.step_begins(now, journal.inbox.freeze(now))
             else:
                 self.step_ends(now)
-                self._work.max_failures = services.failures_allowed
-                groups = context.inbox.take(now)
-                self._work.put(Commit(now, groups, context.log.bus.next_order()))
-                if stands:  # nobody moves the clock: the agent's steps count
-                    context.lived += 1
+                self.work.max_failures = services.failures_allowed
+                groups = journal.inbox.take(now)
+                self.work.put(Commit(now, groups, services.bus.next_order()))
+                if stands:  # the model has no clock, so count the agent's steps
+                    journal.lived += 1
             if watch:  # the step's events are in the queue
-                watch.check(context.undeclared)
+                watch.check(journal.undeclared)
 
     def _commit_finished(self, now: float) -> None:
         """Commits earlier steps of an agent whose step hooks are not called."""
         with self._lock:
-            context, services = self.layer_context, self.services
-            groups = context.inbox.take_finished(now)
+            services = self.services
+            groups = self.journal.inbox.take_finished(now)
             if not groups:
                 return
-            self._work.put(Commit(now, groups, context.log.bus.next_order()))
+            self.work.put(Commit(now, groups, services.bus.next_order()))
         if services.deferred:
-            self._work.begin()
-        elif len(self._work.waiting) > MAX_WAITING_BATCHES:
-            self._work.run_here()
+            self.work.begin()
+        elif len(self.work.waiting) > MAX_WAITING_BATCHES:
+            self.work.begin(here=True)
         else:
             with suppress(LLMError):  # there is no model to ask: whoever reads is told
                 if not self.instant():  # if nobody reads, it is joined at exit
                     background.start()
 
-    def _performer(self) -> Any:
-        return EffectHandler(self._connection)  # a copy has another connection
+    def renew_work(self) -> None:
+        """Begins a queue of its own, which the services get to know when they are asked."""
+        self.work = CommitQueue(self._settle, self._handler, self._lock)
+        self._model = None
 
-    def _new_queue(self) -> CommitQueue:
-        work = CommitQueue(self._settle, self._performer, self._lock)
-        return self._connection.renew(work)
+    def _handler(self) -> EffectHandler:
+        return EffectHandler(self)
+
+    def run(self, flow: Flow[Any]) -> Any:
+        """Runs a flow in this thread and returns its result."""
+        return EffectHandler(self).run(flow)
+
+    def run_aside(self, flow: Flow[Any]) -> Any:
+        """``run``, in a thread in which no event loop runs."""
+        return elsewhere(self.run, flow)
+
+    async def arun(self, flow: Flow[Any]) -> Any:
+        """``run``, for event loops: the flow is answered in the background."""
+        work = EffectHandler(self).arun(flow)
+        return await asyncio.wrap_future(background.submit(work))
+
+    @property
+    def in_event_loop(self) -> bool:
+        """True if the other tasks of an event loop wait while ``run`` does."""
+        return in_event_loop()
 
     def _settle_all(self) -> None:
-        if not self._work.idle and self._exclusive.thread != threading.get_ident():
-            self._work.settle(self.services.deferred)
+        if not self.work.idle and self._exclusive.thread != threading.get_ident():
+            self.work.settle(self.services.deferred)
 
     def settle(self, recall: bool = False) -> None:
         """See ``MemoryReads``."""
         if self._exclusive.thread == threading.get_ident():
             return  # it was done when this thread began to look
-        context = self.layer_context
-        if not context.unnoticed:
-            self._commit_finished(context.now)
+        read = read_of(self)
+        if read is None or not read.option("unnoticed"):
+            self._commit_finished(self.now)
         self._settle_all()
         if recall and self._commit_postponed():
             self._settle_all()
 
     async def asettle(self, recall: bool = False) -> None:
         """``settle``, for event loops."""
-        context = self.layer_context
-        if not context.unnoticed:
-            self._commit_finished(context.now)
-        await self._work.asettle()
+        read = read_of(self)
+        if read is None or not read.option("unnoticed"):
+            self._commit_finished(self.now)
+        await self.work.asettle()
         if recall and self._commit_postponed():
-            await self._work.asettle()
+            await self.work.asettle()
 
     def _commit_postponed(self) -> bool:
         """Queues the work with which layers wait; True if there is any."""
-        context = self.layer_context
-        if context.unnoticed or not any(each.postponed() for each in self.layers):
+        read = read_of(self)
+        peeks = read is not None and read.option("unnoticed")
+        if peeks or not any(each.postponed() for each in self.layers):
             return False
-        order = context.log.bus.next_order()
-        self._work.put(Commit(context.now, [], order, recall=True))
+        order = self.services.bus.next_order()
+        self.work.put(Commit(self.now, [], order, recall=True))
         return True
 
     # -- state ------------------------------------------------------------------------
@@ -422,6 +464,6 @@ class MemoryModule(MemoryReads):
             snapshot: of a memory of this class with the same arguments.
             shelf: the records of that memory.
         """
-        self._work = self._new_queue()
+        self.renew_work()
         restore_memory(self, snapshot, shelf)
-        self.layer = self.layer_context.layer
+        self.layer = self.journal.layer

@@ -5,27 +5,28 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, TypedDict
 
 from mesa_memory.core import render
-from mesa_memory.core.inbox import by_kind
+from mesa_memory.core.events import plain_event
+from mesa_memory.core.inbox import Group, by_kind
+from mesa_memory.core.journal import Journal
 from mesa_memory.core.records import (
+    EVICTED,
     SUPERSEDED,
     MemoryRecord,
     Observer,
-    RecordLog,
     records_in,
 )
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.wording import COMMON, STEP
 from mesa_memory.hosts.mesa_llm import Memory
 from mesa_memory.layers.base import Layer, check_views
-from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.declared_state import held_by, records_of
 from mesa_memory.layers.lines import Line, in_steps, pending
 from mesa_memory.layers.message import Message
-from mesa_memory.layers.view import StepView, begin, end, read_option, reading, view_of
+from mesa_memory.layers.view import StepView, begin, end, read_of, reading, view_of
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.entries import entry_of_step
 from mesa_memory.memories.prompt.sections import Section, compose, until_step
@@ -124,14 +125,13 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
     def shown(self: Any, about: str | None = None) -> str:
         if not isinstance(about, str | None):
             raise TypeError(f"about must be a question or None, got {about!r}")
-        options = (
-            {"nested": True} if about is None else {"nested": True, "about": about}
-        )
-        if read_option(self, "nested"):
+        outer = read_of(self)
+        if outer is not None and outer.option("nested"):
             return part(self)
         self.settle(recall=about is not None)
         with self._exclusive:
-            view = view_of(self, **options)
+            asked = {} if about is None else {"about": about}
+            view = view_of(self, nested=True, **asked)
             token = begin(view)
             try:
                 text = read(self)
@@ -139,23 +139,23 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
                 end(token)
         if self.shown_instead is not None:
             text = self.shown_instead(self, section, text)
-        context = self.layer_context
-        opening = opening_text(context, view) if section in PINNED_SECTIONS else ""
-        text = "\n\n".join(filter(None, (opening, text)))
+        opening = opening_text(view) if section in PINNED_SECTIONS else ""
+        text = f"{opening}\n\n{text}" if opening and text else opening or text
         if (recorder := view.services.recorder) and not view.unnoticed:
-            used, context.budget_used = context.budget_used, None
-            recorder.shown(context.origin(), section, text, used)
+            journal = self.journal
+            used, journal.budget_used = journal.budget_used, None
+            recorder.shown(view.origin(), section, text, used)
         return text
 
     return shown
 
 
-def opening_text(context: LayerContext, view: StepView) -> str:
+def opening_text(view: StepView) -> str:
     """The name of a step, and the pinned facts under their heading; empty without any."""
-    wording = view.wording
+    wording, pinned = view.wording, view.journal.pinned
     parts = [wording(COMMON, STEP)] if wording.step else []
-    if context.pinned:
-        told = (f"- {r.content['field']}: {r.content['value']}" for r in context.pinned)
+    if pinned:
+        told = (f"- {r.content['field']}: {r.content['value']}" for r in pinned)
         parts.append("\n".join([f"{view.told('heading biography')}:", *told]))
     return "\n\n".join(parts)
 
@@ -180,7 +180,10 @@ class MemoryReads(Memory):
         state: names of the attributes that a snapshot keeps: records and plain data.
         restored: names of the attributes that ``snapshot`` and ``restore`` of the class
             keep in a form of their own, or that users change between two steps.
-        layer_context: what the layers are given.
+        journal: all that it has noted: records, and events on their way.
+        event_chars: longest text of one event in a prompt.
+        section_chars: longest text of a prompt's section.
+        display: whether new entries are printed.
         shown_instead: makes another text of what is shown, from memory, section and text.
     """
 
@@ -189,16 +192,15 @@ class MemoryReads(Memory):
     restored: tuple[str, ...] = ()
     _exclusive: MemoryLock
     shown_instead: Callable[[Any, str, str], str] | None = None
-    agent = property(
-        attrgetter("layer_context.agent"),
-        lambda memory, agent: setattr(memory.layer_context, "agent", agent),
-        doc="The agent that owns the memory.",
-    )
-    event_chars = Delegate("layer_context", "Longest text of one event in a prompt.")
-    section_chars = Delegate("layer_context", "Longest text of a prompt's section.")
-    display = Delegate("layer_context", "Whether new entries are printed.")
-    history_capacity = Delegate("layer_context", "How many messages are kept.")
-    additive_event_types = Delegate("layer_context", "Kinds that accumulate in a step.")
+    agent: Any
+    journal: Journal
+    services: Any
+    work: Any
+    event_chars = 1000
+    section_chars = 8000
+    display = False
+    history_capacity = Delegate("journal", "How many messages are kept.")
+    additive_event_types = Delegate("journal", "Kinds that accumulate in a step.")
 
     def __init_subclass__(cls, **given: Any) -> None:
         """Prepares the reads of a class, also of a user's."""
@@ -209,32 +211,32 @@ class MemoryReads(Memory):
     @property
     def step_content(self) -> dict:
         """The events since the agent's step began: kind -> content or contents."""
-        return by_kind(self.layer_context.inbox.arrived(), self.additive_event_types)
+        return by_kind(self.journal.inbox.arrived(), self.additive_event_types)
 
     @step_content.setter
     def step_content(self, content: Mapping[str, Any]) -> None:
-        context, additive = self.layer_context, self.additive_event_types
-        now = 0.0 if not content else context.clock
+        journal, additive = self.journal, self.additive_event_types
+        now = 0.0 if not content else self.clock
         events = []
         with self.exclusive():
             for kind, given in content.items():
                 several = kind in additive and isinstance(given, list)
                 for item in given if several else [given]:
-                    known, kept = context.plain_event(kind, item)
-                    events.append(context.open_event(known, now, kept))
-            for event in context.inbox.replace_arrived(events):
-                context.log.close(event, event.step, SUPERSEDED)
+                    known, kept = plain_event(kind, item, self.services.names)
+                    me = self.agent.unique_id
+                    events.append(journal.open_event(me, known, now, kept))
+            for event in journal.inbox.replace_arrived(events):
+                journal.close(event, event.step, SUPERSEDED)
 
     def format_short_term(self) -> str:
         """Recent steps, the one under way included: one event to a line."""
-        blocks = in_steps(self.recent(), self.layer_context.wording)
-        nothing = self.layer_context.told("nothing recent")
-        return self.section(blocks, "steps") if blocks else nothing
+        view = self.view()
+        blocks = in_steps(self.recent(), view.wording)
+        return self.section(blocks, "steps") if blocks else view.told("nothing recent")
 
     def section(self, blocks: Sequence[str], what: str) -> str:
         """The newest blocks of text that there is room for; see ``render.section``."""
-        wording = self.layer_context.wording
-        return render.section(blocks, self.section_chars, what, wording)
+        return render.section(blocks, self.section_chars, what, self.view().wording)
 
     def under(self, heading: str, text: str, until: float | None = None) -> str:
         """A text under a heading, given by its name in the prompt file ``memory``.
@@ -242,9 +244,10 @@ class MemoryReads(Memory):
         Args:
             until: the step that the text reaches; None does not say.
         """
-        named = self.layer_context.told(f"heading {heading}")
+        view = self.view()
+        named = view.told(f"heading {heading}")
         if until is not None:
-            named = until_step(named, until, self.layer_context.wording)
+            named = until_step(named, until, view.wording)
         return f"{named}:\n{text}"
 
     def recent(self) -> list[Line]:
@@ -307,6 +310,21 @@ class MemoryReads(Memory):
         """
         return view_of(self)
 
+    @property
+    @abstractmethod
+    def clock(self) -> float:
+        """The model's clock; the agent's own steps, while that stands still at 0."""
+
+    @property
+    def now(self) -> float:
+        """The model's clock; for work under way, the clock when it was committed.
+
+        Deferred work ends when the answers come, which must not show in any record.
+        """
+        read = read_of(self)
+        view = None if read is None else read.current
+        return self.clock if view is None else view.now
+
     @contextmanager
     def peek(self) -> Iterator[None]:
         """Reads of this thread or task leave no trace: no access, nothing recorded.
@@ -336,21 +354,21 @@ class MemoryReads(Memory):
         """
         if last is not None and last < 0:
             raise ValueError(f"last must be 0 or more, got {last}")
-        own = [Message.of(r.step, r.content) for r in list(self.layer_context.history)]
+        own = [Message.of(r.step, r.content) for r in list(self.journal.history)]
         found = sorted(own, key=lambda message: message.step)
         if with_agent is not None:
-            other = self.layer_context.names.unique_id(with_agent)
+            other = self.view().names.unique_id(with_agent)
             found = [m for m in found if other == m.sender or other in m.recipients]
         return found if last is None else found[max(0, len(found) - last) :]
 
     def get_communication_history(self) -> str:
         """The messages as text, oldest first; empty without any."""
-        context = self.layer_context
+        view = self.view()
         lines = [
             render.at_step(
                 message.step,
-                render.shorten(message.line(context.own_voice), self.event_chars),
-                context.wording,
+                render.shorten(message.line(view.own_voice), self.event_chars),
+                view.wording,
             )
             for message in self.messages()
         ]
@@ -369,12 +387,12 @@ class MemoryReads(Memory):
 
         In ``remember``, also what its step brought.
         """
-        context = self.layer_context
-        dropped = context.dropped()
-        for _, events in context.commit.groups if context.commit else ():
+        dropped, read = self._dropped(), read_of(self)
+        view = None if read is None else read.current
+        for _, events in view.commit.groups if view and view.commit else ():
             for event in events:
                 dropped.pop(event.id, None)
-        found = [r for r in context.log.current() if r.id not in dropped]
+        found = [r for r in self.journal.current() if r.id not in dropped]
         return sorted(found, key=lambda record: record.order)
 
     def held_records(self) -> list[MemoryRecord]:
@@ -382,16 +400,11 @@ class MemoryReads(Memory):
         found = [
             *records_in(self.snapshot()),
             *self.records(),
-            *self.layer_context.history,
+            *self.journal.history,
             *(record for layer in self.layers for record in held_by(layer)),
             *(record for layer in self.layers for record in layer.history()),
         ]
         return sorted({r.id: r for r in found}.values(), key=lambda r: r.order)
-
-    @property
-    def journal(self) -> RecordLog:
-        """The log that makes and numbers the records of this memory, for a recorder."""
-        return self.layer_context.log
 
     def recount(self, observer: Observer) -> None:
         """Tells a late observer of all records that this memory uses."""
@@ -417,7 +430,29 @@ class MemoryReads(Memory):
         alone does not hold it.
         """
         with self.exclusive():
-            self.layer_context.close_dropped()
+            self._close_dropped()
+
+    def _close_dropped(self) -> None:
+        for record in self._dropped().values():
+            why, step = self.journal.leaving.get(record.id) or (EVICTED, self.now)
+            self.journal.close(record, step, why)
+
+    def pending(self) -> list[Group]:
+        """Events that are not admitted yet, by step, oldest step first."""
+        steps: dict[float, list[MemoryRecord]] = {}
+        for step, events in (group for c in self.work.waiting for group in c.groups):
+            steps.setdefault(step, []).extend(events)
+        for event in self.journal.inbox.events():
+            steps.setdefault(event.step, []).append(event)
+        return sorted(steps.items(), key=itemgetter(0))
+
+    def _dropped(self) -> dict[str, MemoryRecord]:
+        """The open records that nothing holds, by id, in order of making."""
+        held = {event for _, events in self.pending() for event in events}
+        for layer in self.layers:
+            held.update(held_by(layer))
+        held.update(self.records(), self.journal.pinned)
+        return {r.id: r for r in self.journal.current() if r not in held}
 
     @abstractmethod
     def settle(self, recall: bool = False) -> None:

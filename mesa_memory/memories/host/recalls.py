@@ -10,7 +10,6 @@ from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Embedded
 from mesa_memory.core.text.vocabulary import vocabulary
 from mesa_memory.core.wording import Voice
-from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.stream.recalling import Query, RecallResult, Recollection
 from mesa_memory.layers.view import StepView, reading
 from mesa_memory.memories.host.reads import prepare_reads
@@ -40,7 +39,7 @@ class RecallService:
         self._memory, self.ranker = memory, ranker
         ranker.vector_of = self.vector_of
 
-    def noted(
+    def recall_recorded(
         self,
         purpose: str,
         query: str | None,
@@ -57,7 +56,7 @@ class RecallService:
         view.note_recall(purpose, found)
         return found
 
-    async def foresee(
+    async def prefetch(
         self, query: str | None, scoring: Scoring | None, once: bool = False
     ) -> Query | None:
         """The vector for a recall at this moment; None if it needs none, or has it.
@@ -69,18 +68,18 @@ class RecallService:
             query, scoring: see ``RecallMixin.recall``.
             once: do not wait for what comes meanwhile.
         """
-        runtime, ranker = self._memory.layer_context.runtime, self.ranker
+        memory, ranker = self._memory, self.ranker
         asked: Query | None = None
-        while not runtime.services.embeds_here:
-            view = self._memory.view()
-            with self._memory.exclusive():
+        while not memory.services.embeds_here:
+            view = memory.view()
+            with memory.exclusive():
                 body = ranker.to_embed(view, query, scoring)
             if body is None or (asked and (once or asked[0] == body)):
                 break
             known = ranker.known_vector(view, body)
             if known is None:
                 flow = ranker.embed_query(view, body, must=query is not None)
-                known = await runtime.arun(flow)
+                known = await memory.arun(flow)
             asked = body, known
         return asked
 
@@ -89,13 +88,14 @@ class RecallService:
 
         In an event loop all others wait as long as this does.
         """
-        runtime, ranker = self._memory.layer_context.runtime, self.ranker
+        memory, ranker = self._memory, self.ranker
         flow = ranker.embed_query(view, text, must)
-        if runtime.services.embeds_here or not runtime.in_event_loop:
-            return runtime.run(flow)
+        if view.services.embeds_here or not memory.in_event_loop:
+            found: Embedded | None = memory.run(flow)
+            return found
         if ranker.tried(view, text, must):
             return None  # it was awaited, and did not come
-        return runtime.run_elsewhere(flow)
+        return memory.run_aside(flow)  # type: ignore[no-any-return]
 
 
 class RecallMixin:
@@ -105,7 +105,7 @@ class RecallMixin:
     ``rankers``.
     """
 
-    layer_context: LayerContext
+    view: Callable[[], StepView]
     agent: Any
     services: Any
     asettle: Callable[..., Coroutine[Any, Any, None]]
@@ -169,7 +169,7 @@ class RecallMixin:
         await self.asettle(recall=True)
         if not (several := self.rankers()):
             return self.recall(query, k, scoring, **filters)
-        known = await several[0].foresee(query, scoring)
+        known = await several[0].prefetch(query, scoring)
         with reading(self, embedded=known):
             return self.recall(query, k, scoring, **filters)
 
@@ -182,8 +182,9 @@ class RecallMixin:
     ) -> Table:
         """``recall`` as a table to print with rich."""
         found = self.search(query, k, scoring, **filters)
-        title = f"Recalled by {self.layer_context.names(self.agent.unique_id)}"
-        return as_table(found, title, self.layer_context.voice)
+        view = self.view()
+        title = f"Recalled by {view.names(self.agent.unique_id)}"
+        return as_table(found, title, view.voice)
 
     def search(
         self,
@@ -194,13 +195,13 @@ class RecallMixin:
     ) -> RecallResult:
         """``recall`` with its scoring, and whether nothing fits the query."""
         for recalls in self.rankers():
-            return recalls.noted("query", query, k, scoring, **filters)
+            return recalls.recall_recorded("query", query, k, scoring, **filters)
         return by_words(self, query, k, scoring, **filters)
 
     async def aprepare(self, kind: str, once: bool = False) -> None:
         """See ``MemoryModule``; embeds the focus of the next recall without a query."""
         for recalls in self.rankers() if kind == "observation" else ():
-            await recalls.foresee(None, None, once)
+            await recalls.prefetch(None, None, once)
 
 
 prepare_reads(RecallMixin)
@@ -252,21 +253,21 @@ def by_words(
         ValueError: if k is negative.
         TypeError: if query or scoring is of another type.
     """
-    context = memory.layer_context
-    index = RecordIndex(vocabulary(context.wording.language))
+    view = memory.view()
+    index = RecordIndex(vocabulary(view.wording.language))
     for record in memory.current_records():
-        index.add(record, text_of(record, context))
+        index.add(record, text_of(record, view))
     chosen = scoring or (Scoring() if query else Scoring.without_query())
     limit = FOUND_RECORDS if k is None else k
     if filters.get("subject") is not None:
-        filters["subject"] = context.names.unique_id(filters["subject"])
-    asked = {"scoring": chosen, "now": context.now, **filters}
+        filters["subject"] = view.names.unique_id(filters["subject"])
+    asked = {"scoring": chosen, "now": view.now, **filters}
     found = index.search(query or None, limit, **asked)
     return RecallResult.of(query or None, chosen, found)
 
 
-def text_of(record: MemoryRecord, context: Any) -> str:
+def text_of(record: MemoryRecord, view: StepView) -> str:
     """A record on one line: an event as agents are shown it, else its text."""
     if record.origin == DERIVED and isinstance(record.content.get("text"), str):
         return render.one_line(record.content["text"])
-    return str(context.own_line(record))
+    return view.own_line(record)

@@ -66,7 +66,7 @@ def copy_layers(
         MemoryMismatch: if a layer of that name is of another kind; nothing has changed.
     """
     empty = [encode_snapshot(layer_snapshot(layer)) for layer in layers]
-    context, shift = target.layer_context, target.layer_context.now - source.step
+    shift = target.now - source.step
     try:
         found = [_records_of(layer, source) for layer in layers]
         every = {key: record for own in found for key, record in own.items()}
@@ -85,12 +85,12 @@ def copy_layers(
                 layer, layer.moved(decode_snapshot(state, shelf), shift), shelf
             )
         said = [copy for copy in copies.values() if copy.kind == "message"]
-        context.history.extend(said)  # as a resumed run finds them
+        target.journal.history.extend(said)  # as a resumed run finds them
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         nothing = InMemoryRecords({})
         for layer, state in zip(layers, empty, strict=True):
             restore_layer(layer, decode_snapshot(state, nothing), nothing)
-        context.close_dropped()
+        target.close_dropped()
         raise MemoryMismatch(
             f"{', '.join(layer.name for layer in layers)} of {source.name} cannot "
             f"continue in {type(target).__name__} ({type(error).__name__}: "
@@ -151,7 +151,7 @@ def copy_records(
             parts[old.id] if parts and made else None,
         )
         if not old.current:  # what is still due of it is known all the same
-            memory.layer_context.close(copy, EVICTED)
+            memory.journal.close(copy, memory.now, EVICTED)
     return copies
 
 
@@ -172,17 +172,17 @@ def copy_of(
         part: the layer that holds it; None means the old record's layer.
         fields: further ones of the record, such as ``order``.
     """
-    stale = old.stale_since
-    return memory.layer_context.open(
+    stale, view = old.stale_since, memory.view()
+    return view.open(
         old.kind,
-        old.step + shift,
         content,
+        step=old.step + shift,
         importance=old.importance,
         subject=old.subject,
         part=part or old.part,
         sources=sources,
         origin=origin,
-        valid_from=memory.layer_context.now,
+        valid_from=view.now,
         stale_since=None if stale is None else stale + shift,
         **fields,
     )

@@ -182,8 +182,8 @@ def _make_again(
     for agent in model.agents:
         state = states.get(str(agent.unique_id))
         maker = decode(state.get("made_by")) if isinstance(state, Mapping) else None
-        context = getattr(getattr(agent, "memory", None), "layer_context", None)
-        if maker and getattr(context, "made_by", None) != maker:
+        journal = getattr(getattr(agent, "memory", None), "journal", None)
+        if maker and getattr(journal, "made_by", None) != maker:
             make, _ = taken(maker, None, find, trust=False)
             if make is not None:
                 agent.memory = made_with(make, agent)

@@ -19,7 +19,8 @@ from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 
-from mesa_memory.core.records import REPLACED, MemoryRecord, Part, RecordBus, RecordLog
+from mesa_memory.core.journal import Journal, RecordBus
+from mesa_memory.core.records import REPLACED, MemoryRecord, Part
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text.redaction import logger as logger_of
@@ -133,7 +134,7 @@ class Collector:
         """Notes the records that memories held before recording began."""
         memories = list(memories)
         for memory in memories:
-            memory.layer_context.log.join(self.bus)
+            memory.journal.join(self.bus)
         self._since = self.bus.next_order()
         for memory in memories:
             memory.recount(self)
@@ -395,8 +396,8 @@ class MemoryPresence:
     def __init__(self, closed: Callable[[MemoryRecord], None]) -> None:
         self._closed = closed
         # Journals do not keep a model alive, memories would.
-        self._held: dict[Key, RecordLog] = {}
-        self._aside = WeakKeyDictionary[RecordLog, None]()  # a set in order
+        self._held: dict[Key, Journal] = {}
+        self._aside = WeakKeyDictionary[Journal, None]()  # a set in order
         self._ended = set[str]()  # ids of the records of these
 
     def meet(self, agent: Any) -> None:

@@ -21,7 +21,7 @@ from mesa_memory.llm.ledger import Budget
 from mesa_memory.memories.replacement import made_with
 from mesa_memory.runs.recording.config import ON_FAILURE, Recording
 from mesa_memory.runtime import reasoning  # noqa: F401, stands between agents and LLMs
-from mesa_memory.runtime.queue import execution_of
+from mesa_memory.runtime.flows import execution_of
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks.base import registered
 
@@ -149,7 +149,7 @@ def configure(
     vars(services).update(chosen)
     if settings:
         services.update_settings(sending)
-    services.forgive()  # failures under the former settings
+    services.clear_faults()  # failures under the former settings
     return services
 
 

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from mesa_memory.core.records import MemoryRecord, RecordBus
+from mesa_memory.core.journal import RecordBus
+from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.reply import Reply
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text.redaction import logger as logger_of

@@ -33,9 +33,9 @@ from mesa_memory.runs.recording.stored import (
     StoredRecords,
     last_number,
 )
+from mesa_memory.runtime.flows import MAX_SHARED_ANSWERS
 from mesa_memory.runtime.reasoning import PURPOSE
 from mesa_memory.runtime.services import Services
-from mesa_memory.runtime.single_flight import MAX_SHARED_ANSWERS
 from mesa_memory.stores.base import RunInfo
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.schema import answers, json_text, steps, storable, wrong
