@@ -341,7 +341,7 @@ class MemoryModule(MemoryReads):
                 layer.admit(view, step, events)
             self.show(step, events)
         yield from self.remember(view)
-        self._close_dropped()
+        self.close_dropped()
         if watch:
             watch.check(self.journal.undeclared)
 

@@ -429,13 +429,11 @@ class MemoryReads(Memory):
         record is held by a layer or by the ``state`` of the memory; the message history
         alone does not hold it.
         """
+        journal = self.journal
         with self.exclusive():
-            self._close_dropped()
-
-    def _close_dropped(self) -> None:
-        for record in self._dropped().values():
-            why, step = self.journal.leaving.get(record.id) or (EVICTED, self.now)
-            self.journal.close(record, step, why)
+            for record in self._dropped().values():
+                why, step = journal.leaving.get(record.id) or (EVICTED, self.now)
+                journal.close(record, step, why)
 
     def pending(self) -> list[Group]:
         """Events that are not admitted yet, by step, oldest step first."""
