@@ -1,10 +1,16 @@
 """Pictures of every view of the dashboard, for the documentation.
 
     python -m benchmarks.screenshots [FOLDER [NAME …]]
+    python -m benchmarks.screenshots --study FOLDER [VIEW …]
 
 Records towns of the example, a small town with every kind of memory, an inn whose
-guests talk, and a village whose memories think in a language model's sentences; opens them in the dashboard and writes one PNG for each view, or only those
-named, into the folder, by default docs/_static.
+guests talk, and a village whose memories think in a language model's sentences; opens
+them in the dashboard and writes one PNG for each view, or only those named, into the
+folder, by default docs/_static.
+
+With ``--study``, a study of three arms is opened, with two outcomes, a measure and six
+seeds: the whole page of each view, and the two reports, on a telephone and on a screen.
+Look at each for cut texts, covered labels, empty views and numbers that disagree.
 """
 
 import sys
@@ -14,8 +20,13 @@ from typing import Any
 
 from benchmarks.recorded_village import DAYS, RecordedVillage
 from mesa_memory import close
+from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.experiments import Study
+from mesa_memory.runs import open_run
 from mesa_memory.viz.live.by_hand import Change, forked
+from mesa_memory.viz.report import write_report
+from mesa_memory.viz.views import GROUPS
 from tests.support.browser import at, browser, served
 from tests.support.recorded_talk import Inn
 from tests.support.recorded_town import RecordedTown
@@ -86,8 +97,66 @@ def shoot(address: str, folder: Path, name: str) -> None:
         print(path)
 
 
+#: the study's arms and seeds, and the sizes of a telephone and of a screen
+ARMS, SEEDS, SIZES = (
+    ("short_term", "stlt", "episodic"),
+    range(6),
+    ((390, 844), (1440, 900)),
+)
+
+
+def corrected(model: RumorModel) -> float:
+    """People who believe the correction."""
+    return float(model.believing(CORRECTION))
+
+
+def misled(model: RumorModel) -> float:
+    """People who believe the rumour."""
+    return float(model.believing(RUMOUR))
+
+
+def shoot_study(folder: Path, *views: str) -> None:
+    """Pictures of all views of a study of three arms, and of its reports."""
+    with TemporaryDirectory() as place:
+        file = Path(place) / "study.sqlite"
+        study = Study(
+            RumorModel, {"memory": ARMS, "n_agents": 8, "correction_step": 4},
+            seeds=SEEDS, steps=10, store=file, measures={"corrected so far": corrected},
+            outcomes={"corrected": corrected, "misled": misled},
+        )  # fmt: skip
+        study.run("serial", progress=False)
+        pages = [Path(place) / name for name in ("report.html", "study_report.html")]
+        with open_run(file) as run:
+            write_report(run, pages[0])
+        study.report(pages[1])
+        count = len(ARMS) * len(SEEDS)
+        runs = [f"{file}#{number}" for number in range(1, count + 1)]
+        command = ("-m", "mesa_memory.cli", "dashboard", *runs)
+        with (
+            served(*command, "--no-open", "--port", "0") as base,
+            browser() as chromium,
+        ):
+            known = [view.key for group in GROUPS for view in group.views]
+            shown = {view: at(base, f"?view={view}") for view in known}
+            shown |= {page.stem: page.as_uri() for page in pages}
+            for name in views or shown:
+                for width, height in SIZES:
+                    size = {"width": width, "height": height}
+                    page = chromium.new_page(viewport=size)
+                    page.goto(shown[name])
+                    page.wait_for_selector(
+                        ".mm-section, .mm-empty, section", timeout=120_000
+                    )
+                    page.wait_for_timeout(4000)
+                    page.screenshot(path=folder / f"{name}_{width}.png", full_page=True)
+                    page.close()
+
+
 def main() -> None:
     """Writes the pictures."""
+    if sys.argv[1:2] == ["--study"]:
+        shoot_study(Path(sys.argv[2]), *sys.argv[3:])
+        return
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "_static"
     with TemporaryDirectory() as place:
         file = str(Path(place) / "runs.sqlite")
