@@ -27,7 +27,7 @@ from tests.support.studied import Forgetful, PaidStreet, Street, maker, remember
 from tests.support.study_results import csv, run
 from tests.support.waiting import until
 
-SHARDS, JOBS, RUNS = 3, 8, 200
+SHARDS, JOBS, RUNS = 3, 8, 80
 
 
 def street(folder, name="study.sqlite", seeds=4, **given):
@@ -301,7 +301,7 @@ def steps_written(file):
 
 
 @pytest.mark.slow
-def test_two_hundred_paid_runs_in_eight_processes_of_which_two_are_killed(
+def test_eighty_paid_runs_in_eight_processes_of_which_two_are_killed(
     tmp_path, server, monkeypatch
 ):
     # The third run of shards 2 and 5, of two people each, is kept waiting on its second
