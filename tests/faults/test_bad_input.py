@@ -25,6 +25,7 @@ from mesa_memory.llm import LLMSettings
 from tests.support.classes import EVERY
 from tests.support.fleet import MEMORIES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
+from tests.support.turns import in_turn
 
 NAN = float("nan")
 LIMITS = ("event_chars", "section_chars", "history_capacity")
@@ -188,8 +189,7 @@ def test_a_wrong_setting_is_refused_and_changes_nothing(name, value, agent):
     assert {k: v for k, v in vars(services).items() if k != "_litellm"} == before
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("content", ["raw", None, ["a"], 5, {1, 2}, b"x"])
+@in_turn(memory=MEMORIES, content=["raw", None, ["a"], 5, {1, 2}, b"x"])
 async def test_content_that_is_no_dict_is_refused(memory, content):
     (agent,) = Town(memory).citizens
     text = f"Expected 'content' to be dict, got {type(content).__name__}: {content!r}"

@@ -1,5 +1,7 @@
 """No key, no model, or one that answers nonsense: told typed, and nothing is forgotten."""
 
+from itertools import cycle
+
 import pytest
 
 from mesa_memory import (
@@ -14,10 +16,9 @@ from tests.support import story
 from tests.support.fleet import ASKING, EXECUTIONS, HASTY, MEMORIES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.story import live, town_of
+from tests.support.turns import in_turn
 
 shared, server = story.shared, story.server
-every_memory = pytest.mark.parametrize("memory", ASKING)
-in_both_executions = pytest.mark.parametrize("execution", EXECUTIONS)
 KEY_GONE = "No API key found for OPENAI"
 
 
@@ -39,10 +40,10 @@ def test_an_own_model_without_key_or_provider_is_refused_at_construction(
         memory(agent, llm_model=llm)
 
 
-@every_memory
-@in_both_executions
-@pytest.mark.parametrize(
-    "llm", [None, "nowhere/model", "anthropic/claude-3-haiku-20240307"]
+@in_turn(
+    memory=ASKING,
+    execution=EXECUTIONS,
+    llm=[None, "nowhere/model", "anthropic/claude-3-haiku-20240307"],
 )
 def test_a_model_that_cannot_be_used_is_told_typed(
     memory, execution, llm, server, monkeypatch
@@ -63,8 +64,7 @@ def test_a_model_that_cannot_be_used_is_told_typed(
     town.check_nothing_lost()
 
 
-@pytest.mark.parametrize("memory", ["stlt", "long_term", "episodic"])
-@in_both_executions
+@in_turn(memory=["stlt", "long_term", "episodic"], execution=EXECUTIONS)
 def test_who_speaks_to_an_agent_without_a_key_is_told_nothing_of_it(
     memory, execution, server, monkeypatch
 ):
@@ -99,28 +99,21 @@ class Own:
 
 
 def test_a_broken_own_model_makes_no_memory_forget():
-    third = [
-        None,
-        "text",
-        7,
-        Reply(7),
-        KeyError("bug"),
-        RuntimeError("bug"),
-        OSError("bug"),
-    ]
+    bugs = KeyError("bug"), RuntimeError("bug"), OSError("bug")
+    executions = cycle(EXECUTIONS)
     for memory in MEMORIES:
-        for execution in EXECUTIONS:
-            for answer in third:
-                town = town_of(memory, None, llm=Own(answer), execution=execution)
-                raised = 0
-                for _ in range(5):
-                    try:
-                        live(town, 1)
-                    except Exception:
-                        raised += 1
-                assert (raised > 0) == (memory in ASKING)
-                configure(town, llm="offline", execution=execution)
-                town.check_nothing_lost()
-                live(town, 1)
-                assert town.due(town.citizens[0]) == 0
-                town.check_nothing_lost()
+        for answer in (None, "text", 7, Reply(7), *bugs):
+            execution = next(executions)
+            town = town_of(memory, None, llm=Own(answer), execution=execution)
+            raised = 0
+            for _ in range(5):
+                try:
+                    live(town, 1)
+                except Exception:
+                    raised += 1
+            assert (raised > 0) == (memory in ASKING)
+            configure(town, llm="offline", execution=execution)
+            town.check_nothing_lost()
+            live(town, 1)
+            assert town.due(town.citizens[0]) == 0
+            town.check_nothing_lost()

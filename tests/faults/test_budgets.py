@@ -1,6 +1,7 @@
 """A budget holds, whatever the provider says of what it used, one by one or side by side."""
 
 import json
+from itertools import product
 
 import pytest
 
@@ -8,6 +9,7 @@ from mesa_memory import Budget, BudgetExceeded, Services
 from tests.faults.test_waits import street_of
 from tests.support.behaviours import Behaviour, completion, default_answer
 from tests.support.openai_server import OpenAIServer, always
+from tests.support.turns import in_turn
 
 PRICED = "openai/gpt-4o-mini"
 STEPS = 40
@@ -54,20 +56,16 @@ def live(street, steps=STEPS):
         Services.of(street).flush()
 
 
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("usage", SAID)
-@pytest.mark.parametrize(
-    ("budget", "reason"),
-    [
-        (Budget(tokens=3_000), r"tokens \d+ of 3000"),
-        (Budget(calls=7), "calls 8 of 7"),
-        (Budget(cost=0.0006), r"cost [\d.e-]+ of 0.0006"),
-    ],
-    ids=["tokens", "calls", "cost"],
-)
-def test_a_budget_is_crossed_by_at_most_one_request(
-    usage, budget, reason, execution, server
-):
+LIMITS = [
+    (Budget(tokens=3_000), r"tokens \d+ of 3000"),
+    (Budget(calls=7), "calls 8 of 7"),
+    (Budget(cost=0.0006), r"cost [\d.e-]+ of 0.0006"),
+]
+
+
+@in_turn(case=[*product(SAID, LIMITS)], execution=["blocking", "deferred"])
+def test_a_budget_is_crossed_by_at_most_one_request(case, execution, server):
+    usage, (budget, reason) = case
     server.behave = saying(SAID[usage])
     street = street_of(server, 6, PRICED, budget=budget, execution=execution)
     with pytest.raises(

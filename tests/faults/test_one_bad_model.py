@@ -3,12 +3,11 @@
 from contextlib import suppress
 from itertools import cycle, product
 
-import pytest
-
 from mesa_memory import LLMRejected, MemoryStalled
 from mesa_memory.errors import LLMError
 from tests.support.fleet import Town
 from tests.support.openai_server import Behaviour, OpenAIServer
+from tests.support.turns import in_turn
 
 AGENTS, BAD, STEPS = 10, 4, 14
 FAULTS = (LLMError, MemoryStalled)
@@ -92,8 +91,7 @@ def test_a_refusal_is_told_at_the_next_step_and_the_others_lose_nothing():
             check_the_others(town)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("failure", [*FAILURES.values()], ids=[*FAILURES])
+@in_turn(mode=MODES, failure=[*FAILURES.values()])
 def test_nothing_waits_for_a_model_that_never_answers_while_others_do(
     failure, mode, caplog
 ):

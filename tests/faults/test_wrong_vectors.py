@@ -6,6 +6,7 @@ import pytest
 from mesa_memory import EpisodicMemory, open_run
 from mesa_memory.errors import EmbedderError
 from tests.support.single import memory_of
+from tests.support.turns import in_turn
 
 
 async def later(texts):
@@ -60,8 +61,7 @@ def lived(memory):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("local", [True, False], ids=["local", "remote"])
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@in_turn(local=[True, False], execution=["blocking", "deferred"])
 def test_vectors_that_are_none_are_told_at_once(execution, local):
     for give, said in WRONG.values():
         mine = MyEmbedder(give, local=local)

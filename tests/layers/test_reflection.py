@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from itertools import product
 
 import mesa
 import pytest
@@ -26,6 +27,7 @@ from tests.support.diary import Diary
 from tests.support.models import citizen, configure, live, said
 from tests.support.playing import ended
 from tests.support.single import Asked, memory_of, scripted, settle, table
+from tests.support.turns import in_turn
 
 
 def insights(*found, importance=5, **given):
@@ -320,10 +322,12 @@ def test_no_insight_rests_on_one_without_evidence():
 EMPTY = ['{"insights": []}', "[]", '```json\n{"insights": [], "withdrawn": []}\n```']
 
 
-@pytest.mark.parametrize("language", ["en", "de", "ja"])
-@pytest.mark.parametrize("reply", EMPTY)
-@pytest.mark.parametrize("plan", [Reflection.direct(), Reflection.questions(1)])
-def test_no_insight_is_an_answer_and_ends_the_reflection(plan, reply, language):
+@in_turn(
+    case=[*product(EMPTY, [Reflection.direct(), Reflection.questions(1)])],
+    language=["en", "de", "ja"],
+)
+def test_no_insight_is_an_answer_and_ends_the_reflection(case, language):
+    reply, plan = case
     rules = {"questions": {"questions": ["Who?"]}, "reflect": reply}
     person = Person(rules, reflection=plan, language=language)
     person.hears("One.", "Two.")

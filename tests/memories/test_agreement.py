@@ -25,6 +25,7 @@ from tests.support import layered
 from tests.support.agreement import agrees, held
 from tests.support.playing import ended
 from tests.support.single import settle
+from tests.support.turns import in_turn
 
 
 class Nothing(MemoryModule):
@@ -172,8 +173,7 @@ def empty(memory):
         memory.kept = []
 
 
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("memory", KINDS)
+@in_turn(execution=["blocking", "deferred"], memory=KINDS)
 def test_the_record_agrees_after_each_step_also_with_what_is_taken_out_by_hand(
     memory, execution, tmp_path
 ):

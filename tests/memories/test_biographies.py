@@ -31,6 +31,7 @@ from mesa_memory.memories.registry import OUR_MEMORIES, find
 from tests.support.planners import Village, text_of
 from tests.support.playing import ended, held, lived, recorded
 from tests.support.single import settle
+from tests.support.turns import in_turn
 
 HEADING = "Who you are (always true, whatever others say):"
 CSV = "id,age,home,job\n1,40,the mill,miller\n2,31,the harbour,\n"
@@ -121,8 +122,10 @@ def test_five_steps_of_contradiction_change_nothing_in_any_request(kind, tmp_pat
     assert "60 years old" in text_of(village.of_agent(1)[-1])
 
 
-@pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
-@pytest.mark.parametrize("kind", ["short_term", "impression", "layered"])
+@in_turn(
+    reasoning=[CoTReasoning, ReActReasoning, ReWOOReasoning],
+    kind=["short_term", "impression", "layered"],
+)
 def test_each_request_of_each_reasoning_shows_it_once(kind, reasoning):
     village = Village(kind, reasoning, n=2)
     biography(village.agents, pd.DataFrame({"id": [1, 2], "home": ["mill", "lake"]}))
@@ -229,8 +232,7 @@ def test_a_second_table_takes_the_place_of_the_first(table, tmp_path):
     assert recorded(tmp_path / "run.sqlite", ended(town)) == now
 
 
-@pytest.mark.parametrize("kind", OUR_MEMORIES)
-@pytest.mark.parametrize("way", ["replace_memory", "twice, and resumed", "carry_over"])
+@in_turn(kind=OUR_MEMORIES, way=["replace_memory", "twice, and resumed", "carry_over"])
 def test_its_facts_are_no_events_of_the_memory_that_goes_on(kind, way, table, tmp_path):
     town = lived(Town(kind, table, tmp_path / "run.sqlite"), 3)
     if way == "carry_over":

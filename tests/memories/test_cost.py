@@ -28,12 +28,10 @@ def server():
         yield server
 
 
-def run(memory, server, execution="deferred", steps=STEPS):
+def run(memory, server, steps=STEPS):
     """A town's life; returns it and the requests the server saw."""
     server.clear()
-    town = Town(
-        AGENTS, memory, server.base, lambda m: configure(m, execution=execution)
-    )
+    town = Town(AGENTS, memory, server.base, lambda m: configure(m))
     for _ in range(steps):
         town.step()
     Services.of(town).flush()
@@ -45,7 +43,6 @@ def quiet_talks(agent):
     return ConversationMemory(agent, short_term_turns=1)
 
 
-@pytest.mark.parametrize("execution", ["deferred", "blocking"])
 @pytest.mark.parametrize(
     ("memory", "limit"),
     [
@@ -63,10 +60,8 @@ def quiet_talks(agent):
         ("generative_agent", 2),  # grades, also of insights, and insights
     ],
 )
-def test_calls_for_each_agent_and_step_stay_below_the_limit(
-    memory, limit, execution, server
-):
-    _, log = run(find(memory), server, execution)
+def test_calls_for_each_agent_and_step_stay_below_the_limit(memory, limit, server):
+    _, log = run(find(memory), server)
     assert len(log) <= limit * AGENTS * STEPS
     assert log or not limit, "the memory never asked, so the limit proves nothing"
 

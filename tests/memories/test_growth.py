@@ -23,6 +23,7 @@ from mesa_memory import (
 from mesa_memory.layers import Reflection
 from tests.support.classes import EVERY
 from tests.support.single import memory_of, settle
+from tests.support.turns import in_turn
 
 
 def lines_run(work):
@@ -61,8 +62,7 @@ def step_of(cls, kind, count):
     return work
 
 
-@pytest.mark.parametrize("kind", ["message", "observation"])
-@pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
+@in_turn(kind=["message", "observation"], cls=EVERY)
 def test_four_times_the_events_of_a_step_take_about_four_times_the_work(cls, kind):
     step_of(cls, kind, 10)()  # what is loaded on first use
     # A statement costs much. Of fewer events, this limit shows the same growth.

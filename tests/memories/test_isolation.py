@@ -2,11 +2,10 @@
 
 import re
 
-import pytest
-
 from mesa_memory import LLMUnavailable
-from tests.support.fleet import ASKING, MIXED, Town
+from tests.support.fleet import ASKING, MIXED, MODES, Town
 from tests.support.single import Late
+from tests.support.turns import in_turn
 
 SECRET = re.compile(r"secret-of-(\d+)")
 
@@ -39,12 +38,9 @@ def told(texts):
     return {int(number) for text in texts for number in SECRET.findall(text)}
 
 
-@pytest.mark.parametrize("memory", [*ASKING, MIXED])
-@pytest.mark.parametrize(
-    ("mode", "execution"),
-    [("sync", "blocking"), ("asyncio", "deferred"), ("threading", "deferred")],
-)
-def test_no_request_tells_another_agents_secret(memory, mode, execution):
+@in_turn(memory=[MIXED, *ASKING, MIXED, MIXED], mode=MODES)
+def test_no_request_tells_another_agents_secret(memory, mode):
+    execution = "blocking" if mode == "sync" else "deferred"
     llm = Moody(11, 0.001)
     town = Town(memory, 10, llm=llm, execution=execution, max_pending_steps=100)
     town.script = confide(town)

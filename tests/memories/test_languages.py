@@ -28,6 +28,7 @@ from mesa_memory.layers import Reflection
 from mesa_memory.llm.schemas import schema_of
 from tests.support.models import hear
 from tests.support.single import Asked, settle, table
+from tests.support.turns import in_turn
 
 #: names, of classes too
 NAMES = {"Ada", "Bram", "Cleo", "Villager"}
@@ -174,8 +175,7 @@ def test_an_agent_s_own_language_is_that_of_its_memory():
         configure(village, languages="es")
 
 
-@pytest.mark.parametrize("value", ["Basque", "en-GB", "ja", "", 0, {"basque": 0.7}])
-@pytest.mark.parametrize("kind", MEMORIES)
+@in_turn(value=["Basque", "en-GB", "ja", "", 0, {"basque": 0.7}], kind=MEMORIES)
 def test_an_agent_s_attribute_called_language_is_its_own_affair(kind, value):
     villages = [Village("es", MEMORIES[kind], "offline") for _ in range(2)]
     for agent in villages[0].agents:

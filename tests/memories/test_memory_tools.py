@@ -18,6 +18,7 @@ from mesa_memory import (
 from mesa_memory.llm import ToolCall
 from mesa_memory.memories.tools import save_memory, search_memories
 from tests.support.classes import EVERY
+from tests.support.turns import in_turn
 
 LAYERED = (LayeredMemory.unimatrix, LayeredMemory.session)
 OURS = ("search_memories", "save_memory")
@@ -69,8 +70,9 @@ class Room(mesa.Model):
         self.agents.do("step")
 
 
-@pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
-@pytest.mark.parametrize("memory", [*EVERY, *LAYERED], ids=lambda m: m.__name__)
+@in_turn(
+    reasoning=[CoTReasoning, ReActReasoning, ReWOOReasoning], memory=[*EVERY, *LAYERED]
+)
 def test_what_an_agent_saves_it_finds_again_in_all_ways_of_reasoning(reasoning, memory):
     room = Room(reasoning, memory)
     for _ in range(3):  # ReWOO carries out one call of its plan in each step

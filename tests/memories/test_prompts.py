@@ -25,6 +25,7 @@ from tests.support.classes import EVERY
 from tests.support.hamlet import Hamlet
 from tests.support.playing import play
 from tests.support.single import settle
+from tests.support.turns import in_turn
 
 
 class Resident(LLMAgent):
@@ -262,8 +263,7 @@ def test_a_summary_says_until_which_step_it_reaches(language):
         assert headings(memory)[2:] == [recent]
 
 
-@pytest.mark.parametrize("language", SECTION)
-@pytest.mark.parametrize("memory", [*EVERY, MemoryModule])
+@in_turn(language=SECTION, memory=[*EVERY, MemoryModule])
 def test_empty_sections_are_left_out(memory, language):
     house = House(memory)
     configure(house, language=language)

@@ -3,7 +3,6 @@
 import re
 
 import mesa
-import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
@@ -20,6 +19,7 @@ from mesa_memory import (
 from mesa_memory.core.events import event_text
 from mesa_memory.llm import ToolCall
 from tests.support.single import settle
+from tests.support.turns import in_turn
 
 RAW = re.compile(r"Message\(|tool_calls|local_state|self_state|\{|np\.|\\n")
 #: prompts of the reasoning, each run's own
@@ -75,9 +75,9 @@ def remembered(shop, seller=0):
     return shop.sellers[seller].memory.get_prompt_ready()
 
 
-@pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning])
-@pytest.mark.parametrize(
-    "memory", [ShortTermMemory, STLTMemory, LongTermMemory, EpisodicMemory]
+@in_turn(
+    reasoning=[CoTReasoning, ReActReasoning],
+    memory=[ShortTermMemory, STLTMemory, LongTermMemory, EpisodicMemory],
 )
 def test_no_python_stands_in_a_memory_or_in_what_it_asks(memory, reasoning):
     shop = Shop(memory, reasoning)

@@ -11,6 +11,7 @@ from mesa_memory import EpisodicMemory, configure, fork, open_run, resume
 from tests.support.classes import EVERY
 from tests.support.playing import ended, lived
 from tests.support.single import settle
+from tests.support.turns import in_turn
 
 
 class Neighbour(LLMAgent):
@@ -71,9 +72,9 @@ def test_a_recorded_run_goes_on_when_agents_get_a_new_memory(memory, tmp_path):
     assert found[0].split("/")[1] == base
 
 
-@pytest.mark.parametrize("memory", [c.__name__ for c in EVERY])
-@pytest.mark.parametrize(("again", "day"), [(resume, 5), (fork, 3)])
-def test_a_run_goes_on_with_each_memory_of_its_agents(memory, again, day, tmp_path):
+@in_turn(memory=[c.__name__ for c in EVERY], again=[resume, fork])
+def test_a_run_goes_on_with_each_memory_of_its_agents(memory, again, tmp_path):
+    day = 5 if again is resume else 3
     whole = lived(Street(memory, file=str(tmp_path / "whole.sqlite"), rng=1), 8)
     ended(whole)
     file = str(tmp_path / "run.sqlite")

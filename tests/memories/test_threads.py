@@ -13,6 +13,7 @@ import mesa_memory
 from mesa_memory import EpisodicMemory, Services, ShortTermMemory, configure, open_run
 from tests.support.classes import EVERY
 from tests.support.single import settle
+from tests.support.turns import in_turn
 
 #: how many events come while a memory is read
 EVENTS = 300
@@ -134,8 +135,7 @@ def reads_of(mind):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("memory", EVERY)
+@in_turn(execution=["blocking", "deferred"], memory=EVERY)
 def test_an_event_may_come_at_any_line_of_a_read(memory, execution):
     square = Square(memory, execution, rng=1)
     mind = square.agents[0].memory
@@ -179,8 +179,7 @@ def is_whole(numbers):
     return numbers == list(range(numbers[0], numbers[-1] + 1)) if numbers else True
 
 
-@pytest.mark.parametrize("memory", EVERY)
-@pytest.mark.parametrize("whole", [True, False], ids=["model", "memory"])
+@in_turn(memory=EVERY, whole=[True, False])
 def test_a_copy_is_made_while_another_thread_sends(memory, whole, switching):
     square = Square(memory, rng=1)
     mind = square.agents[0].memory

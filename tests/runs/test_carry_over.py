@@ -17,6 +17,7 @@ from mesa_memory.stores import schema
 from tests.support.classes import EVERY, PRESETS
 from tests.support.hamlet import Hamlet
 from tests.support.playing import held, lived, play
+from tests.support.turns import in_turn
 
 KINDS = {kind.__name__: kind for kind in EVERY} | {n: find(n) for n in PRESETS}
 NAMES = ("Ada", "Bob", "Cleo")
@@ -225,8 +226,7 @@ def test_a_layer_of_another_class_is_refused_and_the_memory_goes_on(runs):
         carry_over(file, ada)
 
 
-@pytest.mark.parametrize("key", ["layer", "parts"])
-@pytest.mark.parametrize("odd", ["deleted", None, 3, ["short_term"], True])
+@in_turn(key=["layer", "parts"], odd=["deleted", None, 3, ["short_term"], True])
 def test_a_checkpoint_without_its_layers_is_told_as_damaged(key, odd, tmp_path):
     file = tmp_path / "past.sqlite"
     play(Town("ShortTermMemory", record=file), 2)

@@ -16,6 +16,7 @@ from mesa_memory import (
 from mesa_memory.memories.registry import OUR_MEMORIES
 from tests.support.hamlet import Hamlet, all_erased, edited, erased, exchanged
 from tests.support.playing import ended, held, lived, recorded
+from tests.support.turns import in_turn
 
 
 class Town(Hamlet):
@@ -34,8 +35,7 @@ class Town(Hamlet):
 CHANGES = [erased, all_erased, edited, exchanged]
 
 
-@pytest.mark.parametrize("kind", OUR_MEMORIES)
-@pytest.mark.parametrize("again", [resume, fork])
+@in_turn(kind=OUR_MEMORIES, again=[resume, fork])
 def test_a_change_directly_after_a_run_goes_on_is_recorded(again, kind, tmp_path):
     for number, change in enumerate(CHANGES):
         file = tmp_path / f"{number}.sqlite"

@@ -32,15 +32,15 @@ def days(model):
     return model.steps
 
 
-@pytest.fixture(params=["absolute path", "relative text"])
-def form(request, tmp_path, monkeypatch):
-    """How a place is given; the folder is made."""
+@pytest.fixture
+def form(tmp_path, monkeypatch):
+    """Makes the folder of a place; it is given as a path and as a relative text in turn."""
     monkeypatch.chdir(tmp_path)
 
     def made(place):
         path = tmp_path / place
         path.parent.mkdir(parents=True, exist_ok=True)
-        return path if request.param == "absolute path" else place
+        return path if PLACES.index(place) % 2 else place
 
     return made
 

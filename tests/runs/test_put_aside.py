@@ -10,6 +10,7 @@ from tests.support.agreement import agrees, held
 from tests.support.classes import EVERY
 from tests.support.diary import Diary
 from tests.support.hamlet import Hamlet
+from tests.support.turns import in_turn
 
 CLASSES = [kind.__name__ for kind in EVERY]
 
@@ -67,9 +68,7 @@ def ended(street, why):
     return [(row["id"], row["valid_to"]) for row in rows if row["because"] == why]
 
 
-@pytest.mark.parametrize("memory", CLASSES)
-@pytest.mark.parametrize("day", [1, 3])
-@pytest.mark.parametrize("loss", [amnesia, amnesia_for_good])
+@in_turn(memory=CLASSES, day=[1, 3], loss=[amnesia, amnesia_for_good])
 def test_what_was_in_a_replaced_memory_is_not_held_any_more(
     memory, day, loss, tmp_path
 ):
@@ -85,8 +84,7 @@ def test_what_was_in_a_replaced_memory_is_not_held_any_more(
     }
 
 
-@pytest.mark.parametrize("memory", CLASSES)
-@pytest.mark.parametrize("morning", [put_in_a_drawer, duplicate])
+@in_turn(memory=CLASSES, morning=[put_in_a_drawer, duplicate])
 def test_a_memory_that_is_kept_elsewhere_or_copied_is_still_held(
     memory, morning, tmp_path
 ):
@@ -97,8 +95,7 @@ def test_a_memory_that_is_kept_elsewhere_or_copied_is_still_held(
 
 
 @pytest.mark.filterwarnings("ignore:the run of Street is recorded, but not all")
-@pytest.mark.parametrize("memory", CLASSES)
-@pytest.mark.parametrize("day", [2, 3, 4])
+@in_turn(memory=CLASSES, day=[2, 3, 4])
 def test_a_run_with_a_replaced_memory_is_resumed(memory, day, tmp_path):
     file = str(tmp_path / "run.sqlite")
     morning = {3: amnesia}

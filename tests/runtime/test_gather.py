@@ -24,6 +24,7 @@ from mesa_memory.llm import LLMRequest
 from tests.support.models import citizen, live, said
 from tests.support.single import Asked, Late
 from tests.support.stored import rows
+from tests.support.turns import in_turn
 from tests.support.waiting import HUNG
 
 
@@ -62,8 +63,7 @@ def grading(memory):
     return [grader.grade(view, [event]) for _ in range(2)]
 
 
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("llm", [Late, Asked])
+@in_turn(execution=["blocking", "deferred"], llm=[Late, Asked])
 def test_two_flows_that_grade_the_same_event_ask_once(llm, execution):
     asked = llm()
     first, second = thought(gathering(grading, asked, execution))
@@ -110,8 +110,7 @@ def test_a_flow_of_several_requests_does_not_wait_for_a_slow_one():
     assert finished == ["grade"] * 3 + ["questions"]
 
 
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("llm", [Late, Asked])
+@in_turn(execution=["blocking", "deferred"], llm=[Late, Asked])
 def test_a_passing_error_of_any_kind_ends_only_its_own_flow(llm, execution):
     def flows(memory):
         return [broken(EmbedderError("gone", passing=True)), asking(memory, 2),
@@ -130,8 +129,7 @@ def test_a_passing_error_of_any_kind_ends_only_its_own_flow(llm, execution):
         thought(memory)
 
 
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("llm", [Late, Asked])
+@in_turn(execution=["blocking", "deferred"], llm=[Late, Asked])
 def test_a_bug_in_one_flow_is_raised_as_it_is(llm, execution):
     def flows(memory):
         def buggy():
@@ -151,8 +149,7 @@ def test_what_waiting_cannot_cure_is_raised_first():
     assert first_fault([1, None]) is None
 
 
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("llm", [Late, Asked])
+@in_turn(execution=["blocking", "deferred"], llm=[Late, Asked])
 def test_flows_that_hold_what_the_other_waits_for_both_end(llm, execution):
     def holding(mine, other):
         yield AcquireShared((mine,))

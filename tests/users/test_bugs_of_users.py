@@ -29,6 +29,7 @@ from mesa_memory import (
 from mesa_memory.core.requests import ask
 from mesa_memory.llm import LLMRequest
 from tests.support.single import settle
+from tests.support.turns import in_turn
 
 BUGS = [TypeError, KeyError, ZeroDivisionError, AttributeError, ValueError]
 
@@ -129,8 +130,9 @@ class Diary(ShortTermMemory):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("bug", [TypeError, KeyError, ZeroDivisionError])
+@in_turn(
+    execution=["blocking", "deferred"], bug=[TypeError, KeyError, ZeroDivisionError]
+)
 def test_a_bug_in_the_check_of_ones_own_schema_is_told_at_once(bug, execution):
     Careful.bug = bug
     llm = ScriptedLLM(queue=[{"text": "fine"}] * 3)
@@ -140,8 +142,7 @@ def test_a_bug_in_the_check_of_ones_own_schema_is_told_at_once(bug, execution):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("bug", BUGS)
+@in_turn(execution=["blocking", "deferred"], bug=BUGS)
 def test_a_bug_in_ones_own_function_of_importance_is_told_at_once(bug, execution):
     fail = failing(bug)
 
@@ -206,8 +207,10 @@ class Room(mesa.Model):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("error", [Slip("mine"), KeyError("mine"), OSError("mine")])
-@pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
+@in_turn(
+    error=[Slip("mine"), KeyError("mine"), OSError("mine")],
+    reasoning=[CoTReasoning, ReActReasoning, ReWOOReasoning],
+)
 def test_a_bug_in_a_policy_ends_the_step_as_the_error_that_it_is(reasoning, error):
     room = Room(fails(error), reasoning)
     with pytest.raises(type(error), match="mine") as raised:

@@ -18,6 +18,7 @@ from mesa_memory import (
 )
 from tests.support.playing import ended, lived
 from tests.support.street import Street
+from tests.support.turns import in_turn
 
 
 def brief_chapters(agent):
@@ -53,8 +54,7 @@ def heard(street):
     ]
 
 
-@pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("memory", MEMORIES)
+@in_turn(execution=["blocking", "deferred"], memory=MEMORIES)
 def test_a_run_whose_budget_is_raised_as_advised_takes_its_next_step(
     memory, execution, tmp_path
 ):

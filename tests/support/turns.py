@@ -1,0 +1,20 @@
+"""Tests of several things that do not depend on each other: each value once, in turn."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def in_turn(**axes: Iterable[Any]) -> Any:
+    """Parametrizes a test: as many cases as the longest axis has values.
+
+    A shorter axis goes round; with several of them all their combinations come up, as
+    far as the longest one reaches.
+    """
+    every = [list(values) for values in axes.values()]
+    count, rounds, columns = max(map(len, every)), 1, []
+    for values in every:
+        columns.append([values[n // rounds % len(values)] for n in range(count)])
+        rounds *= len(values) if len(values) < count else 1
+    return pytest.mark.parametrize(list(axes), [*zip(*columns)])
