@@ -234,14 +234,28 @@ def _with_level(found: "Study", given: dict[str, Any]) -> dict[str, Any]:
 @click.option("--memory", required=True, help="The level to audit.")
 @click.option("--outcome", help="Name of the outcome.  [default: the only one]")
 @click.option("--base", help="A level to show the effect of the memory beside.")
+@click.option(
+    "--axis",
+    "axes",
+    multiple=True,
+    default=("wording",),
+    help="order, ids, names, streams, label or sharing; several times.  [default: wording]",
+)
+@click.option("--margin", type=float, help="The largest change that counts as none.")
 @click.option("--processes", type=click.IntRange(min=1), help="As for run.")
 def audit(
-    file: str, memory: str, outcome: str | None, base: str | None, processes: int | None
+    file: str,
+    memory: str,
+    outcome: str | None,
+    base: str | None,
+    axes: tuple[str, ...],
+    margin: float | None,
+    processes: int | None,
 ) -> None:
-    """Runs one arm again in other wordings: does the outcome depend on the wording?"""
+    """Runs one arm again with changes that must not matter, such as other wordings."""
     executor = "serial" if processes == 1 else processes
     found = read_study(file).audit(
-        memory, outcome=outcome, base=base, executor=executor
+        memory, outcome=outcome, base=base, axes=axes, margin=margin, executor=executor
     )
     print(str(found))
 

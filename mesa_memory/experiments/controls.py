@@ -1,15 +1,27 @@
 """Controls of an effect of memory: placebos, and an audit of the wording."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from mesa_memory.core.codec import readable
 from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StoreUnavailable, StudyError, UnknownMemory
+from mesa_memory.experiments.axes import (
+    AXES,
+    UNTESTED,
+    WORDING,
+    AxisVerdict,
+    TurnedStudy,
+    judged,
+    of_policies,
+    worst,
+)
 from mesa_memory.experiments.studies.analysis import outcome_of
 from mesa_memory.experiments.studies.entry import TWO_LINES
 from mesa_memory.memories import registry
@@ -57,28 +69,38 @@ def placebo(
     return showing(memory, Placebo(f"rewritten by {name}", OtherWording(name, rewrite)))
 
 
+class NothingReworded(ValueError):
+    """No wording changes a character that the agents of an arm were shown."""
+
+
 @dataclass(frozen=True)
 class Audit(NotebookShown):
-    """An arm in other wordings, and its effect to stand beside.
+    """Wordings of an arm, and other axes on which its effect must not depend.
 
     Attributes:
-        wordings: each of them compared with the arm as it is.
+        wordings: each of them compared with the arm as it is; None if not asked for.
         effect: the arm compared with the base of the study; None without another arm.
         unchanged: wordings that changed no character of the recorded texts, so that no
             run was made with them.
+        axes: a verdict for each axis, if others than the wording were asked for.
+        notes: on what the audit cannot see.
     """
 
-    wordings: Comparison
-    effect: Comparison | None
+    wordings: Comparison | None
+    effect: Comparison | None = None
     unchanged: tuple[str, ...] = ()
+    axes: tuple[AxisVerdict, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """The comparison of the wordings, and the largest shift beside the effect."""
-        return f"{self.wordings}\n{self.summary}"
+        """The wordings with the largest shift, then a line for each axis."""
+        told = [] if self.wordings is None else [str(self.wordings), self.summary]
+        return "\n".join([*told, *map(str, self.axes), *self.notes])
 
     @property
     def summary(self) -> str:
         """The largest shift, beside the effect of the memory."""
+        assert self.wordings is not None
         contrasts = self.wordings.contrasts
         most = max(contrasts, key=lambda each: abs(each.difference.mean))
         # Corrected for the number of wordings, as the largest of several is biased upwards.
@@ -133,7 +155,7 @@ def audit_study(
     unchanged = _unchanged(changes.values(), study, memory)
     makers = {n: showing(maker, w) for n, w in changes.items() if n not in unchanged}
     if not makers:
-        raise ValueError(f"no wording changes what memory={memory!r} has shown")
+        raise NothingReworded(f"no wording changes what memory={memory!r} has shown")
     needed, seeds = seeds_to_decide(len(makers)), len(design.seeds)
     if seeds < needed:
         logger.warning(
@@ -188,3 +210,82 @@ def audit_of(
     whole = study.compare(MEMORY, base=base, outcome=outcome)
     mine = tuple(each for each in whole.contrasts if each.arm == memory)
     return Audit(wordings, replace(whole, contrasts=mine), unchanged)
+
+
+#: what an audit cannot see
+OUTSIDE = (
+    "What lies outside of memory, such as the topology or the schedule of the model, is "
+    "tested by ABMfact."
+)
+CODE_READS = (
+    "Code decides for the agents, and code reads the words that it was written for: no "
+    "verdict on wording or names says anything about a language model."
+)
+
+
+def audit(
+    study: Any,
+    memory: Any,
+    axes: Sequence[str],
+    given: Mapping[str, Any],
+    margin: float | None,
+    **asked: Any,
+) -> Audit:
+    """See ``Study.audit``."""
+    unknown = [axis for axis in axes if axis not in AXES]
+    if unknown or isinstance(axes, str) or not axes:
+        raise ValueError(f"axes must be some of {', '.join(AXES)}, got {axes!r}")
+    outcome, base = outcome_of(study, asked["outcome"]), asked["base"]
+    how = asked["executor"], asked["progress"]
+    told, found = Audit(None), None
+    if WORDING in axes:
+        try:
+            told = _audit_wordings(
+                study, memory, outcome, base, asked["wordings"], *how
+            )
+        except NothingReworded as error:
+            if len(axes) == 1:
+                raise
+            found = AxisVerdict(WORDING, UNTESTED, str(error))
+    if tuple(axes) == (WORDING,):
+        return told
+    plan = study.plan
+    margin = margin if margin is not None or plan is None else plan.margin
+    bounds = None if plan is None else plan.bounds
+    turned = TurnedStudy.of(study, memory, base, outcome, axes, given)
+    logger.warning("%s.", turned.announcement)
+    turned.audited.run(how[0], progress=how[1])
+    verdicts = turned.verdicts(axes, outcome, margin, bounds)
+    if told.wordings is not None:
+        found = _of_wordings(told.wordings, told.effect, margin)
+    verdicts = [found, *verdicts] if found else verdicts
+    notes = (CODE_READS, OUTSIDE) if of_policies(study) else (OUTSIDE,)
+    return replace(told, axes=tuple(verdicts), notes=notes)
+
+
+def _audit_wordings(
+    study: Any, memory: Any, outcome: str, base: Any,
+    wordings: Mapping[str, Callable[[str], str]], executor: Any, progress: bool,
+) -> Audit:  # fmt: skip
+    audited, same = audit_study(study, memory, outcome, wordings)
+    audited.run(executor, progress=progress)
+    return audit_of(study, audited, same, memory, outcome, base)
+
+
+def _of_wordings(
+    wordings: Comparison, effect: Comparison | None, margin: float | None
+) -> AxisVerdict:
+    """The verdict on the wording that matters most."""
+    found, own = [], np.array(wordings.base_values)
+    base = None
+    if effect is not None and effect.seeds == wordings.seeds:
+        base = np.array(effect.base_values)
+    for each in wordings.contrasts:
+        before = own if base is None else own - base
+        pairs = np.array([before, before + each.difference.values])
+        count = len(wordings.contrasts)
+        found.append(
+            judged(WORDING, str(each.arm), pairs, each.difference, each.p_holm, margin,
+                   count, base is not None)
+        )  # fmt: skip
+    return worst(found)

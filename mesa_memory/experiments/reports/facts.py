@@ -52,6 +52,8 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
         "unfinished": {name: n for name, n in states.items() if name != FINISHED},
         "forecast": (row.design.get("forecast") or {}).get("cost"),
         "settings": row.design.get("settings") or {},
+        # An audit is a study of its own in the same store, see ``experiments.controls``.
+        "audits": [n for n in studies.names() if n.startswith(f"{row.name}, ")],
         "plan": row.design.get("plan"),
         "looks": row.design.get("looks") or [],
         "measures": row.design.get("measures") or [],

@@ -1,6 +1,6 @@
 """A study: many runs of one model, with memory as a factor, kept in one store."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -305,30 +305,42 @@ class Study:
         outcome: str | None = None,
         base: Any = None,
         wordings: Mapping[str, Callable[[str], str]] | None = None,
+        axes: Sequence[str] = ("wording",),
+        given: Mapping[str, Any] | None = None,
+        margin: float | None = None,
         executor: Any = None,
         progress: bool = True,
     ) -> "Audit":
-        """Runs one arm again in other wordings: does the outcome depend on the wording?
+        """Runs an arm and its base again with changes that must not matter.
 
-        The order, headings and form of its text are changed, see
+        ``wording`` changes order, headings and form of the arm's text, see
         ``memories.rephrasings``; a wording that changes no recorded text is left out and
-        named. They are a study in the same store, whose finished runs are not repeated.
+        named. ``order``, ``ids``, ``names`` and ``streams`` (random numbers) turn the model
+        before its first step, ``label`` gives the memories another name, ``sharing`` looks
+        for agents with one memory. ``model``, ``temperature`` and ``size`` need ``given``.
+        All are studies in the same store, whose finished runs are not repeated.
 
         Args:
             memory: level of the factor ``memory``.
             outcome: name of the outcome.
-            base: another level, to show the effect beside the largest shift.
+            base: another level, whose difference from the arm is the effect; without it,
+                the arm's outcome is compared.
             wordings: your own functions from a text to another text, by name.
+            axes: of the audit, see above.
+            given: levels by axis, such as ``{"temperature": [0.0, 1.0]}``; of ``size`` by
+                argument: ``{"size": {"n_agents": [10, 60]}}``.
+            margin: the largest change that counts as none; None takes the plan's.
             executor, progress: see ``run``.
 
         Raises:
-            ValueError: for an unknown level, outcome or a name that is taken.
+            ValueError: for an unknown level, outcome or axis, or a name that is taken.
         """
-        from mesa_memory.experiments.controls import audit_of, audit_study
+        from mesa_memory.experiments.controls import audit
 
-        audited, same = audit_study(self, memory, outcome, wordings or {})
-        audited.run(executor, progress=progress)
-        return audit_of(self, audited, same, memory, outcome, base)
+        return audit(
+            self, memory, axes, given or {}, margin, outcome=outcome, base=base,
+            wordings=wordings or {}, executor=executor, progress=progress,
+        )  # fmt: skip
 
     def methods(self) -> str:
         """The methods section: design, models, cost, versions, accepted differences.

@@ -1,0 +1,458 @@
+"""Axes of an audit: what must not matter is turned in both arms, and the effect compared."""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.core.codec import readable
+from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.experiments.studies.design import label_of
+from mesa_memory.hosts import mesa as mesa_host
+from mesa_memory.hosts.draws import draw
+from mesa_memory.hosts.mesa_llm import forget_tools
+from mesa_memory.llm.doubles.policy import PROVIDER
+from mesa_memory.memories import registry
+from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.statistics.difference import (
+    PairedDifference,
+    holm,
+    number,
+    said_p,
+    seeds_to_decide,
+    signed,
+)
+from mesa_memory.statistics.power import seeds_for_width
+
+logger = logger_of(__name__)
+MEMORY, TURN, AS_IT_IS = "memory", "audit_turn", "as it is"
+WORDING, SHARING, STREAMS, LABEL = "wording", "sharing", "streams", "label"
+#: the axes whose levels a user gives
+GIVEN = {"model": "llm", "temperature": "temperature", "size": None}
+AXES = (WORDING, "order", "ids", "names", STREAMS, LABEL, SHARING, *GIVEN)
+#: from good to bad; an axis has the last one of its turns
+ROBUST, UNDECIDED, SHIFTED, FRAGILE = "robust", "not decided", "shifted", "fragile"
+UNTESTED = "cannot be tested"
+#: begins new names of agents, and sounds of which they are made
+_SOUNDS = ("ba", "de", "fi", "go", "lu", "ma", "ne", "po", "ri", "su")
+
+
+@dataclass(frozen=True)
+class AxisVerdict:
+    """The conclusion on one axis.
+
+    Attributes:
+        axis: one of ``AXES``.
+        verdict: robust, shifted, fragile, not decided, or cannot be tested.
+        why: the reason, with the interval and the margin.
+        shift: change of the effect at each seed, of the turn that matters most; None if
+            nothing was compared.
+    """
+
+    axis: str
+    verdict: str
+    why: str
+    shift: PairedDifference | None = None
+
+    def __str__(self) -> str:
+        """One line."""
+        return f"{self.axis}: {self.verdict}; {self.why}."
+
+
+# -- turning a model -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Turned:
+    """Makes a model, and turns it before its first step.
+
+    Attributes:
+        model: class of the model, or a function that makes one.
+    """
+
+    model: Callable[..., Any]
+
+    def __call__(self, **arguments: Any) -> Any:
+        """The model, turned as its argument ``audit_turn`` says."""
+        turn = arguments.pop(TURN, AS_IT_IS)
+        made = self.model(**arguments)
+        _TURNS.get(turn, lambda model: None)(made)
+        return made
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """That of the model, and the name of the turn."""
+        own = inspect.signature(self.model)
+        last = inspect.Parameter(TURN, inspect.Parameter.KEYWORD_ONLY, default=AS_IT_IS)
+        given = [*own.parameters.values()]
+        at = next(
+            (i for i, p in enumerate(given) if p.kind is p.VAR_KEYWORD), len(given)
+        )
+        return own.replace(parameters=[*given[:at], last, *given[at:]])
+
+    @property
+    def __name__(self) -> str:
+        """The model's."""
+        return getattr(self.model, "__name__", "model")
+
+    @property
+    def own_memories(self) -> Any:
+        """The model's; None without any."""
+        return getattr(self.model, "own_memories", None)
+
+
+def _reverse_order(model: Any) -> None:
+    """The agent sets in reverse."""
+    ranks = {agent: rank for rank, agent in enumerate(model.agents)}
+    for several in (model.agents, *model.agents_by_type.values()):
+        several.sort(ranks.get, ascending=False, inplace=True)
+
+
+def _reverse_ids(model: Any) -> None:
+    """The unique ids in reverse."""
+    agents = list(model.agents)
+    ids = sorted(
+        (a.unique_id for a in agents), key=lambda id: (isinstance(id, str), id)
+    )
+    places = {id: place for place, id in enumerate(ids)}
+    for agent in agents:
+        agent.unique_id = ids[-1 - places[agent.unique_id]]
+
+
+def _rename(model: Any) -> None:
+    """Names that occur nowhere else, also in the agents' own prompts."""
+    named = _named(model)
+    new = {agent.name: _name(place) for place, agent in enumerate(named)}
+    old = re.compile(r"\b(" + "|".join(map(re.escape, sorted(new, key=len, reverse=True))) + r")\b")  # fmt: skip
+    for agent in named:
+        agent.name = new[agent.name]
+        if isinstance(told := getattr(agent, "system_prompt", None), str):
+            agent.system_prompt = old.sub(lambda found: new[found[0]], told)
+
+
+def _named(model: Any) -> list[Any]:
+    """The agents whose name can be set."""
+    return [a for a in model.agents if isinstance(vars(a).get("name"), str)]
+
+
+def _name(place: int) -> str:
+    tens, ones = divmod(place, len(_SOUNDS))
+    return f"{_SOUNDS[tens % 10]}{_SOUNDS[ones]}{'n' * (tens // 10)}vo".capitalize()
+
+
+def _other_streams(model: Any) -> None:
+    """Other random numbers from here on, in ``draw`` and in the model's generators."""
+    other = draw(model, "audit of streams")
+    model.random.seed(int(other.integers(2**32)))
+    state = np.random.default_rng(int(other.integers(2**32))).bit_generator.state
+    model.rng.bit_generator.state = state
+    mesa_host.begin_with(model, int(other.integers(2**32)))
+
+
+_TURNS: dict[str, Callable[[Any], None]] = {
+    "order": _reverse_order, "ids": _reverse_ids, "names": _rename,
+    STREAMS: _other_streams,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A memory by another name.
+
+    Attributes:
+        maker: makes the memory of an agent.
+    """
+
+    maker: Callable[[Any], Any]
+
+    def __call__(self, agent: Any) -> Any:
+        """The memory."""
+        return self.maker(agent)
+
+    def __str__(self) -> str:
+        """A name that says nothing."""
+        return "a memory"
+
+
+def shared_memories(model: Any) -> int:
+    """The number of agents whose memory, or a layer of it, another agent has, too."""
+    owners: dict[int, set[Any]] = {}
+    for agent in model.agents:
+        memory = getattr(agent, "memory", None)
+        if not isinstance(memory, MemoryModule):
+            continue
+        for part in (memory, *memory.layers):
+            owners.setdefault(id(part), set()).add(agent)
+    return len(set().union(*(who for who in owners.values() if len(who) > 1)))
+
+
+# -- the study of the turns ------------------------------------------------------------
+
+
+@dataclass
+class TurnedStudy:
+    """A study of an arm and its base in all turns, in the same store.
+
+    Attributes:
+        study: of the user.
+        memory, base: levels of ``memory``; the base is None if there is none.
+        turns: the axis by the name of its turn.
+        untested: why an axis is left out, by axis.
+        audited: the study that is run.
+    """
+
+    study: Any
+    memory: Any
+    base: Any
+    turns: dict[str, str]
+    untested: dict[str, str]
+    audited: Any
+
+    @classmethod
+    def of(
+        cls, study: Any, memory: Any, base: Any, outcome: str, axes: Sequence[str],
+        given: Mapping[str, Any],
+    ) -> "TurnedStudy":  # fmt: skip
+        """The study for these axes."""
+        levels = [memory, base] if base not in (None, memory) else [memory]
+        mine = [a for a in study.design.arms if readable(a[1].get(MEMORY)) in levels]
+        untested = _untested(study, mine[0], axes, given)
+        turns: dict[str, str] = {}
+        arms = [_arm(each, AS_IT_IS) for each in mine]
+        for axis in axes:
+            if axis in untested or axis in (WORDING, SHARING):
+                continue
+            for name, change in _changes(study, axis, given).items():
+                turns[name] = axis
+                arms += [_arm(change(each), name) for each in mine]
+        audited = copy(study)
+        audited.name = f"{study.name}, axes of {memory}"
+        audited.model, audited.record = Turned(study.model), False
+        audited.measures, audited.questionnaires = {}, ()
+        audited.outcomes = {SHARING: shared_memories} | {
+            name: each for name, each in study.outcomes.items() if name == outcome
+        }
+        audited.take(replace(study.design, arms=tuple(arms)), None)
+        return cls(study, memory, base, turns, untested, audited)
+
+    @property
+    def announcement(self) -> str:
+        """The number of runs and what they cost, at the price of the finished ones."""
+        frame = self.study.results().runs
+        runs = len(self.audited.cases)
+        spent = frame[frame["state"] == "finished"]["run_cost"].dropna()
+        price = f"about {spent.mean() * runs:.2f} US dollars" if len(spent) else "of unknown cost"  # fmt: skip
+        return (
+            f"the audit of {', '.join(sorted({*self.turns.values()})) or SHARING} makes up to "
+            f"{runs} runs of {self.study.steps:g} steps, {price} at the price of the study's "
+            "own runs"
+        )
+
+    def verdicts(
+        self, axes: Sequence[str], outcome: str, margin: float | None, bounds: Any
+    ) -> list[AxisVerdict]:
+        """A verdict for each axis but the wording, once the runs are finished."""
+        frame = self.audited.results().runs
+        before = self._effect(frame, AS_IT_IS, outcome)
+        tried = {t: self._effect(frame, t, outcome) for t in self.turns}
+        found: list[tuple[str, AxisVerdict]] = []
+        shifts = {}
+        for turn, effect in tried.items():
+            seeds = [seed for seed in before if seed in effect]
+            if len(seeds) < 2:
+                self.untested[self.turns[turn]] = f"its runs failed: {self._error(frame, turn)}"  # fmt: skip
+                continue
+            pairs = np.array([[before[s], effect[s]] for s in seeds]).T
+            shifts[turn] = (pairs, PairedDifference(tuple(_rounded(pairs)), bounds))
+        corrected = holm([shift.p for _, shift in shifts.values()])
+        for (turn, (pairs, shift)), p in zip(shifts.items(), corrected):
+            axis = self.turns[turn]
+            told = judged(
+                axis, turn, pairs, shift, p, margin, len(shifts), self._has_base
+            )
+            found.append((axis, told))
+        return [
+            self._of(axis, found, frame, outcome) for axis in axes if axis != WORDING
+        ]
+
+    @property
+    def _has_base(self) -> bool:
+        return self.base not in (None, self.memory)
+
+    def _effect(self, frame: Any, turn: str, outcome: str) -> dict[Any, float]:
+        """The effect at each seed; of an arm without a base, its outcome."""
+        there = frame[(frame[TURN] == turn) & (frame["state"] == "finished")]
+        means = there.groupby([MEMORY, "seed"])[outcome].mean(numeric_only=False)
+        of = {level: means[level] for level in set(there[MEMORY])}
+        if self.memory not in of or (self._has_base and self.base not in of):
+            return {}
+        mine = of[self.memory].astype(float)
+        return dict(mine - of[self.base].astype(float) if self._has_base else mine)
+
+    def _error(self, frame: Any, turn: str) -> str:
+        told = frame[frame[TURN] == turn]["error"].dropna()
+        return str(told.iloc[0])[:160] if len(told) else "they are not finished"
+
+    def _of(
+        self, axis: str, found: list[tuple[str, AxisVerdict]], frame: Any, outcome: str
+    ) -> AxisVerdict:
+        if axis == SHARING:
+            most = frame[SHARING].max()
+            if not most > 0:
+                return AxisVerdict(
+                    axis, ROBUST, "no two agents have one memory or layer"
+                )
+            return AxisVerdict(axis, FRAGILE, f"{most:g} agents share a memory or a layer of it")  # fmt: skip
+        if axis in self.untested:
+            return AxisVerdict(axis, UNTESTED, self.untested[axis])
+        if axis == STREAMS and (differ := self._irreproducible(frame, outcome)):
+            return AxisVerdict(axis, FRAGILE, differ)
+        return worst([told for of, told in found if of == axis])
+
+    def _irreproducible(self, frame: Any, outcome: str) -> str:
+        """A sentence if runs made again with the same seeds had another outcome."""
+        first = self.study.results().runs
+        keys = [*self.study.design.factors, "seed", "replicate"]
+        again = frame[frame[TURN] == AS_IT_IS].set_index(keys)[outcome].dropna()
+        both = first[first["state"] == "finished"].set_index(keys)[outcome].dropna()
+        shared = again.index.intersection(both.index)
+        differ = [key for key in shared if again[key] != both[key]]
+        if not differ:
+            return ""
+        return (
+            f"{len(differ)} of {len(shared)} runs made again with the same seed have another "
+            "outcome: numbers that the seed does not decide, or other answers of a model"
+        )
+
+
+def _arm(arm: Any, turn: str) -> Any:
+    values, labels = arm
+    return {**values, TURN: turn}, {**labels, TURN: turn}
+
+
+def _changes(study: Any, axis: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The turns of an axis by name, each a function of an arm."""
+    if axis == LABEL:
+        own = registry.own_memories(study.model)
+        return {LABEL: lambda arm: ({**arm[0], MEMORY: Alias(registry.find(arm[0][MEMORY], own))}, arm[1])}  # fmt: skip
+    if axis not in GIVEN:
+        return {axis: lambda arm: arm}
+    name = GIVEN[axis]
+    levels = given[axis] if name is None else {name: given[axis]}
+    return {
+        f"{factor} {value}": _setting(factor, value)
+        for factor, values in levels.items()
+        for value in values
+    }
+
+
+def _setting(factor: str, value: Any) -> Callable[[Any], Any]:
+    label = label_of(factor, value)
+    return lambda arm: ({**arm[0], factor: value}, {**arm[1], factor: label})
+
+
+def _untested(
+    study: Any, arm: Any, axes: Sequence[str], given: Mapping[str, Any]
+) -> dict[str, str]:
+    """Why an axis cannot be tested, from one model that is made and not run."""
+    labels = arm[1]
+    case = next(c for c in study.cases.values() if c.labels == labels)
+    model = study.arms[case.key].make()
+    try:
+        several = len(model.agents) > 1
+        named = bool(_named(model))
+    finally:
+        forget_tools(model)
+    found = {axis: f"give given={{{axis!r}: …}}" for axis in GIVEN if axis not in given}
+    if not several:
+        found |= dict.fromkeys(("order", "ids"), "the model begins with one agent")
+    if not named:
+        found["names"] = "no agent has a name that can be set"
+    return {axis: why for axis, why in found.items() if axis in axes}
+
+
+def of_policies(study: Any) -> bool:
+    """True if code decides for the agents: their models are policies of this package."""
+    model = next(iter(study.arms.values())).make()
+    try:
+        names = [str(getattr(getattr(a, "llm", None), "llm_model", "")) for a in model.agents]  # fmt: skip
+    finally:
+        forget_tools(model)
+    return bool(names) and all(name.startswith(f"{PROVIDER}/") for name in names)
+
+
+def worst(found: Sequence[AxisVerdict]) -> AxisVerdict:
+    """The verdict of an axis: that of the turn that matters most."""
+    order = (ROBUST, UNDECIDED, SHIFTED, FRAGILE)
+    return max(found, key=lambda told: order.index(told.verdict))
+
+
+# -- verdicts --------------------------------------------------------------------------
+
+
+def _rounded(pairs: np.ndarray) -> list[float]:
+    found = pairs[1] - pairs[0]
+    found[np.abs(found) <= 1e-9 * np.abs(pairs).max(axis=0)] = 0.0
+    return [float(each) for each in found]
+
+
+def judged(
+    axis: str, turn: str, pairs: np.ndarray, shift: PairedDifference, p: float,
+    margin: float | None, turns: int, has_base: bool,
+) -> AxisVerdict:  # fmt: skip
+    """The verdict on one turn.
+
+    Args:
+        axis, turn: their names.
+        pairs: the effect before and after the turn, shape (2, seeds).
+        shift: their difference.
+        p: of the shift, corrected for the number of turns.
+        margin: the largest shift that counts as none; None compares with none.
+        turns: the number of turns that are compared.
+        has_base: the effect is a difference from a base, so that it can vanish.
+    """
+    low, high = shift.interval()
+    told = f"{turn} changes the {'effect' if has_base else 'outcome'} by "
+    told += f"{signed(shift.mean)} [{number(low)}, {number(high)}], {said_p(p)}"
+    if margin is not None:
+        told += f", margin {margin:g}"
+    if shift.equal:
+        return AxisVerdict(axis, ROBUST, f"equal in all {shift.seeds} seeds", shift)
+    if margin is not None and _within(shift, margin):
+        return AxisVerdict(axis, ROBUST, told, shift)
+    if p >= 0.05:
+        more = f"{told}; {_needed(shift, margin, turns)}"
+        return AxisVerdict(axis, UNDECIDED, more, shift)
+    if has_base and _vanishes(pairs):
+        return AxisVerdict(axis, FRAGILE, f"{told}; the effect is gone or turned round", shift)  # fmt: skip
+    if not has_base and margin is not None and (low > margin or high < -margin):
+        return AxisVerdict(axis, FRAGILE, told, shift)
+    return AxisVerdict(axis, SHIFTED, told, shift)
+
+
+def _within(shift: PairedDifference, margin: float) -> bool:
+    if shift.bounds is not None:
+        low, high = shift.interval()
+        return -margin < low and high < margin
+    p = shift.equivalence(margin)
+    return p is not None and p < 0.05
+
+
+def _vanishes(pairs: np.ndarray) -> bool:
+    """True if there was an effect, and none of its sign is left."""
+    before, after = (PairedDifference(tuple(map(float, row))) for row in pairs)
+    (low, high), (after_low, after_high) = before.interval(), after.interval()
+    return (low > 0 and after_low <= 0) or (high < 0 and after_high >= 0)
+
+
+def _needed(shift: PairedDifference, margin: float | None, turns: int) -> str:
+    least = seeds_to_decide(turns)
+    if margin is None:
+        return f"give a margin; at least {least} seeds"
+    near = max(margin - abs(shift.mean), margin / 10)
+    seeds = max(seeds_for_width(shift.sd, near), least)
+    return f"about {seeds} seeds are needed"

@@ -1,0 +1,128 @@
+"""An audit finds what must not matter and does, on its own axis, and blames no clean town."""
+
+import random
+
+import mesa
+import numpy as np
+import pytest
+
+from mesa_memory import configure
+from mesa_memory.experiments import Study
+from mesa_memory.experiments.axes import AXES, FRAGILE, GIVEN, SHIFTED, judged
+from mesa_memory.experiments.controls import CODE_READS, OUTSIDE
+from mesa_memory.statistics.difference import PairedDifference
+from tests.support.zoo import FAULTS, Town, afraid, audited
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    random.seed(
+        3
+    )  # the town with chances of its own is the same in each run of the test
+
+
+def alarms(found):
+    return {each.axis for each in found.axes if each.verdict in (SHIFTED, FRAGILE)}
+
+
+@pytest.mark.parametrize(
+    "fault", [f for f, axis in FAULTS.items() if axis != "wording"]
+)
+def test_a_planted_fault_is_caught_by_its_axis(fault, tmp_path):
+    axis = FAULTS[fault]
+    seeds = range(2 if axis in ("sharing", "streams") else 6)
+    found = audited(tmp_path / "s.sqlite", fault, seeds, axes=[axis])
+    assert alarms(found) == {axis}, str(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_is_caught_by_its_axis_and_by_no_other(fault, tmp_path):
+    found = audited(tmp_path / "s.sqlite", fault)
+    assert alarms(found) == {FAULTS[fault]}, str(found)
+
+
+@pytest.mark.parametrize(
+    "world", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 20))]
+)
+def test_a_clean_town_is_clean(world, tmp_path):
+    number, axes = (10, None) if world else (6, ["order", "ids", "sharing", "streams"])
+    seeds = range(10 * world, 10 * world + number)
+    found = audited(tmp_path / "s.sqlite", None, seeds, axes=axes)
+    assert not alarms(found), str(found)
+    assert OUTSIDE in str(found)
+
+
+def town(store, **factors):
+    study = Study(
+        Town, {"memory": ["none", "short_term"], **factors}, seeds=range(2), steps=1,
+        outcomes={"afraid": afraid}, store=store, record=False,
+    )  # fmt: skip
+    study.run("serial", progress=False)
+    return study
+
+
+def test_levels_are_given_the_price_is_said_first_and_what_cannot_be_tested_has_a_reason(
+    tmp_path, caplog
+):
+    study = town(tmp_path / "s.sqlite")
+    found = study.audit(
+        "short_term", base="none", axes=("model", "size"), executor="serial",
+        given={"size": {"poison": [0.0]}}, progress=False,
+    )  # fmt: skip
+    model, size = found.axes
+    assert str(model) == "model: cannot be tested; give given={'model': …}."
+    assert size.why.startswith("poison 0.0 changes the effect by")
+    assert "makes up to 8 runs of 1 steps, about 0.00 US dollars" in caplog.text
+    with pytest.raises(ValueError, match="axes must be some of wording, order"):
+        study.audit("short_term", axes=("mood",))
+
+
+class Alone(mesa.Model):
+    """One agent without a name or a memory."""
+
+    def __init__(self, memory="none", rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline")
+        mesa.Agent(self)
+
+
+def test_a_model_with_one_nameless_agent_has_no_order_ids_and_names(tmp_path):
+    study = Study(
+        Alone, {"memory": ["none", "short_term"]}, seeds=range(2), steps=1, record=False,
+        outcomes={"n": lambda model: len(model.agents)}, store=tmp_path / "s.sqlite",
+    )  # fmt: skip
+    study.run("serial", progress=False)
+    axes = ("order", "ids", "names")
+    found = study.audit("short_term", axes=axes, executor="serial", progress=False)
+    assert {each.verdict for each in found.axes} == {"cannot be tested"}
+
+
+@pytest.mark.parametrize(
+    "before, after, margin, verdict",
+    [
+        ([0.5, 0.6] * 5, [0.52, 0.59] * 5, 0.1, "robust"),
+        ([0.5, 0.6] * 5, [0.7, 0.81] * 5, 0.1, "shifted"),
+        ([0.5, 0.6] * 5, [-0.5, -0.41] * 5, 0.1, "fragile"),
+        ([0.5, 0.6] * 5, [0.9, 0.2] * 5, 0.1, "not decided"),
+        ([0.5, 0.6] * 5, [0.51, 0.6, 0.49] + [0.6, 0.5] * 3 + [0.6], None, "not decided"),
+    ],
+)  # fmt: skip
+def test_a_verdict_follows_from_interval_margin_and_effect(before, after, margin, verdict):  # fmt: skip
+    pairs = np.array([before, after])
+    shift = PairedDifference(tuple(pairs[1] - pairs[0]))
+    found = judged("order", "order", pairs, shift, shift.p, margin, 1, True)
+    assert found.verdict == verdict, found
+
+
+def test_the_axes_that_are_given_are_no_others():
+    """Every axis is one of those, and the zoo has a town for each of the rest."""
+    assert set(FAULTS.values()) == set(AXES) - set(GIVEN)
+    assert "language model" in CODE_READS
+
+
+def test_the_checklist_names_the_audits_of_the_store(tmp_path):
+    study = town(tmp_path / "s.sqlite")
+    assert "Audited in the same store" not in study.checklist()
+    study.audit("short_term", axes=["sharing"], executor="serial", progress=False)
+    assert "store: Town, axes of short_term." in study.checklist()
