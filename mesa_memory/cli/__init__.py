@@ -11,6 +11,7 @@ from mesa_memory.cli.doctor import doctor
 from mesa_memory.cli.exam import exam
 from mesa_memory.cli.output import Commands
 from mesa_memory.cli.prompts import prompts
+from mesa_memory.cli.retention import retention
 from mesa_memory.cli.run import (
     attribute,
     copy,
@@ -32,6 +33,6 @@ def main() -> None:
 
 for _command in (
     *(demo, study, exam, inspect, report, cost, dashboard, diff),
-    *(copy, export, prompts, attribute, doctor),
+    *(copy, export, prompts, attribute, doctor, retention),
 ):
     main.add_command(_command)

@@ -12,10 +12,12 @@ _PLACES = {
     "Processes": "experiments.studies.executors",
     "Question": "experiments.measures.questions",
     "Questionnaire": "experiments.measures.questionnaires",
+    "Retention": "experiments.measures.retention",
     "Study": "experiments.studies.study",
     "attribute": "experiments.attribution",
     "draw": "hosts.draws",
     "estimate": "experiments.estimates",
+    "retention": "experiments.measures.retention",
     "placebo": "experiments.controls",
     "verify": "experiments.reports.archive",
 }

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mesa_memory import EpisodicMemory, MemoryModule, ShortTermMemory
+from mesa_memory import EpisodicMemory, LongTermMemory, MemoryModule, ShortTermMemory
 from mesa_memory.experiments import Exam
 from mesa_memory.experiments.exam.exam import interval_of
 from mesa_memory.experiments.exam.intrusions import Heard
@@ -22,6 +22,7 @@ from mesa_memory.experiments.exam.items import (
     languages,
 )
 from mesa_memory.experiments.exam.life import STAGES, Life
+from mesa_memory.llm.doubles.scripted import ScriptedLLM
 
 SENTENCES = Path(__file__).parent.parent / "data" / "intrusions.toml"
 
@@ -99,8 +100,8 @@ def test_asking_leaves_no_trace_in_the_memory():
     assert asked.sizes == alone.sizes
 
 
-def test_rates_of_loss_and_of_wrong_values_lie_within_the_intervals():
-    lost, wrong, seeds, exams = 0.3, 0.2, 5, 200
+def test_rates_of_loss_of_wrong_values_and_of_inventions_lie_within_the_intervals():
+    lost, wrong, invented, seeds, exams = 0.3, 0.2, 0.15, 5, 200
     hits = []
     kinds = [kind for kind in KINDS if kind in ("fact", "appointment", "like_names")]
     for exam in range(exams):
@@ -110,6 +111,9 @@ def test_rates_of_loss_and_of_wrong_values_lie_within_the_intervals():
             items = Maker(1000 * exam + seed, "en", 120).items(kinds, INTERVALS)
             judge = Judge(items)
             values = [item.right[0][0] for item in items]
+            heard = Heard(SPEAKERS)
+            for telling in (each for item in items for each in item.tellings):
+                heard.add(telling.text, SPEAKERS[telling.speaker])
             for n, item in enumerate(items):
                 drawn = chance.random()
                 text = "\n".join(lines_of(item))
@@ -122,13 +126,57 @@ def test_rates_of_loss_and_of_wrong_values_lie_within_the_intervals():
                         if items[m].kind == item.kind and m != n
                     ]
                     text = text.replace(item.right[0][0], chance.choice(alike))
-                rows.append((seed, judge.shown(item, text)))
-        marks = pd.DataFrame(rows, columns=["seed", "shown"])
-        for judgement, rate in (("nothing", lost), ("right", 1 - lost - wrong)):
-            shares = (marks["shown"] == judgement).groupby(marks["seed"]).mean()
+                told = item.tellings[-1].text
+                if chance.random() < invented:
+                    told = told.replace(item.right[0][0], f"Q{item.right[0][0]}x")
+                made = any(heard.judged(f"You heard that {told}"))
+                rows.append((seed, judge.shown(item, text), made))
+        marks = pd.DataFrame(rows, columns=["seed", "shown", "made"])
+        for hit, rate in (
+            (marks["shown"] == "nothing", lost),
+            (marks["shown"] == "right", 1 - lost - wrong),
+            (marks["made"], invented),
+        ):
+            shares = hit.groupby(marks["seed"]).mean()
             _, low, high = interval_of(shares)
             hits.append(low <= rate <= high)
     assert 0.93 <= np.mean(hits) <= 0.97
+
+
+class Drops(ShortTermMemory):
+    """Writes nothing that has a number."""
+
+    def add_to_memory(self, kind, content):
+        if not re.search(r"\d", content["message"]):
+            super().add_to_memory(kind, content)
+
+
+STAGE_MEMORIES = {
+    "never written": (Drops, "offline"),
+    "lost in a consolidation": (LongTermMemory, "offline"),
+    "dropped": (lambda a: ShortTermMemory(a, n=3), "offline"),
+    "kept, not recalled": (
+        lambda a: EpisodicMemory(a, considered_entries=1),
+        "offline",
+    ),
+    "recalled, cut": (
+        lambda a: ShortTermMemory(a, n=1000, section_chars=400),
+        "offline",
+    ),
+    "shown, not used": (everything, "I do not know."),
+}
+
+
+@pytest.mark.parametrize("stage", STAGE_MEMORIES)
+def test_the_stage_of_each_loss_is_named(stage):
+    memory, llm = STAGE_MEMORIES[stage]
+    llm = llm if llm == "offline" else ScriptedLLM(rules={"*": llm})
+    asks = stage == "shown, not used"
+    kinds = ("appointment", "change", "like_names", "contradiction")
+    marks = life(memory, length=50, kinds=kinds, llm=llm, ask=asks).marks
+    stages = [row["stage"] for row in marks if row["stage"] and row["interval"] >= 5]
+    assert len(stages) >= 8
+    assert stages.count(stage) >= 0.99 * len(stages), set(stages)
 
 
 def test_intrusions_are_judged_as_by_hand():

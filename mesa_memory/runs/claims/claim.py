@@ -34,6 +34,8 @@ from mesa_memory.runs.claims.roles import Roles
 
 #: similarity from which on a sentence counts, unless another one is chosen
 MIN_SIMILARITY = 0.6
+#: the same for one clause of a statement in the place of all
+MIN_OF_CLAUSE = 0.8
 #: what of the similarity is lost if the sentences as wholes have nothing in common
 MEANING_SHARE = 0.3
 #: cosine from which on two words mean the same
@@ -78,7 +80,7 @@ def has_words(text: str) -> bool:
     return bool(tokens(without_speaker(text)))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def claim(text: str) -> "Claim":
     """The claim that a text makes; see ``Claim``.
 
@@ -86,6 +88,39 @@ def claim(text: str) -> "Claim":
         ValueError: for a text without a word or number.
     """
     return Claim(text)
+
+
+def is_telling(text: str) -> bool:
+    """True for a statement that can be recognised: two words that tell something."""
+    return not is_question(text) and _tells(text)
+
+
+def _tells(text: str) -> bool:
+    return len(_roots(text)) > 1
+
+
+def _roots(text: str) -> set[str]:
+    return {t.root for t in tokens(text) if t.word not in FUNCTION_WORDS}
+
+
+def is_stated(text: str, said: Sequence[str]) -> bool:
+    """True if one of some sentences states a text, or more surely one clause of it.
+
+    Args:
+        text: of one sentence, with a word or number.
+        said: sentences of a memory; those without a word of the text do not count.
+    """
+    own = _roots(text)
+    said = [each for each in said if not own.isdisjoint(_roots(each))]
+    if text in "\n".join(said):
+        return True
+    parts = [part.text for part in clauses(without_speaker(text)) if _tells(part.text)]
+    sought = dict.fromkeys(parts, MIN_OF_CLAUSE) | {text: MIN_SIMILARITY}
+    return any(
+        judgement.counts(least)
+        for each, least in sought.items()
+        for judgement in claim(each).judge(said)
+    )
 
 
 class Claim:

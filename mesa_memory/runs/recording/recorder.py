@@ -299,6 +299,11 @@ class Recorder(Collector):
                 self._release()  # to be taken again, should this be tried again
                 raise
 
+    def await_writer(self) -> None:
+        """Waits until the steps that were handed over are in the store."""
+        if self._writer is not None:
+            self._writer.flush()
+
     def _hand_over(
         self,
         kept: bool = False,

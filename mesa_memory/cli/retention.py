@@ -1,0 +1,40 @@
+"""``mesa-memory retention``: what the agents of a recorded run were still shown."""
+
+import click
+
+from mesa_memory.cli.console import opened, say_loading
+from mesa_memory.cli.output import Output, printed
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--intervals",
+    default="1,5,10,20",
+    show_default=True,
+    metavar="STEPS",
+    help="Retention intervals, with commas.",
+)
+@click.option(
+    "--every",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Look at each step that can be divided by it.",
+)
+@printed
+def retention(run: str, intervals: str, every: int, output: Output) -> None:
+    """Which of the statements that agents heard are still shown to them?
+
+    Old statements are those an agent heard; new ones, the lures, only others heard.
+    RUN is the path or address of a store; #3 after it is its third run.
+    """
+    steps = tuple(map(int, intervals.split(",")))
+    say_loading()
+    from mesa_memory.experiments import retention as measured
+
+    with opened(run) as found:
+        curve = measured(found, intervals=steps, every=every).curve.round(3)
+    rows = curve.astype(object).where(curve.notna(), None).to_dict("records")
+    title = "Share of statements shown, by memory and retention interval in steps"
+    output.table("retention", title, list(curve.columns), rows)
