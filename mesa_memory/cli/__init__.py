@@ -8,6 +8,7 @@ import click
 from mesa_memory import __version__
 from mesa_memory.cli.demo import demo
 from mesa_memory.cli.doctor import doctor
+from mesa_memory.cli.drift import drift
 from mesa_memory.cli.exam import exam
 from mesa_memory.cli.output import Commands
 from mesa_memory.cli.prompts import prompts
@@ -33,6 +34,6 @@ def main() -> None:
 
 for _command in (
     *(demo, study, exam, inspect, report, cost, dashboard, diff),
-    *(copy, export, prompts, attribute, doctor, retention),
+    *(copy, export, prompts, attribute, doctor, retention, drift),
 ):
     main.add_command(_command)

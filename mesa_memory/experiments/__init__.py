@@ -8,6 +8,7 @@ _PLACES = {
     "BiographyQuestions": "experiments.measures.biographies",
     "ChangeAfter": "experiments.changes",
     "Exam": "experiments.exam.exam",
+    "MemoryQuiz": "experiments.measures.quiz",
     "Plan": "statistics.plan",
     "Processes": "experiments.studies.executors",
     "Question": "experiments.measures.questions",
@@ -18,6 +19,7 @@ _PLACES = {
     "draw": "hosts.draws",
     "estimate": "experiments.estimates",
     "retention": "experiments.measures.retention",
+    "quiz_shares": "experiments.measures.quiz",
     "placebo": "experiments.controls",
     "verify": "experiments.reports.archive",
 }

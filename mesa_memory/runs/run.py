@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sqlalchemy import select
 
 import mesa_memory.runs.decisions as decisions
+import mesa_memory.runs.drift as drifting
 import mesa_memory.runs.export as exporting
 import mesa_memory.runs.measured as measured
 import mesa_memory.runs.panel as panels
@@ -207,6 +208,19 @@ class Run(RecordedRun):
         is ``repeated``, without what is below it.
         """
         return queries.provenance_of(self, record).given(as_records)
+
+    def drift(self, agent: Any = None, *, as_records: bool = False) -> Any:
+        """What summaries, stories and insights made of the statements they rest on.
+
+        A row for each statement of a record's sources, whose ``fate`` is ``"kept"``,
+        ``"changed"`` or ``"omitted"``, and for each sentence that was ``"added"``;
+        ``generation`` counts rewritings. No model is asked.
+
+        Args:
+            agent: its unique id; None is all agents.
+            as_records: a list of dicts instead of a DataFrame.
+        """
+        return drifting.drift(self, agent).given(as_records)
 
     def recalls(
         self, agent: Any = None, step: float | None = None, *, as_records: bool = False

@@ -1,4 +1,4 @@
-"""Retention in a user's own model: old/new recognition of what agents were told.
+"""Retention in a user's own model: old/new recognition of statements in messages.
 
 *Old* statements are sentences of messages that an agent heard for the last time a
 retention interval ago. *New* ones, the lures, were heard by others in the same step, and
@@ -18,7 +18,7 @@ from mesa_memory.core.records import DERIVED
 from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import StudyError
 from mesa_memory.experiments.measures.holdings import minds
-from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts.mesa import clock
 from mesa_memory.runs import Run
 from mesa_memory.runs.claims.claim import is_stated, is_telling
 from mesa_memory.runs.claims.clauses import sentences
@@ -45,7 +45,7 @@ class Said(NamedTuple):
     text: str
 
 
-class Statement(NamedTuple):
+class HeardStatement(NamedTuple):
     """A statement that was looked for in what an agent was shown.
 
     Attributes:
@@ -69,7 +69,7 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True)
 class Retention:
-    """What agents are shown of statements that they heard some steps ago.
+    """The share of statements heard some steps ago that agents are still shown.
 
     A measure of a recorded study, ``Study(measures={"retention": Retention()})``, which
     gives a row for each memory and interval, with the numbers of statements: ``old``,
@@ -102,27 +102,18 @@ class Retention:
         now = clock(model)
         if not now or now % self.every:
             return []
-        recorder: Any = Services.of(model).recorder
-        if recorder is None:
-            raise StudyError(
-                "retention is measured from what a run records, and this model is not "
-                "recorded: use Study(record=True) or configure(model, record=…)"
-            )
-        recorder.await_writer()
-        before = of_kind(Run(recorder.store, recorder.run, lent=True), "message")
-        changes = recorder.changes
-        new = [_row(record) for record in changes.opened if record.kind == "message"]
-        said = list(_said([*before, *new]))
-        rows = [row for _, row in sorted(changes.prompts, key=lambda each: each[0])]
+        said = said_in(message_rows(model))
+        read = Services.of(model).recorder.changes.prompts
+        rows = [row for _, row in sorted(read, key=lambda each: each[0])]
         kinds = {
             str(a.unique_id): type(memory).__name__ for a, _, memory in minds(model)
         }
         found = self._look(now, said, _shown(rows), kinds)
         return [row._asdict() for row in counted(found)]
 
-    def statements(self, run: Run) -> Iterator[Statement]:
+    def statements(self, run: Run) -> Iterator[HeardStatement]:
         """The statements of all looks of a recorded run, in order."""
-        said = sorted(_said(of_kind(run, "message")))
+        said = said_in(of_kind(run, "message"))
         kinds = {
             str(row["agent"]): row["memory"] for row in run.agents(as_records=True)
         }
@@ -137,7 +128,7 @@ class Retention:
         said: Iterable[Said],
         shown: Mapping[str, str],
         kinds: Mapping[str, str],
-    ) -> list[Statement]:
+    ) -> list[HeardStatement]:
         """The statements of one step, by agent and interval."""
         heard = [each for each in said if each.step <= now]
         last: dict[str, dict[str, float]] = defaultdict(dict)
@@ -163,7 +154,7 @@ class Retention:
                 old = self._some(chance, old)
                 new = [e for e in self._some(chance, new) if not is_stated(e, [*known])]
                 found += [
-                    Statement(
+                    HeardStatement(
                         now,
                         agent,
                         kinds.get(agent, ""),
@@ -186,21 +177,38 @@ class Retention:
         return [telling[place] for place in chosen]
 
 
-def _said(rows: Iterable[Mapping[str, Any]]) -> Iterator[Said]:
-    """The sentences of messages that no memory made itself."""
+def message_rows(model: Any) -> list[dict[str, Any]]:
+    """The messages of a recorded model until now, one row for each agent's record.
+
+    Raises:
+        StudyError: if the model is not recorded.
+    """
+    recorder: Any = Services.of(model).recorder
+    if recorder is None:
+        raise StudyError(
+            "what agents heard is read from what a run records, and this model is not "
+            "recorded: use Study(record=True) or configure(model, record=…)"
+        )
+    recorder.await_writer()
+    before = of_kind(Run(recorder.store, recorder.run, lent=True), "message")
+    names = ("content", "origin", "step", "agent")
+    new = [r for r in recorder.changes.opened if r.kind == "message"]
+    return [*before, *({name: getattr(r, name) for name in names} for r in new)]
+
+
+def said_in(rows: Iterable[Mapping[str, Any]]) -> list[Said]:
+    """The sentences of messages that no memory made itself, by step and agent."""
+    found = []
     for row in rows:
         content = row["content"]
         if row["origin"] == DERIVED or not isinstance(content, Mapping):
             continue
         for text in sentences(str(content.get("message") or "")):
             sender = str(content.get("sender"))
-            yield Said(float(row["step"]), str(row["agent"]), sender, text.strip())
-
-
-def _row(record: Any) -> dict[str, Any]:
-    """The columns of a record that is not stored yet."""
-    names = ("content", "origin", "step", "agent")
-    return {name: getattr(record, name) for name in names}
+            found.append(
+                Said(float(row["step"]), str(row["agent"]), sender, text.strip())
+            )
+    return sorted(found)
 
 
 def _shown(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -222,7 +230,7 @@ class RetentionCounts(NamedTuple):
     new_shown: int
 
 
-def counted(statements: Iterable[Statement]) -> list[RetentionCounts]:
+def counted(statements: Iterable[HeardStatement]) -> list[RetentionCounts]:
     """The numbers of statements by memory and interval, in order."""
     found: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for each in statements:
@@ -236,14 +244,16 @@ class RetentionResult:
     """The retention of a recorded run.
 
     Attributes:
-        statements: a row for each statement looked for, see ``Statement``.
+        statements: a row for each statement looked for, see ``HeardStatement``.
     """
 
-    def __init__(self, statements: Iterable[Statement]) -> None:
+    def __init__(self, statements: Iterable[HeardStatement]) -> None:
         import pandas as pd
 
         found = list(statements)
-        self.statements: pd.DataFrame = pd.DataFrame(found, columns=Statement._fields)
+        self.statements: pd.DataFrame = pd.DataFrame(
+            found, columns=HeardStatement._fields
+        )
         self._counts = counted(found)
 
     @cached_property

@@ -163,7 +163,12 @@ def exchange(one: Any, other: Any) -> None:
     _note(right, "exchange", {"with": plain(one.unique_id)})
 
 
-def probe(agent: Any, question: str, schema: type[BaseModel] | None = None) -> Any:
+def probe(
+    agent: Any,
+    question: str,
+    schema: type[BaseModel] | None = None,
+    memory: str | None = None,
+) -> Any:
     """Asks an agent something, from its memory, without any trace in it.
 
     Memory, access times and random generators stay as they are; the call is in the
@@ -174,6 +179,7 @@ def probe(agent: Any, question: str, schema: type[BaseModel] | None = None) -> A
         question: in plain text; line breaks and further spaces become single spaces.
         schema: pydantic class of the answer; the ``description`` of each of its fields
             says what is wanted. None asks for plain text.
+        memory: is read in the place of the agent's memory; None reads its memory.
 
     Returns:
         The answer as text, or an instance of the schema.
@@ -183,21 +189,22 @@ def probe(agent: Any, question: str, schema: type[BaseModel] | None = None) -> A
         TypeError: if the memory is of another package, or the schema is not a pydantic class.
         ValueError: if the question is empty.
     """
-    memory = memory_of(agent)
+    held = memory_of(agent)
     if not isinstance(question, str) or not question.strip():
         raise ValueError(f"question must be a text, got {question!r}")
     known = isinstance(schema, type) and issubclass(schema, BaseModel)
     if schema is not None and not known:
         raise TypeError(f"schema must be a pydantic class or None, got {schema!r}")
     asked = render.one_line(" ".join(question.split()))
-    with memory.peek():
-        shown = memory.get_prompt_ready()
-        found = _recalled(memory, asked)
-    inputs: dict[str, Any] = {"question": asked, "memory": shown, "recalled": found}
+    found: list[str] = []
+    if memory is None:
+        with held.peek():
+            memory, found = held.get_prompt_ready(), _recalled(held, asked)
+    inputs: dict[str, Any] = {"question": asked, "memory": memory, "recalled": found}
     if schema is not None:
         inputs["schema"] = schema
-    flow = memory.view().ask(PROBE, **inputs)
-    return memory.run(flow)
+    flow = held.view().ask(PROBE, **inputs)
+    return held.run(flow)
 
 
 @contextmanager

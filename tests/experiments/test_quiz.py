@@ -1,0 +1,164 @@
+"""The quiz of what agents really heard, and d' of recognition."""
+
+import random
+import re
+from statistics import NormalDist
+
+import mesa
+import numpy as np
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import MemoryModule, ShortTermMemory, configure, register_policy
+from mesa_memory.experiments import MemoryQuiz, quiz_shares
+from mesa_memory.experiments.exam.exam import interval_of
+from mesa_memory.llm.doubles.scripted import ScriptedLLM
+from mesa_memory.runtime.services import Services
+from mesa_memory.statistics.recognition import d_prime
+
+STEPS = 12
+LINE = re.compile(r"- (?:Step ([\d]+): )?(\w+) to ([^:]+): (.*)")
+
+
+def read(request):
+    """Answers from the lines of the prompt alone."""
+    memory, question = request.prompt.rsplit("Question: ", 1)
+    step, lines = None, []
+    for line in memory.splitlines():
+        if heading := re.match(r"Step (\d+):$", line):
+            step = heading[1]
+        if said := LINE.match(line):
+            lines.append((said[1] or step, said[2], said[3], said[4]))
+    quotes = re.findall("“(.*?)”", question)
+    found = [[line for line in lines if quote in line[3]] for quote in quotes]
+    if question.startswith("Has anybody"):
+        return "yes" if found[0] else "no"
+    if not all(found):
+        return "I do not know."
+    (at, who, hearers, _), *_ = found[0]
+    if question.startswith("Who told"):
+        return who
+    if question.startswith("In which"):
+        return at
+    if question.startswith("Who else"):
+        return hearers.replace("you", "") or "nobody"
+    return "1" if int(at) < int(found[1][0][0]) else "2"
+
+
+class Nothing(MemoryModule):
+    """Keeps nothing."""
+
+
+class Square(mesa.Model):
+    """Three people talk; what is said in a step is said once."""
+
+    def __init__(self, memory, llm, file):
+        super().__init__(rng=1)
+        configure(self, llm=llm, record=str(file))
+        nobody = register_policy("square", lambda turn: "")
+        self.people = []
+        for name in ("Ann", "Bob", "Cy"):
+            person = LLMAgent(self, CoTReasoning, nobody)
+            person.name, person.memory = name, memory(person)
+            self.people.append(person)
+
+    def step(self):
+        ann, bob, cy = self.people
+        hearers = [ann, cy] if self.steps % 2 else [ann]
+        bob.send_message(f"The barrel number {self.steps} holds salt.", hearers)
+        cy.send_message(f"Wagon {self.steps} brought wool to the fair.", [bob])
+        for person in self.people:
+            person.memory.process_step()
+
+
+def quizzed(memory, file, llm=read, items=99):
+    model = Square(memory, ScriptedLLM(rules={"probe": llm, "*": "Nothing."}), file)
+    for _ in range(STEPS):
+        model.step()
+    return MemoryQuiz(items=items, agents=[1]).ask(model), model
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:the run of Square")
+
+
+def shares(memory, file):
+    answers, model = quizzed(memory, file)
+    Services.of(model).recorder.close()
+    return quiz_shares(answer.value for answer in answers), answers
+
+
+@pytest.mark.parametrize("kept", [3, 7, 100])
+def test_a_window_keeps_exactly_the_share_of_events_younger_than_it(kept, tmp_path):
+    found, _answers = shares(
+        lambda a: ShortTermMemory(a, n=kept), tmp_path / "r.sqlite"
+    )
+    for kind in ("heard", "source", "when"):
+        assert found["memory"][kind] == min(kept, STEPS) / STEPS, kind
+        assert found["events"][kind] == 1
+    assert found["events"]["company"] == 1
+    assert found["events"]["order"] == found["events"]["lure"] == 1
+    assert found["memory"]["lure"] == found["memory"]["false source"] == 1
+
+
+def test_no_memory_is_right_in_nothing_and_invents_nothing(tmp_path):
+    found, answers = shares(Nothing, tmp_path / "r.sqlite")
+    for kind in ("heard", "source", "when", "order"):
+        assert found["memory"][kind] == 0
+    wrong = [a.value for a in answers if a.value["memory"]["judged"] == "wrong"]
+    assert {each["kind"] for each in wrong} == {"heard"}  # it says no, as it must
+    assert found["memory"]["false source"] == 1
+
+
+def test_answers_at_random_are_chance(tmp_path):
+    chance = random.Random(1)
+    guess = lambda request: chance.choice(["yes", "no"])  # noqa: E731
+    values = []
+    for turn in range(4):
+        answers, model = quizzed(Nothing, tmp_path / f"{turn}.sqlite", guess)
+        Services.of(model).recorder.close()
+        values += [answer.value for answer in answers]
+    assert abs(quiz_shares(values)["memory"]["d'"]) < 1
+
+
+def test_the_quiz_leaves_no_trace(tmp_path):
+    texts = []
+    for asks in (True, False):
+        model = Square(
+            ShortTermMemory,
+            ScriptedLLM(rules={"*": "Nothing.", "probe": read}),
+            tmp_path / f"{asks}.sqlite",
+        )
+        for _ in range(6):
+            model.step()
+            if asks:
+                MemoryQuiz(items=2).ask(model)
+        texts.append([p.memory.get_prompt_ready() for p in model.people])
+        texts[-1].append(model.random.random())
+        Services.of(model).recorder.close()
+    assert texts[0] == texts[1]
+
+
+def test_d_prime_is_nothing_for_answers_at_random_and_2_12_for_an_oracle():
+    random_ = [d_prime(*simulated(seed, 0.5, 0.5, 2000)) for seed in range(10)]
+    assert abs(np.mean(random_)) < 0.1
+    oracle = [d_prime(*simulated(seed, 0.8, 0.1, 200)) for seed in range(10)]
+    assert abs(np.mean(oracle) - 2.12) < 0.1
+
+
+def test_intervals_of_d_prime_cover_the_truth():
+    z = NormalDist().inv_cdf
+    truth = z(0.8) - z(0.1)
+    hits = []
+    for exam in range(400):
+        values = [
+            d_prime(*simulated(10 * exam + seed, 0.8, 0.1, 1000)) for seed in range(10)
+        ]
+        _, low, high = interval_of(np.array(values))
+        hits.append(low <= truth <= high)
+    assert 0.93 <= np.mean(hits) <= 0.97
+
+
+def simulated(seed, hit, alarm, number):
+    chance = np.random.default_rng(seed)
+    return chance.binomial(number, hit), number, chance.binomial(number, alarm), number
