@@ -4,8 +4,7 @@ from collections import Counter
 
 import click
 
-from mesa_memory.cli.console import opened, say_loading
-from mesa_memory.cli.output import Output, printed
+from mesa_memory.cli.output import Output, opened, printed, say_loading
 
 _SHARES = ("kept", "changed", "omitted")
 _COLUMNS = ("kind", "generation", "statements", *_SHARES, "low", "high", "added")

@@ -2,8 +2,7 @@
 
 import click
 
-from mesa_memory.cli.console import opened, say_loading
-from mesa_memory.cli.output import Output, printed
+from mesa_memory.cli.output import Output, opened, printed, say_loading
 
 
 @click.command()

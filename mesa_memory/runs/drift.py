@@ -22,10 +22,8 @@ from mesa_memory.runs.claims.claim import (
 )
 from mesa_memory.runs.claims.clauses import sentences, without_speaker
 from mesa_memory.runs.claims.mentions import is_name, tokens
-from mesa_memory.runs.recorded import RecordedRun
-from mesa_memory.runs.state import COLUMNS
-from mesa_memory.runs.table import Table, table
-from mesa_memory.runs.versions import source_ids
+from mesa_memory.runs.queries import COLUMNS, source_ids
+from mesa_memory.runs.recorded import RecordedRun, Table, table
 
 KEPT, CHANGED, OMITTED, ADDED = "kept", "changed", "omitted", "added"
 SHOWN_COLUMNS = (
