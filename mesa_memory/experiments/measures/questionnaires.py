@@ -122,7 +122,7 @@ class Questionnaire:
         """
         services, now = Services.of(model), clock(model)
         services.flush()
-        chosen = self._chosen(model)
+        chosen = self.chosen(model)
         if hasattr(services.llm, "complete") or all(map(_instant, chosen)):
             found = [self.asked(agent, now) for agent in chosen]
         else:
@@ -153,7 +153,8 @@ class Questionnaire:
         asked = [question.description for question in self.questions]
         return {"questions": asked, "every": self.every, "at": list(self.at)}
 
-    def _chosen(self, model: Any) -> list[Any]:
+    def chosen(self, model: Any) -> list[Any]:
+        """The agents that are asked."""
         if self.agents is None:
             return [a for a in model.agents if _memory(a) is not None]
         if callable(self.agents):

@@ -93,7 +93,7 @@ class MemoryQuiz(Questionnaire):
         Services.of(model).flush()
         rows, now = message_rows(model), clock(model)
         found = []
-        for agent in self._chosen(model):
+        for agent in self.chosen(model):
             events = _events(agent, rows)
             for item in self.made(agent, list(said_in(rows)), now):
                 read = "\n".join(line for step in item.steps for line in events[step])
