@@ -1,0 +1,104 @@
+"""Retention: the statements that agents heard and are still shown, by interval."""
+
+from typing import Any
+
+import solara
+
+import mesa_memory.viz.views.curves as curves
+import mesa_memory.viz.widgets as ui
+from mesa_memory.experiments.measures.retention import RetentionResult, retention
+from mesa_memory.runs import Run
+from mesa_memory.viz.background import use_answer
+from mesa_memory.viz.views.empty import EmptyView
+from mesa_memory.viz.views.focus import Focus
+
+#: retention intervals, in steps
+INTERVALS = (1, 2, 5, 10, 20, 40)
+#: steps of a run that are looked at, about
+LOOKS = 10
+
+
+def retained(run: Run) -> RetentionResult:
+    """The retention of a run, from about ``LOOKS`` of its steps."""
+    every = max(1, len(run.steps) // LOOKS)
+    return retention(run, intervals=INTERVALS, every=every)
+
+
+@solara.component
+def RetentionView(focus: Focus) -> Any:
+    """A curve for each memory; a click on a point lists its statements."""
+    says = "Looking for statements in what agents read …"
+    found = use_answer(focus.source, retained, says=says)
+    if found is None:
+        return
+    curve = found.curve
+    if curve.empty:
+        EmptyView(focus, "retention", "No agent read its memory after a message.")
+        return
+    intervals = sorted(curve["interval"].unique().tolist())
+    chosen = focus.selection.option(
+        "interval", str(intervals[0]), list(map(str, intervals))
+    )
+    option = solara.use_memo(lambda: _lines(found, intervals), [id(found)])
+    now = curve[curve["interval"] == int(chosen)]
+    shares = [f"{row.kept:.0%} with {row.memory}" for row in now.itertuples()]
+    with solara.Column(gap="0px"):
+        ui.Answer(
+            f"Of statements heard {chosen} steps ago, agents were shown "
+            f"{' and '.join(shares)}."
+        )
+        with ui.Section("Retention", "share shown, by steps since it was heard"):
+            ui.Chart(
+                option,
+                label="Share of statements shown, by memory and retention interval",
+                height=280,
+                file="retention",
+                on_pick=lambda place: focus.selection.set_option(
+                    "interval", str(intervals[place])
+                ),
+            )
+        Statements(focus, found, int(chosen))
+
+
+def _lines(found: RetentionResult, intervals: list[int]) -> dict[str, Any]:
+    """One line for each memory, and one for its false alarms if there are any."""
+    lines: list[dict[str, Any]] = []
+    for memory, own in found.curve.groupby("memory", sort=True):
+        by = own.set_index("interval").reindex(intervals)
+        for name, column in ((memory, "kept"), (f"{memory}, false alarms", "false")):
+            if column == "kept" or by[column].fillna(0).any():
+                values = by[column].round(3)
+                told = values.astype(object).where(values.notna(), None).tolist()
+                lines.append(curves.line(len(lines), str(name), told))
+    option = curves.over_steps(intervals, "share shown", lines)
+    option["xAxis"]["name"] = "Retention interval in steps"
+    option["yAxis"] |= {"min": 0, "max": 1}
+    return option
+
+
+def Statements(focus: Focus, found: RetentionResult, interval: int) -> Any:
+    """The old statements of an interval, those that were lost first."""
+    rows = found.statements
+    rows = rows[(rows["interval"] == interval) & rows["old"]]
+    told = rows.sort_values("shown", kind="stable").to_dict("records")
+    known = {str(agent): agent for agent in focus.source.agent_ids}
+    with ui.Section(
+        f"Statements heard {interval} steps before",
+        "a click on a point of the curve chooses the interval",
+    ):
+        ui.Table(
+            {
+                "shown": lambda row: "kept" if row["shown"] else "lost",
+                "step": "step",
+                "agent": lambda row: focus.source.called(known[row["agent"]]),
+                "memory": "memory",
+                "statement": "text",
+            },
+            told,
+            file=f"retention-{interval}",
+            on_pick=lambda row: focus.selection.choose(
+                view="agent", agent=known[row["agent"]], step=row["step"]
+            ),
+            page=10,
+            empty="No agent heard a statement that long before.",
+        )
