@@ -107,11 +107,9 @@ class MemoryQuiz(Questionnaire):
 
     def made(self, agent: Any, said: list[Said], now: float) -> Iterator[QuizItem]:
         """The questions to an agent, repeatable for one agent and step."""
-        me, context = str(agent.unique_id), memory_of(agent).layer_context
-        words = _tables().get(context.wording.language, _tables()["en"])
-        called = {
-            str(a.unique_id): context.names(a.unique_id) for a in agent.model.agents
-        }
+        me, view = str(agent.unique_id), memory_of(agent).view()
+        words = _tables().get(view.wording.language, _tables()["en"])
+        called = {str(a.unique_id): view.names(a.unique_id) for a in agent.model.agents}
         people = frozenset(name for key, name in called.items() if key != me)
         uses = Counter((each.agent, each.text) for each in said)
         known = {text for who, text in uses if who == me}
@@ -177,12 +175,13 @@ def quiz_shares(values: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, floa
 
 def _events(agent: Any, rows: Iterable[Mapping[str, Any]]) -> dict[float, list[str]]:
     """The messages of an agent as lines, by step."""
-    context = memory_of(agent).layer_context
-    voice, found = context.own_voice, defaultdict(list)
+    memory = memory_of(agent)
+    view, limit = memory.view(), memory.event_chars
+    voice, found = view.own_voice, defaultdict(list)
     for row in rows:
         if str(row["agent"]) == str(agent.unique_id):
-            line = event_text("message", row["content"], context.event_chars, voice)
-            line = at_step(f"{row['step']:g}", line, context.wording)
+            line = event_text("message", row["content"], limit, voice)
+            line = at_step(f"{row['step']:g}", line, view.wording)
             found[float(row["step"])].append(f"- {line}")
     return found
 

@@ -44,7 +44,7 @@ def RetentionView(focus: Focus) -> Any:
     shares = [f"{row.kept:.0%} with {row.memory}" for row in now.itertuples()]
     with solara.Column(gap="0px"):
         ui.Answer(
-            f"Of statements heard {chosen} steps ago, agents were shown "
+            f"Of statements heard {_steps(int(chosen))} ago, agents were shown "
             f"{' and '.join(shares)}."
         )
         with ui.Section("Retention", "share shown, by steps since it was heard"):
@@ -83,7 +83,7 @@ def Statements(focus: Focus, found: RetentionResult, interval: int) -> Any:
     told = rows.sort_values("shown", kind="stable").to_dict("records")
     known = {str(agent): agent for agent in focus.source.agent_ids}
     with ui.Section(
-        f"Statements heard {interval} steps before",
+        f"Statements heard {_steps(interval)} before",
         "a click on a point of the curve chooses the interval",
     ):
         ui.Table(
@@ -102,3 +102,7 @@ def Statements(focus: Focus, found: RetentionResult, interval: int) -> Any:
             page=10,
             empty="No agent heard a statement that long before.",
         )
+
+
+def _steps(number: int) -> str:
+    return f"{number} step{'s' * (number != 1)}"
