@@ -31,6 +31,12 @@ def DriftView(focus: Focus) -> Any:
     if not rows:
         EmptyView(focus, "drift", "No summary of this run names its sources.")
         return
+    Drifted(focus, rows)
+
+
+@solara.component
+def Drifted(focus: Focus, rows: list[Row]) -> Any:
+    """The bars, and the statements of the chosen generation."""
     counts: dict[int, Counter[str]] = {}
     for row in rows:
         counts.setdefault(row["generation"], Counter())[row["fate"]] += 1

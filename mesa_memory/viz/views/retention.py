@@ -31,10 +31,16 @@ def RetentionView(focus: Focus) -> Any:
     found = use_answer(focus.source, retained, says=says)
     if found is None:
         return
-    curve = found.curve
-    if curve.empty:
+    if found.curve.empty:
         EmptyView(focus, "retention", "No agent read its memory after a message.")
         return
+    Retained(focus, found)
+
+
+@solara.component
+def Retained(focus: Focus, found: RetentionResult) -> Any:
+    """The curves, and the statements of the chosen interval."""
+    curve = found.curve
     intervals = sorted(curve["interval"].unique().tolist())
     chosen = focus.selection.option(
         "interval", str(intervals[0]), list(map(str, intervals))
