@@ -3,8 +3,7 @@
 import pytest
 
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.viz.views.drift import drifted
-from mesa_memory.viz.views.retention import retained
+from mesa_memory.viz.views.retention import drifted, retained
 from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play

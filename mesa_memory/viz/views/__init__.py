@@ -15,14 +15,13 @@ from mesa_memory.viz.views.compare import CompareView
 from mesa_memory.viz.views.conversations import ConversationsView
 from mesa_memory.viz.views.cost import CostView
 from mesa_memory.viz.views.decisions import DecisionsView
-from mesa_memory.viz.views.drift import DriftView
 from mesa_memory.viz.views.evidence import EvidenceView
 from mesa_memory.viz.views.facts import FactsView
 from mesa_memory.viz.views.impressions import ImpressionsView
 from mesa_memory.viz.views.population import PopulationView
 from mesa_memory.viz.views.recall import RecallView
 from mesa_memory.viz.views.requests import RequestsView
-from mesa_memory.viz.views.retention import RetentionView
+from mesa_memory.viz.views.retention import DriftView, RetentionView
 from mesa_memory.viz.views.spread import SpreadView
 from mesa_memory.viz.views.story import StoryView
 
