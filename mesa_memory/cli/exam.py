@@ -40,11 +40,6 @@ _SHOWN = ("intrusions", "tokens", "requests", "dollars")
     show_default=True,
     help="Of sentences and prompts, with commas: en, de, fr, es, pt, ja, zh.",
 )
-@click.option(
-    "--kinds",
-    metavar="KINDS",
-    help="Of items, with commas, such as change.  [default: all]",
-)
 @click.option("--no-questions", is_flag=True, help="Look at the memories alone.")
 @click.option(
     "--estimate", is_flag=True, help="Print what it will cost, and send nothing."
@@ -66,7 +61,6 @@ def exam(
     seeds: int,
     steps: int,
     language: str,
-    kinds: str | None,
     no_questions: bool,
     estimate: bool,
     store: str,
@@ -83,7 +77,6 @@ def exam(
     """
     say_loading()
     from mesa_memory.experiments.exam.exam import Exam
-    from mesa_memory.experiments.exam.items import KINDS
 
     found = Exam(
         memory.split(","),
@@ -91,7 +84,6 @@ def exam(
         seeds=range(seeds),
         steps=steps,
         languages=language.split(","),
-        kinds=kinds.split(",") if kinds else KINDS,
         ask=not no_questions,
         store=store,
     )

@@ -209,19 +209,6 @@ class Run(RecordedRun):
         """
         return queries.provenance_of(self, record).given(as_records)
 
-    def drift(self, agent: Any = None, *, as_records: bool = False) -> Any:
-        """What summaries, stories and insights made of the statements they rest on.
-
-        A row for each statement of a record's sources, whose ``fate`` is ``"kept"``,
-        ``"changed"`` or ``"omitted"``, and for each sentence that was ``"added"``;
-        ``generation`` counts rewritings. No model is asked.
-
-        Args:
-            agent: its unique id; None is all agents.
-            as_records: a list of dicts instead of a DataFrame.
-        """
-        return drifting.drift(self, agent).given(as_records)
-
     def recalls(
         self, agent: Any = None, step: float | None = None, *, as_records: bool = False
     ) -> Any:
@@ -328,6 +315,19 @@ class Run(RecordedRun):
             events = _memories(self) != _memories(other)
         mine, theirs = differing_parameters([self.parameters, other.parameters])
         return Parting(self.differences(other, events), events, (mine, theirs))
+
+    def drift(self, agent: Any = None, *, as_records: bool = False) -> Any:
+        """What summaries, stories and insights made of the statements they rest on.
+
+        A row for each statement of a record's sources, whose ``fate`` is ``"kept"``,
+        ``"changed"`` or ``"omitted"``, and for each sentence that was ``"added"``;
+        ``generation`` counts rewritings. No model is asked.
+
+        Args:
+            agent: its unique id; None is all agents.
+            as_records: a list of dicts instead of a DataFrame.
+        """
+        return drifting.drift(self, agent).given(as_records)
 
     def export(self, folder: str | Path) -> list[Path]:
         """Writes the run's tables as CSV files; see ``export``.
