@@ -115,7 +115,9 @@ def Controls(
             ui.Choose("Run", feed.key, names, show, wide=True)
         ui.AgentPicker(source, selection)
         if feed.memory:
-            ui.Fact("memory", feed.memory)
+            kinds = feed.memory.split(", ")
+            told = feed.memory if len(kinds) == 1 else f"{len(kinds)} classes"
+            ui.Fact("memory", told, feed.memory)
         if told := source.of(step_name):
             ui.Fact("step", told)
         ui.Timeline(source, selection)
@@ -166,7 +168,7 @@ def _Row(
 
 
 def _reason(item: Group | View, lacks: dict[str, str]) -> str:
-    """Why a tab has no content; empty if a view of it has some."""
+    """The reason why a tab is empty; an empty text if one of its views has content."""
     reasons = [lacks.get(view.key, "") for view in item.views]
     return reasons[0] if all(reasons) else ""
 

@@ -1,7 +1,7 @@
 """A study as one HTML file: plan, verdict, table, plot, audit, cost, traces, methods."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ def write_study_report(
     style = template(_PACKAGE, "study_report.css").render()
     page = template(_PACKAGE, "study_report.html").render(
         study=study, status=status, found=found, audit=audit, followed=followed, differ=differ,
-        others=others, refused=refused, curves=_curves(results.steps, found),
+        others=others, refused=refused, curves=_curves(results.steps, found, study.measures),
         plot=picture(found.figure()), cost=_cost(status),
         seeds=_seeds(found), defaults=_defaults(study), checks=_checks(status), methods=told.split("\n\n"), version=__version__,
         style=style, policy=policy(style),
@@ -72,12 +72,15 @@ def write_study_report(
     return target
 
 
-def _curves(steps: Any, found: Comparison) -> tuple[str, list[str]] | None:
+def _curves(
+    steps: Any, found: Comparison, own: Collection[str]
+) -> tuple[str, list[str]] | None:
     """The measures of the arms by step, as a picture; and their names.
 
     Args:
         steps: ``Results.steps``, whose columns after ``step`` are the measures.
         found: names the arms.
+        own: names of the study's measures, which come before the model's variables.
     """
     from matplotlib.figure import Figure
 
@@ -86,8 +89,8 @@ def _curves(steps: Any, found: Comparison) -> tuple[str, list[str]] | None:
     columns = list(steps.columns)
     measured = steps[columns[columns.index("step") + 1 :]]
     names = list(measured.select_dtypes(["number", "bool"]).columns)
-    # The outcomes themselves come first, if they are collected in each step, too.
-    names.sort(key=lambda name: name != found.outcome)
+    # An outcome that is collected in each step, too, comes first.
+    names.sort(key=lambda name: (name != found.outcome, name not in own))
     names = [name for name in names if steps[name].nunique() > 1][:MAX_CURVES]
     if not names or steps["step"].nunique() < 2:
         return None

@@ -257,7 +257,18 @@ def short_labels(feeds: Sequence[LiveRun]) -> dict[str, str]:
     return found
 
 
-def _differing(feeds: Sequence[LiveRun]) -> list[str]:
+def arms(feeds: Sequence[LiveRun]) -> dict[str, str]:
+    """For each run of a page, by its key, what differs from the others besides the seed.
+
+    Runs of one arm of a study have the same; empty if only seeds differ.
+    """
+    keys = [feed.key for feed in feeds]
+    return dict(zip(keys, _differing(feeds, ("rng", "seed"))))
+
+
+def _differing(
+    feeds: Sequence[LiveRun], without: Sequence[str] = ("rng",)
+) -> list[str]:
     """For each run, the parameters, the seed and the memory that are not those of all."""
     given = []
     for feed in feeds:
@@ -265,7 +276,9 @@ def _differing(feeds: Sequence[LiveRun]) -> list[str]:
         known = facts.parameters | {"seed": facts.seed} if facts else {}
         given.append({"memory": feed.memory} | known)
     return [
-        ", ".join(f"{name} {value}" for name, value in differs.items() if name != "rng")
+        ", ".join(
+            f"{name} {value}" for name, value in differs.items() if name not in without
+        )
         for differs in differing_parameters(given)
     ]
 

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import solara
 
@@ -22,7 +23,7 @@ from mesa_memory.viz.data.colouring import of_outcome
 from mesa_memory.viz.data.frames import plain
 from mesa_memory.viz.data.scene import scene
 from mesa_memory.viz.selection import nearest
-from mesa_memory.viz.serving.live_run import RunState
+from mesa_memory.viz.serving.live_run import RunState, arms
 from mesa_memory.viz.views.agent import Records
 from mesa_memory.viz.views.focus import Focus
 
@@ -389,27 +390,42 @@ def Together(focus: Focus) -> Any:
             sort=True,
         )
         if len(table):
-            Drawn(focus, table, key, choices[key])
+            named = arms(focus.source.feed.all)
+            Drawn(focus, table, key, choices[key], [named[one.key] for one in runs])
         setter = focus.selection.setter("together")
         ui.Choose("Curves show", key, choices, setter, wide=True)
 
 
-def Drawn(focus: Focus, table: pd.DataFrame, key: str, label: str) -> Any:
-    """A line for each run.
+def Drawn(
+    focus: Focus, table: pd.DataFrame, key: str, label: str, of_arm: list[str]
+) -> Any:
+    """A line for each run; several runs of an arm have one colour, and are told as one.
 
     Args:
         table: a column for each run, a row for each step.
         key: of the numbers.
         label: their meaning.
+        of_arm: for each column, the name of its arm.
     """
-    steps = table.index.tolist()
+    steps, known = table.index.tolist(), list(dict.fromkeys(of_arm))
+    several = 1 < len(known) < len(of_arm)
     lines = [
-        curves.line(n, str(name), plain(table.iloc[:, n], DIGITS))
+        curves.line(
+            known.index(of_arm[n]) if several else n,
+            str(name),
+            plain(table.iloc[:, n], DIGITS),
+        )
         for n, name in enumerate(table)
     ]
     last = nearest(steps, focus.step) or steps[0]
-    told = [f"{value:,.4g} in {name}" for name, value in table.loc[last].items()]
-    ui.Answer(f"At step {ui.number(last)}, {label}: {'; '.join(told)}.")
+    now, what = table.loc[last], label
+    if several:
+        now, what = (
+            now.groupby(np.array(of_arm), sort=False).mean(),
+            f"{label}, mean of runs",
+        )
+    told = [f"{value:,.4g} in {name}" for name, value in now.items()]
+    ui.Answer(f"At step {ui.number(last)}, {what}: {'; '.join(told)}.")
     curves.StepChart(
         focus,
         curves.over_steps(steps, SPENT.get(key, ("", ""))[1], lines),

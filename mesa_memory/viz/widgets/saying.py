@@ -33,11 +33,18 @@ def Hint(text: str) -> Any:
     return solara.v.Html(tag="p", class_="mm-hint", children=[text])
 
 
-def Fact(label: str, value: str) -> Any:
-    """A number with its label."""
+def Fact(label: str, value: str, title: str | None = None) -> Any:
+    """A number with its label.
+
+    Args:
+        title: all of it, if ``value`` is short for it; shown where one points.
+    """
     number = solara.v.Html(tag="strong", children=[value])
     name = solara.v.Html(tag="span", children=[label])
-    return solara.v.Html(tag="div", class_="mm-fact", children=[number, name])
+    whole = {"title": title} if title else {}
+    return solara.v.Html(
+        tag="div", class_="mm-fact", attributes=whole, children=[number, name]
+    )
 
 
 def Facts(facts: Mapping[str, Any]) -> Any:
