@@ -11,7 +11,8 @@ counts, and ``jsonb`` where queries look into it.
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import orjson
@@ -244,8 +245,29 @@ UNREPEATABLE = frozenset({"latency", "date", "response_id", "started", "since", 
 
 #: what an agent's id may be
 SCALAR = str | int | float
+#: the types of columns by the words of ``_columns``
+_TYPES: dict[str, Callable[[], Any]] = {
+    "text": Text, "int": Integer, "long": lambda: BigInteger, "real": Double,
+    "bool": Boolean, "json": Document, "dict": partial(Document, dict),
+    "list": partial(Document, list), "dicts": partial(Document, list, dict),
+    "searched": Searchable, "id": partial(Searchable, SCALAR),
+    "names": partial(Searchable, list, str),
+}  # fmt: skip
 
 metadata = MetaData()
+
+
+def _columns(said: str) -> list[Column]:
+    """Columns from names and types, such as ``"step real!, name"``.
+
+    Without a type a column is text; ``!`` means that no value may be missing.
+    """
+    found = []
+    for each in said.split(","):
+        name, _, kind = each.strip().rstrip("!").partition(" ")
+        needed = each.strip().endswith("!")
+        found.append(Column(name, _TYPES[kind or "text"](), nullable=not needed))
+    return found
 
 
 def _table(name: str, *columns: Any, **options: Any) -> Table:
@@ -256,7 +278,7 @@ def _table(name: str, *columns: Any, **options: Any) -> Table:
 schema_version = _table(
     "schema_version",
     Column("application", Text, primary_key=True),
-    Column("version", Integer, nullable=False),
+    *_columns("version int!"),
 )
 
 #: state: running, finished, stopped or failed. ``parameters`` are told to readers; a run
@@ -264,37 +286,23 @@ schema_version = _table(
 runs = _table(
     "runs",
     Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("name", Text),
-    Column("model", Text, nullable=False),
-    Column("parameters", Document(dict)),
-    Column("recipe", Document(dict)),
-    Column("seed", Text),
-    Column("versions", Document(dict)),
-    Column("started", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("parent", Integer),
-    Column("parent_step", Double),
+    *_columns("name, model!, parameters dict, recipe dict, seed, versions dict, "
+              "started!, state!, parent int, parent_step real"),
     sqlite_autoincrement=True,
-)
+)  # fmt: skip
 
 
-def _of_runs(name: str, *columns: Any, key: tuple[str, ...]) -> Table:
+def _of_runs(name: str, said: str, *more: Any, key: tuple[str, ...]) -> Table:
     """A table of which each row belongs to a run; ``key`` names it within the run."""
-    own = Column("run", Integer, nullable=False)
-    return _table(name, own, *columns, PrimaryKeyConstraint("run", *key))
+    columns = _columns(f"run int!, {said}")
+    return _table(name, *columns, *more, PrimaryKeyConstraint("run", *key))
 
 
 #: ``agent`` is ``str(unique_id)`` here and everywhere; ``name`` is the name it goes by in
 #: texts, if it has one
 agents = _of_runs(
     "agents",
-    Column("agent", Text, nullable=False),
-    Column("unique_id", Searchable(SCALAR)),
-    Column("class", Text),
-    Column("memory", Text),
-    Column("layers", Searchable(list, str)),
-    Column("settings", Document(dict)),
-    Column("name", Text),
+    "agent!, unique_id id, class, memory, layers names, settings dict, name",
     key=("agent",),
 )
 
@@ -302,11 +310,7 @@ agents = _of_runs(
 #: step on
 prompt_files = _of_runs(
     "prompt_files",
-    Column("language", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("hash", Text, nullable=False),
-    Column("step", Double, nullable=False),
-    Column("text", Text, nullable=False),
+    "language!, name!, hash!, step real!, text!",
     key=("language", "name", "hash"),
 )
 
@@ -315,94 +319,41 @@ prompt_files = _of_runs(
 #: two steps belongs to the second
 records = _of_runs(
     "records",
-    Column("seq", BigInteger, nullable=False),
-    Column("id", Text, nullable=False),
-    Column("agent", Text, nullable=False),
-    Column("layer", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("step", Double, nullable=False),
-    Column("text", Text),
-    Column("content", Document(dict)),
-    Column("importance", Double),
-    Column("subject", Searchable(SCALAR)),
-    Column("sources", Searchable),
-    Column("valid_from", Double, nullable=False),
-    Column("valid_to", Double),
-    Column("closed_because", Text),
-    Column("superseded_by", Text),
-    Column("graded_at", Double),
-    Column("origin", Text),
-    Column("stale_since", Double),
-    Column("closed_at", Double),
-    Column("staled_at", Double),
+    "seq long!, id!, agent!, layer!, kind!, step real!, text, content dict, "
+    "importance real, subject id, sources searched, valid_from real!, valid_to real, "
+    "closed_because, superseded_by, graded_at real, origin, stale_since real, "
+    "closed_at real, staled_at real",
     Index("records_by_agent", "run", "agent", "seq"),
     key=("id",),
 )
 
 
-def _log(name: str, *columns: Column) -> Table:
+def _log(name: str, said: str) -> Table:
     """A table of things that happened to an agent at a step, in order."""
-    return _of_runs(
-        name,
-        Column("seq", BigInteger, nullable=False),
-        Column("step", Double, nullable=False),
-        Column("agent", Text),
-        *columns,
-        Index(f"{name}_by_agent", "run", "agent", "step"),
-        key=("seq",),
-    )
+    index = Index(f"{name}_by_agent", "run", "agent", "step")
+    columns = f"seq long!, step real!, agent, {said}"
+    return _of_runs(name, columns, index, key=("seq",))
 
 
-def _at_step(name: str, *columns: Column, key: tuple[str, ...] = ()) -> Table:
+def _at_step(name: str, said: str, *key: str) -> Table:
     """A table with a row for an agent at a step; the agent ``""`` is the model."""
-    step = Column("step", Double, nullable=False)
-    agent = Column("agent", Text, nullable=False)
-    return _of_runs(name, step, agent, *columns, key=("step", "agent", *key))
+    return _of_runs(name, f"step real!, agent!, {said}", key=("step", "agent", *key))
 
 
-def _answer() -> tuple[Column, ...]:
-    """The columns of a request's answer, and how it was answered."""
-    return (
-        Column("reply", Text),
-        Column("raw", Document(dict)),
-        Column("tokens_in", Integer),
-        Column("tokens_out", Integer),
-        Column("cost", Double),
-        Column("latency", Double),
-        Column("attempts", Integer),
-        Column("finish", Text),
-        Column("tokens_cached", Integer),
-        Column("tier", Text),
-        Column("cached", Boolean()),
-        Column("client", Text),
-        Column("form", Text),
-        Column("failed", Document(list)),
-        Column("answered", Text),
-        Column("response_id", Text),
-        Column("date", Text),
-    )
-
+#: the columns of a request's answer, and how it was answered
+_ANSWER = (
+    "reply, raw dict, tokens_in int, tokens_out int, cost real, latency real, "
+    "attempts int, finish, tokens_cached int, tier, cached bool, client, form, "
+    "failed list, answered, response_id, date"
+)
 
 #: a candidate is an object with id, rank, score, relevance, dense, lexical,
 #: importance, recency, time_match, session, superseded, question, shown and used
-recalls = _log(
-    "recalls",
-    Column("layer", Text),
-    Column("purpose", Text),
-    Column("query", Text),
-    Column("scoring", Document(dict)),
-    Column("candidates", Searchable),
-)
+recalls = _log("recalls", "layer, purpose, query, scoring dict, candidates searched")
 
 #: the exact memory text that an agent was shown; ``budget`` says what became of its
 #: tokens, see ``memories.prompt.sections.BudgetReport``
-prompts = _log(
-    "prompts",
-    Column("layer", Text),
-    Column("section", Text),
-    Column("text", Text),
-    Column("budget", Document(dict)),
-)
+prompts = _log("prompts", "layer, section, text, budget dict")
 
 #: one request to a language model; ``asked`` is the model that it names, ``model`` that
 #: whose price counts (a fallback, maybe), ``answered`` the provider's name of it;
@@ -418,116 +369,66 @@ prompts = _log(
 #: ``tool_choice``, ``response_format`` and the ids of the records that ``followed``
 calls = _log(
     "calls",
-    Column("purpose", Text),
-    Column("occurrence", Integer),
-    Column("model", Text),
-    Column("asked", Text),
-    Column("address", Text),
-    Column("settings", Document(dict)),
-    Column("prompt", Document(list, dict)),
-    Column("prompt_hash", Text),
-    Column("replayed", Boolean()),
-    Column("error", Text),
-    Column("repairs", Boolean()),
-    Column("given_up", Text),
-    Column("doubtful", Text),
-    Column("decision", Document(dict)),
-    *_answer(),
+    "purpose, occurrence int, model, asked, address, settings dict, prompt dicts, "
+    "prompt_hash, replayed bool, error, repairs bool, given_up, doubtful, "
+    f"decision dict, {_ANSWER}",
 )
 
 #: answers of the step that is not finished yet, so that a resumed run need not pay for
 #: them again; ``number`` counts up within a run
 unfinished_calls = _of_runs(
     "unfinished_calls",
-    Column("number", Integer, nullable=False),
-    Column("step", Double, nullable=False),
-    Column("agent", Text, nullable=False),
-    Column("purpose", Text, nullable=False),
-    Column("model", Text),
-    Column("prompt_hash", Text, nullable=False),
-    *_answer(),
+    f"number int!, step real!, agent!, purpose!, model, prompt_hash!, {_ANSWER}",
     key=("number",),
 )
 
 #: what a researcher did to a memory
-interventions = _log(
-    "interventions", Column("kind", Text), Column("detail", Document(dict))
-)
+interventions = _log("interventions", "kind, detail dict")
 
 #: what holds for many agents and was found once, such as the grade of an event; the
 #: key is a hash
-answers = _log("answers", Column("key", Text), Column("value", Document))
+answers = _log("answers", "key, value json")
 
 #: what a step has changed of all that is to be seen of a model besides its memories, by
-#: ``kind``: ``population`` (agent to class), ``space`` (see ``hosts.mesa_space``), ``places`` (agent to x and y),
-#: ``outcomes/NAME`` (agent to value) and ``collected`` (number by reporter); null is
-#: gone; no row belongs to one agent
-scenes = _log("scenes", Column("kind", Text), Column("state", Document(dict)))
+#: ``kind``: ``population`` (agent to class), ``space`` (see ``hosts.space``), ``places``
+#: (agent to x and y), ``outcomes/NAME`` (agent to value) and ``collected`` (number by
+#: reporter); null is gone; no row belongs to one agent
+scenes = _log("scenes", "kind, state dict")
 
 #: a row exists exactly for the finished steps; ``seq`` is the highest one by then, and
 #: ``calls`` are without probes
 steps = _of_runs(
     "steps",
-    Column("step", Double, nullable=False),
-    Column("seq", BigInteger, nullable=False),
-    Column("records", Integer, nullable=False),
-    Column("recalls", Integer, nullable=False),
-    Column("calls", Integer, nullable=False),
+    "step real!, seq long!, records int!, recalls int!, calls int!",
     key=("step",),
 )
 
 #: what a run goes on from; the agent ``""`` is the model itself; ``kept`` ones stay
-checkpoints = _at_step(
-    "checkpoints",
-    Column("state", Document(dict), nullable=False),
-    Column("kept", Boolean()),
-)
+checkpoints = _at_step("checkpoints", "state dict!, kept bool")
 
 #: what an embedder elsewhere gave for a text: float32 in base64, by a hash of both; they
 #: belong to no step
-vectors = _of_runs(
-    "vectors",
-    Column("key", Text, nullable=False),
-    Column("vector", Text, nullable=False),
-    key=("key",),
-)
+vectors = _of_runs("vectors", "key!, vector!", key=("key",))
 
 #: the writer of a run, see ``leases``; without a row, the run has no writer
 leases = _table(
     "leases",
     Column("run", Integer, primary_key=True, autoincrement=False),
-    Column("token", Text, nullable=False),
-    Column("host", Text, nullable=False),
-    Column("pid", Integer, nullable=False),
-    Column("since", Text, nullable=False),
+    *_columns("token!, host!, pid int!, since!"),
 )
 
 #: what was measured of a run's model at a step, and of its agents; the agent ``""`` is
 #: the model. ``outcomes`` are a study's, of the model at the end of the run
-measures = _at_step(
-    "measures",
-    Column("measured", Document(dict), nullable=False),
-    Column("outcomes", Document(dict)),
-)
+measures = _at_step("measures", "measured dict!, outcomes dict")
 
 #: what agents said to a questionnaire; ``error`` if the answer could not be used
-responses = _at_step(
-    "responses",
-    Column("question", Text, nullable=False),
-    Column("value", Document),
-    Column("error", Text),
-    key=("question",),
-)
+responses = _at_step("responses", "question!, value json, error", "question")
 
 #: ``fingerprint`` says with what its runs are made, ``drift`` what was accepted to differ
 studies = _table(
     "studies",
     Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("name", Text, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("design", Document(dict), nullable=False),
-    Column("fingerprint", Document(dict), nullable=False),
-    Column("drift", Document(list), nullable=False),
+    *_columns("name!, model!, design dict!, fingerprint dict!, drift list!"),
     UniqueConstraint("name"),
     sqlite_autoincrement=True,
 )
@@ -536,34 +437,18 @@ studies = _table(
 #: its model stopped by itself; state: waiting, running, finished, stopped or failed
 cases = _table(
     "cases",
-    Column("study", Integer, nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("key", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("parameters", Document(dict), nullable=False),
-    Column("seed", Document),
-    Column("replicate", Integer, nullable=False),
-    Column("steps", Double, nullable=False),
-    Column("run", Integer),
-    Column("state", Text, nullable=False),
-    Column("done", Double),
-    Column("ended", Boolean()),
-    Column("usage", Document(dict)),
-    Column("error", Text),
-    Column("fingerprint", Text),
+    *_columns("study int!, number int!, key!, name!, parameters dict!, seed json, "
+              "replicate int!, steps real!, run int, state!, done real, ended bool, "
+              "usage dict, error, fingerprint"),
     PrimaryKeyConstraint("study", "number"),
     UniqueConstraint("study", "key"),
-)
+)  # fmt: skip
 
 #: what the runs of a study have used of its budget, and what is set aside for calls
 #: under way; only while there is a budget
 spending = _table(
     "spending",
-    Column("study", Integer, nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("used", Document(dict), nullable=False),
-    Column("reserved", Document(dict), nullable=False),
-    Column("beyond", Document(dict), nullable=False),
+    *_columns("study int!, number int!, used dict!, reserved dict!, beyond dict!"),
     PrimaryKeyConstraint("study", "number"),
 )
 
