@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mesa_memory.cli.output as options
-from mesa_memory.cli.output import Output, say, say_loading
+from mesa_memory.cli.output import Output, flag, option, say, say_loading
 from mesa_memory.core.content import dollars
 from mesa_memory.examples.rumor import MEMORIES, MORE_MEMORIES
 
@@ -65,33 +65,30 @@ INTRODUCTION = (
 
 
 @click.command()
-@click.option(
+@option(
     "--memory",
-    default="episodic",
-    show_default=True,
-    help=f"Everyone's memory: {', '.join(MEMORIES + MORE_MEMORIES)}, a memory of an installed package, "
+    f"Everyone's memory: {', '.join(MEMORIES + MORE_MEMORIES)}, a memory of an installed package, "
     "or a class of your own.",
+    "episodic",
 )
 @options.agents
 @options.steps(25, "Days simulated first; the page has buttons to continue.")
-@click.option(
+@option(
     "--seed",
-    type=click.IntRange(min=0),
-    default=42,
-    show_default=True,
-    help="The same seed gives the same town and the same meetings.",
+    "The same seed gives the same town and the same meetings.",
+    42,
+    click.IntRange(min=0),
 )
 @options.llm
 @options.api_base
-@click.option(
+@option(
     "--record",
+    "Write the run into a store, to inspect, resume or replay it.",
     metavar="FILE|URL",
-    help="Write the run into a store, to inspect, resume or replay it.",
 )
-@click.option(
+@flag(
     "--headless",
-    is_flag=True,
-    help="Print a report instead: how many know the news, one memory, the cost.",
+    "Print a report instead: how many know the news, one memory, the cost.",
 )
 @options.served
 def demo(

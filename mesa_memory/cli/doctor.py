@@ -15,7 +15,7 @@ import click
 from pydantic import BaseModel
 
 import mesa_memory.cli.output as options
-from mesa_memory.cli.output import Output, printed
+from mesa_memory.cli.output import Output, flag, option, printed
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.errors import LLMError, StoreError
 
@@ -57,21 +57,17 @@ class Finding(NamedTuple):
 
 
 @click.command()
-@click.option(
+@option(
     "--llm",
+    "A language model to ask once, such as openai/gpt-4o-mini.",
     metavar="PROVIDER/MODEL",
-    help="A language model to ask once, such as openai/gpt-4o-mini.",
 )
 @options.api_base
-@click.option(
-    "--store",
-    default="run.sqlite",
-    show_default=True,
-    metavar="RUN",
-    help="A store, or the place where one will be.",
+@option(
+    "--store", "A store, or the place where one will be.", "run.sqlite", metavar="RUN"
 )
 @options.port
-@click.option("--offline", is_flag=True, help="Send nothing to the model.")
+@flag("--offline", "Send nothing to the model.")
 @printed
 def doctor(
     llm: str | None,

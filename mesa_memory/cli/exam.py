@@ -5,55 +5,41 @@ from typing import Any
 
 import click
 
-from mesa_memory.cli.output import Output, printed, say_loading
+from mesa_memory.cli.output import COUNT, Output, flag, option, printed, say_loading
 
 #: columns of a table that fits a screen; with --json all
 _SHOWN = ("intrusions", "tokens", "requests", "dollars")
 
 
 @click.command()
-@click.option(
+@option(
     "--memory",
-    default="short_term,stlt,episodic",
-    show_default=True,
+    "Memories, with commas: names, or module:class for your own.",
+    "short_term,stlt,episodic",
     metavar="NAMES",
-    help="Memories, with commas: names, or module:class for your own.",
 )
-@click.option(
+@option(
     "--llm",
-    default="offline",
-    show_default=True,
+    "Whom memories and agent ask: offline or provider/model, with commas.",
+    "offline",
     metavar="MODELS",
-    help="Whom memories and agent ask: offline or provider/model, with commas.",
 )
-@click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True)
-@click.option(
-    "--steps",
-    type=click.IntRange(min=1),
-    default=120,
-    show_default=True,
-    help="Of a life; an item that does not fit is left out.",
-)
-@click.option(
+@option("--seeds", "", 5, COUNT)
+@option("--steps", "Of a life; an item that does not fit is left out.", 120, COUNT)
+@option(
     "--language",
-    default="en",
-    show_default=True,
-    help="Of sentences and prompts, with commas: en, de, fr, es, pt, ja, zh.",
+    "Of sentences and prompts, with commas: en, de, fr, es, pt, ja, zh.",
+    "en",
 )
-@click.option("--no-questions", is_flag=True, help="Look at the memories alone.")
-@click.option(
-    "--estimate", is_flag=True, help="Print what it will cost, and send nothing."
+@flag("--no-questions", "Look at the memories alone.")
+@flag("--estimate", "Print what it will cost, and send nothing.")
+@option(
+    "--store", "File of the lives; finished ones are not made again.", "exam.sqlite"
 )
-@click.option(
-    "--store",
-    default="exam.sqlite",
-    show_default=True,
-    help="File of the lives; finished ones are not made again.",
-)
-@click.option("--processes", type=click.IntRange(min=1), help="How many lives at once.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Picture of the curves.")
-@click.option("--report", type=click.Path(path_type=Path), help="Page with all tables.")
-@click.option("--csv", type=click.Path(path_type=Path), help="A row for each item.")
+@option("--processes", "How many lives at once.", type=COUNT)
+@option("--plot", "Picture of the curves.", type=click.Path(path_type=Path))
+@option("--report", "Page with all tables.", type=click.Path(path_type=Path))
+@option("--csv", "A row for each item.", type=click.Path(path_type=Path))
 @printed
 def exam(
     memory: str,

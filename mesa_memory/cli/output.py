@@ -99,62 +99,54 @@ def importable(folder: Path) -> None:
         sys.path.insert(0, place)
 
 
-llm = click.option(
+#: types of options
+COUNT = click.IntRange(min=1)
+NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def option(
+    name: str, help: str, default: Any = None, type: Any = None, **more: Any
+) -> Callable[..., Any]:
+    """An option of a command; its default is shown with its help."""
+    if default is not None:
+        more = {"default": default, "show_default": True} | more
+    return click.option(*name.split(), help=help, type=type, **more)
+
+
+def flag(name: str, help: str) -> Callable[..., Any]:
+    """An option without a value."""
+    return click.option(*name.split(), is_flag=True, help=help)
+
+
+llm = option(
     "--llm",
-    default="offline",
-    show_default=True,
+    "The language model of the agents; offline needs neither key nor network.",
+    "offline",
     metavar="offline|PROVIDER/MODEL",
-    help="The language model of the agents; offline needs neither key nor network.",
 )
-api_base = click.option(
-    "--api-base", metavar="URL", help="Address of the provider, for own servers."
+api_base = option(
+    "--api-base", "Address of the provider, for own servers.", metavar="URL"
 )
-agents = click.option(
-    "--agents",
-    type=click.IntRange(min=3),
-    default=30,
-    show_default=True,
-    help="People in the town.",
-)
-_host = click.option(
+agents = option("--agents", "People in the town.", 30, click.IntRange(min=3))
+_host = option(
     "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="Address to listen at. Any other than the default lets other machines connect.",
+    "Address to listen at. Any other than the default lets other machines connect.",
+    "127.0.0.1",
 )
-port = click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8765,
-    show_default=True,
-    help="Port to listen at; 0 takes a free one.",
+port = option(
+    "--port", "Port to listen at; 0 takes a free one.", 8765, click.IntRange(0, 65535)
 )
-_open = click.option(
-    "--open/--no-open", "open_page", default=True, help="Open the browser."
+_open = option(
+    "--open/--no-open open_page", "Open the browser.", True, show_default=False
 )
 
-page_out = click.option(
-    "--out",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default="report.html",
-    show_default=True,
-    help="The file to write.",
-)
-overwrite = click.option(
-    "--overwrite", is_flag=True, help="Replace a file that exists."
-)
+page_out = option("--out -o", "The file to write.", "report.html", NEW_FILE)
+overwrite = flag("--overwrite", "Replace a file that exists.")
 
 
 def steps(default: int, what: str = "Steps of each run.") -> Callable[..., Any]:
     """The number of steps."""
-    return click.option(
-        "--steps",
-        type=click.IntRange(min=1),
-        default=default,
-        show_default=True,
-        help=what,
-    )
+    return option("--steps", what, default, COUNT)
 
 
 def served(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -184,15 +176,13 @@ def printed(command: Callable[..., Any]) -> Callable[..., Any]:
         command(output=output, **given)
         output.end()
 
-    limit = click.option(
+    limit = option(
         "--limit",
+        f"Most rows of each table; 0 prints all.  [default: {DEFAULT_ROWS}; with --json all]",
         type=click.IntRange(min=0),
         metavar="ROWS",
-        help=f"Most rows of each table; 0 prints all.  [default: {DEFAULT_ROWS}; with --json all]",
     )
-    as_json = click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON object, for programs."
-    )
+    as_json = flag("--json as_json", "Print one JSON object, for programs.")
     return as_json(limit(printing))
 
 

@@ -5,18 +5,18 @@ from typing import Any
 
 import click
 
+from mesa_memory.cli.output import flag, option
+
 
 @click.command()
-@click.option("--task", metavar="NAME", help="Only this task.  [default: all]")
-@click.option(
-    "--language", metavar="NAME", default="en", show_default=True, help="Such as es."
-)
-@click.option(
+@option("--task", "Only this task.  [default: all]", metavar="NAME")
+@option("--language", "Such as es.", "en", metavar="NAME")
+@option(
     "--folder",
+    "Your own prompt files, as in configure(prompts=).",
     type=click.Path(exists=True, file_okay=False),
-    help="Your own prompt files, as in configure(prompts=).",
 )
-@click.option("--source", is_flag=True, help="Print the prompt file, to change it.")
+@flag("--source", "Print the prompt file, to change it.")
 def prompts(task: str | None, language: str, folder: str | None, source: bool) -> None:
     """Prints what a model would be asked, for an example, or the file behind it.
 

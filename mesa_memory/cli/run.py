@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mesa_memory.cli.output as options
-from mesa_memory.cli.output import Output, cell, named, opened, printed, say_loading
+from mesa_memory.cli.output import (
+    COUNT,
+    Output,
+    cell,
+    flag,
+    named,
+    opened,
+    option,
+    printed,
+    say_loading,
+)
 from mesa_memory.cli.study import rows_of
 from mesa_memory.core.content import dollars
 
@@ -41,10 +51,10 @@ _HISTORY = ("step", "operation", "text", "because", "id")
 
 @click.command()
 @click.argument("run", metavar="RUN")
-@click.option("--agent", metavar="ID|NAME", help="What this agent remembered.")
-@click.option("--step", type=float, help="At the end of this step.  [default: last]")
-@click.option("--record", metavar="ID", help="The history and evidence of a record.")
-@click.option("--decisions", is_flag=True, help="All decisions, of this agent or step.")
+@option("--agent", "What this agent remembered.", metavar="ID|NAME")
+@option("--step", "At the end of this step.  [default: last]", type=float)
+@option("--record", "The history and evidence of a record.", metavar="ID")
+@flag("--decisions", "All decisions, of this agent or step.")
 @printed
 def inspect(
     run: str,
@@ -185,12 +195,12 @@ SIDE_CHARS = 2_000
 @click.command()
 @click.argument("left", metavar="RUN_A")
 @click.argument("right", metavar="RUN_B")
-@click.option(
+@option(
     "--by",
-    type=click.Choice(("record", "event")),
-    help="Compare all records, or only the agents' events, matched "
+    "Compare all records, or only the agents' events, matched "
     "by kind, agent, step and text.  [default: event if the memories are of different "
     "classes, else record]",
+    type=click.Choice(("record", "event")),
 )
 def diff(left: str, right: str, by: str | None) -> None:
     """Shows the first difference of two recorded runs.
@@ -240,13 +250,12 @@ _WHERE_KNOWN = ("tokens_cached", "cached_calls")
 
 @click.command()
 @click.argument("run", metavar="RUN")
-@click.option(
+@option(
     "--by",
+    "What to sum by, such as agent, step or model; may be given several times.",
+    ("purpose",),
     multiple=True,
-    default=("purpose",),
-    show_default=True,
     metavar="COLUMN",
-    help="What to sum by, such as agent, step or model; may be given several times.",
 )
 @printed
 def cost(run: str, by: tuple[str, ...], output: Output) -> None:
@@ -280,18 +289,19 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
 @click.command()
 @click.argument("run", metavar="RUN")
 @options.page_out
-@click.option(
+@option(
     "--agents",
+    "Whose memory is shown in full.  [default: the six with most to tell]",
     metavar="ID|NAME,...",
-    help="Whose memory is shown in full.  [default: the six with most to tell]",
 )
-@click.option("--about", metavar="TEXT", default="", help="Show how this text spreads.")
-@click.option(
+@option(
+    "--about", "Show how this text spreads.", "", metavar="TEXT", show_default=False
+)
+@option(
     "--megabytes",
-    type=click.FloatRange(min=0.1),
-    default=5.0,
-    show_default=True,
-    help="Largest size of the file; the report names its omissions.",
+    "Largest size of the file; the report names its omissions.",
+    5.0,
+    click.FloatRange(min=0.1),
 )
 @options.overwrite
 def report(
@@ -332,25 +342,21 @@ def _split(given: str) -> list[str]:
 
 @click.command()
 @click.argument("run", metavar="RUN")
-@click.option(
+@option(
     "--out",
+    "Folder for the files, one for each table.",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
     metavar="DIR",
-    help="Folder for the files, one for each table.",
 )
-@click.option(
+@option(
     "--panel",
+    "Instead, one row for each agent and step, with a codebook; csv or parquet.",
     type=click.Choice(["csv", "parquet"]),
     is_flag=False,
     flag_value="csv",
-    help="Instead, one row for each agent and step, with a codebook; csv or parquet.",
 )
-@click.option(
-    "--no-texts",
-    is_flag=True,
-    help="Of a panel, leave out all texts of agents and models.",
-)
+@flag("--no-texts", "Of a panel, leave out all texts of agents and models.")
 def export(run: str, out: Path, panel: str | None, no_texts: bool) -> None:
     """Writes a recorded run as CSV files, one for each table.
 
@@ -401,36 +407,25 @@ def dashboard(runs: tuple[str, ...], host: str, port: int, open_page: bool) -> N
 
 @click.command()
 @click.argument("run", metavar="RUN")
-@click.option("--model", required=True, metavar="MODULE:CLASS", help="The run's model.")
-@click.option(
+@option("--model", "The run's model.", required=True, metavar="MODULE:CLASS")
+@option(
     "--step",
+    "Erase after this step; with --agent, the step of the decision.",
     type=float,
     required=True,
-    help="Erase after this step; with --agent, the step of the decision.",
 )
-@click.option("--agent", help="Unique id of one agent, whose decision is asked about.")
-@click.option(
-    "--steps", type=click.IntRange(min=1), help="Step at which a copy of the run ends."
+@option("--agent", "Unique id of one agent, whose decision is asked about.")
+@option("--steps", "Step at which a copy of the run ends.", type=COUNT)
+@option(
+    "--outcome", "Model to number; not needed with --agent.", metavar="MODULE:FUNCTION"
 )
-@click.option(
-    "--outcome",
-    metavar="MODULE:FUNCTION",
-    help="Model to number; not needed with --agent.",
-)
-@click.option(
-    "--max-runs", type=click.IntRange(min=3), help="End after so many copies."
-)
-@click.option(
-    "--trust",
-    is_flag=True,
-    help="Take addresses, models and code from the file, which is your own.",
-)
-@click.option(
+@option("--max-runs", "End after so many copies.", type=click.IntRange(min=3))
+@flag("--trust", "Take addresses, models and code from the file, which is your own.")
+@option(
     "--screen",
-    type=click.IntRange(min=2),
-    default=12,
-    show_default=True,
-    help="Runs of each group, if answers differ from run to run.",
+    "Runs of each group, if answers differ from run to run.",
+    12,
+    click.IntRange(min=2),
 )
 @printed
 def attribute(

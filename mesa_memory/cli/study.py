@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mesa_memory.cli.output as options
-from mesa_memory.cli.output import Output, printed, say, say_loading
+from mesa_memory.cli.output import (
+    COUNT,
+    NEW_FILE,
+    Output,
+    flag,
+    option,
+    printed,
+    say,
+    say_loading,
+)
 from mesa_memory.runs.spreadsheet import write_csv
 
 if TYPE_CHECKING:
@@ -32,21 +41,18 @@ def study() -> None:
 
 @study.command()
 @file_argument
-@click.option(
+@option(
     "--processes",
-    type=click.IntRange(min=1),
-    help="How many runs at once; 1 makes them in this process.  [default: one per "
+    "How many runs at once; 1 makes them in this process.  [default: one per "
     "processor]",
+    type=COUNT,
 )
-@click.option(
+@flag(
     "--accept-drift",
-    is_flag=True,
-    help="Go on although code, prompts, configuration or versions have changed.",
+    "Go on although code, prompts, configuration or versions have changed.",
 )
-@click.option(
-    "--shard",
-    metavar="K/N",
-    help="Only each N-th run, in a file of its own; then gather.",
+@option(
+    "--shard", "Only each N-th run, in a file of its own; then gather.", metavar="K/N"
 )
 @printed
 def run(
@@ -99,18 +105,8 @@ def status(file: str, output: Output) -> None:
 
 @study.command()
 @file_argument
-@click.option(
-    "--table",
-    type=click.Choice(RESULT_TABLES),
-    default="runs",
-    show_default=True,
-    help="Which table.",
-)
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write it into this CSV file instead.",
-)
+@option("--table", "Which table.", "runs", click.Choice(RESULT_TABLES))
+@option("--out", "Write it into this CSV file instead.", type=NEW_FILE)
 @printed
 def results(file: str, table: str, out: Path | None, output: Output) -> None:
     """Prints the results so far, or writes them as CSV."""
@@ -125,13 +121,12 @@ def results(file: str, table: str, out: Path | None, output: Output) -> None:
 
 @study.command()
 @file_argument
-@click.option(
-    "--llm",
-    "models",
+@option(
+    "--llm models",
+    "A model to be priced; may be given several times.  [default: the models of "
+    "the study]",
     multiple=True,
     metavar="PROVIDER/MODEL",
-    help="A model to be priced; may be given several times.  [default: the models of "
-    "the study]",
 )
 @printed
 def estimate(file: str, models: tuple[str, ...], output: Output) -> None:
@@ -161,11 +156,7 @@ def compared(command: Any) -> Any:
 @study.command()
 @file_argument
 @compared
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw a line for each seed into this picture file.",
-)
+@option("--plot", "Draw a line for each seed into this picture file.", type=NEW_FILE)
 @printed
 def compare(file: str, plot: Path | None, output: Output, **given: Any) -> None:
     """Compares the arms with one of them, by paired differences on seeds."""
@@ -190,9 +181,9 @@ def report(file: str, out: Path, overwrite: bool, **given: Any) -> None:
 @study.command()
 @file_argument
 @compared
-@click.option("--effect", type=float, help="The difference that must be found.")
-@click.option("--power", type=float, default=0.8, show_default=True, help="0 to 1.")
-@click.option("--half-width", type=float, help="Or half the width of the interval.")
+@option("--effect", "The difference that must be found.", type=float)
+@option("--power", "0 to 1.", 0.8, float)
+@option("--half-width", "Or half the width of the interval.", type=float)
 @printed
 def seeds(
     file: str,
@@ -231,18 +222,18 @@ def _with_level(found: "Study", given: dict[str, Any]) -> dict[str, Any]:
 
 @study.command()
 @file_argument
-@click.option("--memory", required=True, help="The level to audit.")
-@click.option("--outcome", help="Name of the outcome.  [default: the only one]")
-@click.option("--base", help="A level to show the effect of the memory beside.")
-@click.option(
-    "--axis",
-    "axes",
+@option("--memory", "The level to audit.", required=True)
+@option("--outcome", "Name of the outcome.  [default: the only one]")
+@option("--base", "A level to show the effect of the memory beside.")
+@option(
+    "--axis axes",
+    "order, ids, names, streams, label or sharing; several times.  [default: wording]",
+    ("wording",),
     multiple=True,
-    default=("wording",),
-    help="order, ids, names, streams, label or sharing; several times.  [default: wording]",
+    show_default=False,
 )
-@click.option("--margin", type=float, help="The largest change that counts as none.")
-@click.option("--processes", type=click.IntRange(min=1), help="As for run.")
+@option("--margin", "The largest change that counts as none.", type=float)
+@option("--processes", "As for run.", type=COUNT)
 def audit(
     file: str,
     memory: str,
@@ -276,14 +267,14 @@ def checklist(file: str) -> None:
 
 @study.command()
 @file_argument
-@click.option(
+@option(
     "--out",
+    "A new folder.",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
     metavar="DIR",
-    help="A new folder.",
 )
-@click.option("--no-texts", is_flag=True, help="Leave out what agents and models said.")
+@flag("--no-texts", "Leave out what agents and models said.")
 def archive(file: str, out: Path, no_texts: bool) -> None:
     """Writes the study as a sealed folder, with the hashes of all files."""
     place = read_study(file).archive(out, texts=not no_texts)
@@ -293,7 +284,7 @@ def archive(file: str, out: Path, no_texts: bool) -> None:
 
 @study.command()
 @click.argument("folder", metavar="DIR")
-@click.option("--seal", help="The hash in seal.json, as the paper gives it.")
+@option("--seal", "The hash in seal.json, as the paper gives it.")
 def verify(folder: str, seal: str | None) -> None:
     """Checks a folder that archive has written; the exit code is 1 if it was changed."""
     from mesa_memory.experiments import verify as check
