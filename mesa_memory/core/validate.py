@@ -95,7 +95,7 @@ def _agent(agent: Any) -> str:
     return f"{type(agent).__name__} {getattr(agent, 'unique_id', '')}".rstrip()
 
 
-def crossed(amount: Mapping[str, Any], limits: Mapping[str, Any]) -> str:
+def exceeded_limit(amount: Mapping[str, Any], limits: Mapping[str, Any]) -> str:
     """The first limit that an amount crosses, in words; empty if it crosses none.
 
     Args:

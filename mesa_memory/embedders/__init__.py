@@ -1,5 +1,6 @@
 """Embedders: texts to vectors, one technology per file, loaded on first use."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -7,6 +8,13 @@ if TYPE_CHECKING:
 
 __all__ = ["embedder"]
 
+#: module and class by name; some take the name of a model
+_PLACES = {
+    "static": "static.StaticEmbedder", "minilm": "local.MiniLMEmbedder",
+    "multilingual": "local.MultilingualEmbedder", "fastembed": "local.FastEmbedder",
+    "litellm": "litellm.LiteLLMEmbedder",
+}  # fmt: skip
+_WITH_MODEL = ("fastembed", "litellm")
 _POSSIBLE = (
     "'static', 'minilm', 'multilingual', 'fastembed', "
     "'fastembed:<model>', 'litellm:<provider/model>', or an object with embed(), name and dim"
@@ -32,24 +40,8 @@ def _named(spec: str) -> "Embedder":
     kind, colon, model = spec.partition(":")
     if colon and not model:
         kind = ""  # a name was announced and none given
-    if spec == "static":
-        from mesa_memory.embedders.static import StaticEmbedder
-
-        return StaticEmbedder()
-    if spec == "minilm":
-        from mesa_memory.embedders.local import MiniLMEmbedder
-
-        return MiniLMEmbedder()
-    if spec == "multilingual":
-        from mesa_memory.embedders.local import MultilingualEmbedder
-
-        return MultilingualEmbedder()
-    if kind == "fastembed":
-        from mesa_memory.embedders.local import FastEmbedder
-
-        return FastEmbedder(model) if model else FastEmbedder()
-    if kind == "litellm" and model:
-        from mesa_memory.embedders.litellm import LiteLLMEmbedder
-
-        return LiteLLMEmbedder(model)
-    raise ValueError(f"an embedder is {_POSSIBLE}; got {spec!r}")
+    if kind not in _PLACES or (model and kind not in _WITH_MODEL) or spec == "litellm":
+        raise ValueError(f"an embedder is {_POSSIBLE}; got {spec!r}")
+    module, _, name = _PLACES[kind].partition(".")
+    make = getattr(import_module(f"{__name__}.{module}"), name)
+    return make(model) if model else make()

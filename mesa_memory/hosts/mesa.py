@@ -422,31 +422,37 @@ class CollectorReader:
     """
 
     def __init__(self, model: Any) -> None:
-        self._rows = self._agents = self._types = 0
-        self._look(model)
+        self._seen = _counts(model)
 
     def forget(self) -> None:
         """Counts all rows as new again."""
-        self._rows = self._agents = self._types = 0
+        self._seen = (0, 0, 0)
 
     def new(self, model: Any) -> Iterator[Collected]:
         """The new rows, those of the model first; each is given once."""
+        (rows, agents, types), self._seen = self._seen, _counts(model)
         collector = getattr(model, "datacollector", None)
-        before = (self._rows, self._agents, self._types)
-        self._look(model)
         if collector is None:
             return
-        yield from _of_model(collector, self._rows - before[0], model)
-        yield from _of_agents(collector, before[1])
-        yield from _of_types(collector, before[2])
+        yield from _of_model(collector, self._seen[0] - rows, model)
+        for step, found in _since(collector, "_agent_records", agents):
+            yield from _rows(step, collector.agent_reporters, found)
+        for step, found in _since(collector, "_agenttype_records", types):
+            for kind, of_kind in found.items():
+                yield from _rows(step, collector.agenttype_reporters[kind], of_kind)
 
-    def _look(self, model: Any) -> None:
-        collector = getattr(model, "datacollector", None)
-        if collector is not None:
-            series = getattr(collector, "model_vars", {}).values()
-            self._rows = max(map(len, series), default=0)
-            self._agents = len(getattr(collector, "_agent_records", ()))
-            self._types = len(getattr(collector, "_agenttype_records", ()))
+
+def _counts(model: Any) -> tuple[int, int, int]:
+    """The number of rows of the model, of steps of agents, and of steps by class."""
+    collector = getattr(model, "datacollector", None)
+    series = getattr(collector, "model_vars", {}).values()
+    agents = len(getattr(collector, "_agent_records", ()))
+    types = len(getattr(collector, "_agenttype_records", ()))
+    return max(map(len, series), default=0), agents, types
+
+
+def _since(collector: Any, name: str, seen: int) -> list[tuple[float, Any]]:
+    return list(getattr(collector, name, {}).items())[seen:]
 
 
 def _of_model(collector: Any, count: int, model: Any) -> Iterator[Collected]:
@@ -463,19 +469,6 @@ def _of_model(collector: Any, count: int, model: Any) -> Iterator[Collected]:
             if len(series) >= back
         }
         yield steps[-back], None, values
-
-
-def _of_agents(collector: Any, seen: int) -> Iterator[Collected]:
-    records = getattr(collector, "_agent_records", {})
-    for step in list(records)[seen:]:
-        yield from _rows(step, collector.agent_reporters, records[step])
-
-
-def _of_types(collector: Any, seen: int) -> Iterator[Collected]:
-    records = getattr(collector, "_agenttype_records", {})
-    for step in list(records)[seen:]:
-        for kind, rows in records[step].items():
-            yield from _rows(step, collector.agenttype_reporters[kind], rows)
 
 
 def _rows(

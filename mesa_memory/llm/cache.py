@@ -430,17 +430,6 @@ def _decoded(file: CacheFile, value: bytes) -> Reply | None:
     return replace(free, finish=finish, raw=raw)
 
 
-def _is_usable(request: LLMRequest, reply: Reply) -> bool:
-    """True unless the check of the request refuses the reply."""
-    if request.accepts is None:
-        return True
-    try:
-        request.accepts(reply)
-    except Unusable:
-        return False
-    return True
-
-
 def _can_be_cached(request: LLMRequest, reply: Reply) -> bool:
     """True for a complete, usable reply of the model that was asked, not of a fallback.
 
@@ -458,7 +447,11 @@ def _can_be_cached(request: LLMRequest, reply: Reply) -> bool:
         return False
     if request.accepts is None:
         return bool(calls) or not refuses(text)
-    return _is_usable(request, reply)
+    try:
+        request.accepts(reply)
+    except Unusable:
+        return False
+    return True
 
 
 def _message(reply: Reply) -> Any:

@@ -15,7 +15,7 @@ from mesa_memory.core.render import count_tokens
 from mesa_memory.core.reply import Reply, Route
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.core.text.replies import Refusal
-from mesa_memory.core.validate import checked_int, checked_number, crossed
+from mesa_memory.core.validate import checked_int, checked_number, exceeded_limit
 from mesa_memory.errors import BudgetExceeded
 from mesa_memory.llm.prices import FREE, Price
 
@@ -315,11 +315,11 @@ class Ledger:
                 limits, used = vars(self.budget), self._total + forecast
                 for open_call in self._open:
                     used += open_call.forecast
-                if over := crossed(_by_limit(used), limits):
+                if over := exceeded_limit(_by_limit(used), limits):
                     raise _exceeded(request, over)
                 for open_call in self._open:
                     used += open_call.beyond
-                if self._open and crossed(_by_limit(used), limits):
+                if self._open and exceeded_limit(_by_limit(used), limits):
                     ended: Future[None] = Future()
                     self._waiting.append(ended)
                     return ended

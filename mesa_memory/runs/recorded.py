@@ -160,9 +160,7 @@ class RecordedRun:
     @property
     def steps(self) -> list[float]:
         """The finished steps, in order."""
-        table = schema.steps
-        of_run = select(table.c.step).where(self.mine(table))
-        return [step for (step,) in self.rows(of_run.order_by(table.c.step))]
+        return self.store.steps(self.id)
 
     def step(self, given: Any) -> float:
         """A finished step; None is the last one.

@@ -417,7 +417,7 @@ def _flush_all() -> None:
     for services in Services._of.values():
         try:
             services.flush()
-        except Exception:  # nobody is left to catch it; the others still want theirs
+        except Exception:  # log, and continue with the other models
             logger.exception("unfinished work of a memory failed at exit")
 
 

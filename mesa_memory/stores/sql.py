@@ -523,11 +523,11 @@ class Store:
             query = query.filter_by(run=run, step=wanted).order_by(table.c.agent)
             return wanted, dict(on.execute(query).tuples().all())
 
-    def has_steps(self, run: int) -> bool:
-        """Tells if the run has a finished step."""
+    def steps(self, run: int) -> list[float]:
+        """The finished steps of a run, in order."""
+        step = schema.steps.c.step
         with self.reading() as on:
-            query = sa.select(schema.steps.c.step).filter_by(run=run).limit(1)
-            return on.execute(query).first() is not None
+            return list(on.scalars(sa.select(step).filter_by(run=run).order_by(step)))
 
     def newest_checkpoint(self, run: int, until: float = math.inf) -> float | None:
         """The last step with a checkpoint, none after ``until``; None without one."""

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.core.validate import crossed
+from mesa_memory.core.validate import exceeded_limit
 from mesa_memory.errors import StoreError
 from mesa_memory.stores.base import RunInfo
 from mesa_memory.stores.schema import (
@@ -406,10 +406,10 @@ class Spending:
             rows = list(on.execute(query).mappings())
             reserved = total(row["reserved"] for row in rows)
             after = total([*(row["used"] for row in rows), reserved, forecast])
-            if told := crossed(after, self._limits):
+            if told := exceeded_limit(after, self._limits):
                 return told
             open_ended = total([after, *(row["beyond"] for row in rows)])
-            if reserved["calls"] and crossed(open_ended, self._limits):
+            if reserved["calls"] and exceeded_limit(open_ended, self._limits):
                 return None
             (mine,) = [r for r in rows if r["number"] == self._mine["number"]]
             more = {

@@ -242,7 +242,7 @@ class _CaseRun:
         recording = Recording(
             job.location, job.run_name, dict(job.labels), each, each_step=self._observe
         )
-        if job.fork is not None and not store.has_steps(self.run):
+        if job.fork is not None and not store.steps(self.run):
             take_over(self.studies, job.study, job.fork, self.run)
             new = False
         after = store.newest_checkpoint(self.run) or 0
@@ -262,7 +262,7 @@ class _CaseRun:
 
     def _resumed(self, make: Callable[[], Any]) -> Any:
         store: Any = self.studies.store
-        if store.has_steps(self.run) and store.newest_checkpoint(self.run) is None:
+        if store.steps(self.run) and store.newest_checkpoint(self.run) is None:
             store.truncate(self.run, -1.0)  # no model was asked in these steps
         return resume_in(make, store, self.run)
 

@@ -15,7 +15,13 @@ from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts import mesa
 from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, response
 from mesa_memory.runs.recording.collector import Call, changed_files
-from mesa_memory.runs.recording.rows import asking, call_row, prompt_hash
+from mesa_memory.runs.recording.rows import (
+    REPLY_NUMBERS,
+    REPLY_TEXTS,
+    asking,
+    call_row,
+    prompt_hash,
+)
 from mesa_memory.runs.recording.stored import RecordedVectors
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.open import open_store, split_run
@@ -115,25 +121,13 @@ def reply_of(row: Any, cost: float | None = 0.0, latency: float = 0.0) -> Reply:
     Args:
         cost: in US dollars; a replayed reply costs nothing.
     """
-    return Reply(
-        text=row["reply"],
-        model=row["model"] or "",
-        prompt_tokens=row["tokens_in"],
-        completion_tokens=row["tokens_out"],
-        cost=cost,
-        latency=latency,
-        attempts=1 if row["attempts"] is None else row["attempts"],
-        finish=row["finish"] or "stop",
-        raw=_raw(row["raw"]),
-        cached_tokens=row["tokens_cached"],
-        tier=row["tier"] or "",
-        cached=bool(row["cached"]),
-        client=row["client"] or "",
-        form=row["form"] or "",
-        answered=row["answered"] or "",
-        response_id=row["response_id"] or "",
-        failed=_failed(row["failed"]),
-    )
+    said = {name: row[column] for column, name in REPLY_NUMBERS.items()}
+    said |= {name: row[name] or "" for name in REPLY_TEXTS}
+    said |= {"text": row["reply"], "model": row["model"] or "", "cost": cost}
+    said |= {"latency": latency, "finish": row["finish"] or "stop"}
+    said["attempts"] = 1 if row["attempts"] is None else row["attempts"]
+    said |= {"raw": _raw(row["raw"]), "failed": _failed(row["failed"])}
+    return Reply(**said, cached=bool(row["cached"]))
 
 
 def _failed(attempts: Any) -> tuple[FailedAttempt, ...]:

@@ -38,7 +38,7 @@ from mesa_memory.runtime.reasoning import PURPOSE
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import RunInfo
 from mesa_memory.stores.open import open_store
-from mesa_memory.stores.schema import answers, json_text, steps, storable, wrong
+from mesa_memory.stores.schema import answers, json_text, storable, wrong
 
 
 def start(model: Any, services: Services, recording: Recording) -> Recorder:
@@ -194,10 +194,7 @@ def states_at(
     before = store.newest_checkpoint(run, math.inf if step is None else step)
     if step is None or before == step:
         return store.checkpoint(run, step)
-    with store.reading() as on:
-        query = sa.select(steps.c.step).filter_by(run=run).order_by(steps.c.step)
-        finished = list(on.scalars(query))
-    if step not in finished:
+    if step not in (finished := store.steps(run)):
         there = f"{finished[0]:g} to {finished[-1]:g}" if finished else "none"
         raise StoreError(
             f"run {run} lacks a finished step {step:g}; its steps are {there}",

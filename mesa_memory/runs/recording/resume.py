@@ -181,7 +181,7 @@ def _resumed(past: "_Past", step: float | None) -> Any:
     store, run = past.store, past.run
     new = past.changed if past.given else None
     _hold(store, run)
-    if step is None and not store.has_steps(run):
+    if step is None and not store.steps(run):
         store.truncate(run, BEFORE_STEPS, new)
         paid = PaidAnswers.of(store, run, BEFORE_STEPS)
         with Attachment(store, run, paid).made(past.make) as model:

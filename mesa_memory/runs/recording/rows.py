@@ -53,6 +53,20 @@ def closing(record: MemoryRecord) -> tuple[str, float, str | None, str | None]:
     return record.id, record.valid_to, record.closed_because, record.superseded_by
 
 
+#: what a new record has under the names of its columns
+NEW_RECORD = (
+    "id", "layer", "kind", "step", "content", "subject", "sources", "origin", "valid_from",
+)  # fmt: skip
+#: columns of a call with numbers of its reply, and their names there
+REPLY_NUMBERS = {
+    "tokens_in": "prompt_tokens", "tokens_out": "completion_tokens",
+    "tokens_cached": "cached_tokens", "cost": "cost", "latency": "latency",
+    "attempts": "attempts", "finish": "finish",
+}  # fmt: skip
+#: texts of a reply, which are empty if unknown, as NULL in the column
+REPLY_TEXTS = ("tier", "client", "form", "answered", "response_id")
+
+
 def record_row(
     record: MemoryRecord, grade: float | None, step: float
 ) -> dict[str, Any]:
@@ -61,20 +75,11 @@ def record_row(
     What happens later, be it before the row is written, is a change of its own: another
     grade, and its end.
     """
-    return {
-        "id": record.id,
+    return {name: getattr(record, name) for name in NEW_RECORD} | {
         "agent": str(record.agent),
-        "layer": record.layer,
-        "kind": record.kind,
-        "step": record.step,
         "text": record_text(record.kind, record.origin, record.content),
-        "content": record.content,
         "importance": grade,
         "graded_at": None if grade is None else step,
-        "subject": record.subject,
-        "sources": record.sources,
-        "origin": record.origin,
-        "valid_from": record.valid_from,
     }
 
 
@@ -174,19 +179,9 @@ def call_row(call: Call, then: Sequence[str] = ()) -> dict[str, Any]:
         "doubtful": (refusal and refusal.doubt) or None,
         "reply": reply.text,
         "raw": response_data(reply.raw) if isinstance(request, ChatRequest) else None,
-        "tokens_in": reply.prompt_tokens,
-        "tokens_out": reply.completion_tokens,
-        "tokens_cached": reply.cached_tokens,
-        "cost": reply.cost,
-        "latency": reply.latency,
-        "attempts": reply.attempts,
-        "finish": reply.finish,
-        "tier": reply.tier or None,
-        "client": reply.client or None,
-        "form": reply.form or None,
-        "answered": reply.answered or None,
-        "response_id": reply.response_id or None,
         "failed": _attempts(reply.failed),
+        **{column: getattr(reply, name) for column, name in REPLY_NUMBERS.items()},
+        **{name: getattr(reply, name) or None for name in REPLY_TEXTS},
     }
 
 

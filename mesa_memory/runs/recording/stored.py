@@ -21,6 +21,12 @@ from mesa_memory.stores.sql import CHANGES, Store
 
 #: rows that are fetched at a time where only the newest are wanted
 PAGE_ROWS = 200
+#: columns of a record as they are, and steps
+_AS_STORED = (
+    "id", "layer", "kind", "content", "importance", "subject", "origin",
+    "closed_because", "superseded_by",
+)  # fmt: skip
+_CLOCKS = ("step", "valid_from", "valid_to", "stale_since")
 #: kinds of records whose content is read as a text
 CONCLUDED_KINDS = (
     "summary", "impression", "reflection", "fact", "conversation", "story", "chapter",
@@ -135,23 +141,10 @@ def last_number(run: int, step: float) -> sa.ScalarSelect:
 
 
 def _record(row: Any, agent: Any) -> MemoryRecord:
-    return MemoryRecord(
-        id=row["id"],
-        agent=agent,
-        layer=row["layer"],
-        kind=row["kind"],
-        step=_clock(row["step"]),
-        content=row["content"],
-        importance=row["importance"],
-        subject=row["subject"],
-        sources=tuple(row["sources"] or ()),
-        origin=row["origin"],
-        valid_from=_clock(row["valid_from"]),
-        valid_to=_clock(row["valid_to"]),
-        closed_because=row["closed_because"],
-        superseded_by=row["superseded_by"],
-        stale_since=_clock(row["stale_since"]),
-    )
+    same = {name: row[name] for name in _AS_STORED}
+    clocks = {name: _clock(row[name]) for name in _CLOCKS}
+    sources = tuple(row["sources"] or ())
+    return MemoryRecord(agent=agent, sources=sources, **same, **clocks)
 
 
 def _clock(step: Any) -> Any:
