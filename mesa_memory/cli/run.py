@@ -321,7 +321,11 @@ def report(
     with opened(run) as found:
         from mesa_memory.viz.report import write_report
 
-        names = None if agents is None else _split(agents)
+        names = (
+            None
+            if agents is None
+            else [n for n in map(str.strip, agents.split(",")) if n]
+        )
         written = write_report(
             found,
             out,
@@ -334,10 +338,6 @@ def report(
     print(f"Wrote {written.path} ({size:.1f} MB)")
     for note in written.notes:
         print(note)
-
-
-def _split(given: str) -> list[str]:
-    return [name.strip() for name in given.split(",") if name.strip()]
 
 
 @click.command()

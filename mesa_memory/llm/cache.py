@@ -67,7 +67,10 @@ def request_key(
         "address": _address(request.model or "", settings.api_base(request)),
         "messages": plain(request.messages()),
         "schema": None if request.schema is None else _shape(request.schema),
-        "arguments": {n: _shaped(v) for n, v in request.arguments.items()},
+        "arguments": {
+            n: _shape(v) if isinstance(v, type) else plain(v)
+            for n, v in request.arguments.items()
+        },
         "settings": settings.told,
     }
     text = json.dumps(asked, sort_keys=True, default=repr).encode()
@@ -115,11 +118,6 @@ class Occurrences:
         """The key of an answer in this run: a SHA-256, 32 bytes."""
         place = [self._seed, repr(request.agent), float(request.step), number]
         return hashlib.sha256(key + json.dumps(place).encode()).digest()
-
-
-def _shaped(value: Any) -> Any:
-    """Plain data; a class of replies as its schema."""
-    return _shape(value) if isinstance(value, type) else plain(value)
 
 
 @lru_cache(maxsize=1024)

@@ -437,7 +437,11 @@ class Versions:
             self._link(row, self._rows.get(row["superseded_by"]))
             for name in source_ids(row):
                 old = self._rows.get(name)
-                if old and not old["superseded_by"] and _ended_as_began(old, row):
+                if (
+                    old
+                    and not old["superseded_by"]
+                    and old["valid_to"] == row["valid_from"]
+                ):
                     self._link(old, row)
 
     def _link(self, old: dict[str, Any], new: dict[str, Any] | None) -> None:
@@ -491,7 +495,3 @@ class Versions:
             "because": row["closed_because"],
             "by": row["superseded_by"],
         }
-
-
-def _ended_as_began(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    return old["valid_to"] is not None and old["valid_to"] == new["valid_from"]

@@ -51,7 +51,9 @@ def write_batches(
     Raises:
         StoreError: if a step was written before, or a record to change is missing.
     """
-    seq = _last_seq(on, run) if seq is None else seq
+    if seq is None:
+        tables = schema.NUMBERED_TABLES
+        seq = max(_last(on, run, table.c.seq, schema.PROBES) for table in tables)
     for batch in batches:
         seq = _write(on, run, batch, seq)
     if any(batch.checkpoint for batch in batches):
@@ -161,20 +163,14 @@ def _last(on: sa.Connection, run: int, column: Any, below: int | None = None) ->
     return on.scalar(query if below is None else query.where(column <= below)) or 0
 
 
-def _last_seq(on: sa.Connection, run: int) -> int:
-    return max(_last(on, run, t.c.seq, schema.PROBES) for t in schema.NUMBERED_TABLES)
-
-
 def _end_step(on: sa.Connection, run: int, step: float) -> None:
     """Deletes the answers of steps that have ended.
 
     Raises:
         StoreError: if the step was written before.
     """
-    if (
-        on.scalar(sa.select(schema.steps.c.step).filter_by(run=run, step=step))
-        is not None
-    ):
+    written = sa.select(schema.steps.c.step).filter_by(run=run, step=step)
+    if on.scalar(written) is not None:
         raise StoreError(
             f"step {step:g} of run {run} was written before. Continue with the next "
             "step, or take the run back with truncate(run, after_step)."

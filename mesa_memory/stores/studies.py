@@ -447,9 +447,7 @@ class Spending:
                 "beyond": _less(mine["beyond"], beyond),
                 "used": total([mine["used"], used]),
             }
-            if not now["reserved"][
-                "calls"
-            ]:  # exactly nothing, an unknown cost included
+            if not now["reserved"]["calls"]:  # nothing, an unknown cost included
                 now |= {"reserved": NOTHING, "beyond": NOTHING}
             on.execute(sa.update(spending).filter_by(**self._mine).values(now))
 

@@ -216,9 +216,7 @@ class _CaseRun:
         except KeyboardInterrupt:
             self._settle(STOPPED, model, "it was interrupted")
             raise
-        except (
-            BaseException
-        ) as error:  # sys.exit, a cancelled task: this run alone ends
+        except BaseException as error:  # sys.exit, too: this run alone ends
             stopped = _due_to(error, BudgetExceeded)
             state = STOPPED if stopped else FAILED
             ended = self._settle(state, model, _told(error))

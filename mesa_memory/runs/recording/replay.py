@@ -190,7 +190,8 @@ class PaidAnswers:
 
     def take(self, request: LLMRequest) -> Reply | None:
         """The answer to a request; None without one."""
-        key = _key(request)
+        whose = asking(request), float(request.step), request.purpose
+        key = (*whose, prompt_hash(request))
         with self._lock:
             left = self._left.get(key)
             if not left:
@@ -199,11 +200,6 @@ class PaidAnswers:
             if not left:
                 del self._left[key]
         return reply
-
-
-def _key(request: LLMRequest) -> tuple[str, float, str, str]:
-    whose = (asking(request), float(request.step), request.purpose)
-    return (*whose, prompt_hash(request))
 
 
 def answer_row(call: Call) -> dict[str, Any]:

@@ -342,17 +342,14 @@ def replies_to(recalls: Sequence[Recall], calls: Iterable[Call]) -> dict[int, st
 
 def used_in(records: Sequence[MemoryRecord], reply: str) -> list[bool]:
     """For each record, shown together with the others: did the reply use it?"""
-    return overlap.used([_line(record) for record in records], reply)
+    lines = [event_text(each.kind, each.content, LINE_CHARS) for each in records]
+    return overlap.used(lines, reply)
 
 
 def _said(call: Call) -> str:
     assert call.reply is not None
     raw = response_data(call.reply.raw) if call.reply.raw is not None else None
     return said(call.reply.text, raw)
-
-
-def _line(record: MemoryRecord) -> str:
-    return event_text(record.kind, record.content, LINE_CHARS)
 
 
 def decision(request: LLMRequest, then: Sequence[str]) -> dict[str, Any] | None:
