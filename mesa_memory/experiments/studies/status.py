@@ -1,14 +1,34 @@
-"""The progress of a study: its cases by state, and its cost."""
+"""The progress of a study: its cases by state, its cost, and the making of missing runs."""
 
+import sys
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.core.codec import readable
 from mesa_memory.core.content import dollars
 from mesa_memory.core.notebook import NotebookShown
+from mesa_memory.errors import (
+    BudgetExceeded,
+    MeasureError,
+    NotPicklable,
+    StoreUnavailable,
+    StudyChanged,
+    WorkerLost,
+)
 from mesa_memory.experiments.studies.checks import arm_checks, arm_warnings
+from mesa_memory.experiments.studies.fingerprint import differences
+from mesa_memory.experiments.studies.worker import (
+    BUSY,
+    CHANGED,
+    LOST,
+    LOST_WORKER,
+    Job,
+    JobOutcome,
+)
 from mesa_memory.stores.studies import (
     FAILED,
     FINISHED,
@@ -16,6 +36,7 @@ from mesa_memory.stores.studies import (
     STOPPED,
     WAITING,
     CaseRow,
+    Studies,
 )
 
 #: failed cases that a printed status names
@@ -122,3 +143,155 @@ def _calls(number: int, cost: float | None) -> str:
 
 def _state(case: CaseRow) -> str:
     return WAITING if case.state == FINISHED and case.due else case.state
+
+
+#: seconds after which a case that another process makes is looked at again
+BUSY_S = 1.0
+INTERRUPTED = "the study was interrupted; study.run() continues it"
+
+
+class Progress:
+    """A tqdm bar on stderr with the number of runs that have ended, and their cost."""
+
+    def __init__(self, shown: bool) -> None:
+        from tqdm.auto import tqdm
+
+        self.cost: float | None = 0.0
+        self.calls = self.failed = 0
+        given = {"desc": "preparing", "unit": " runs", "file": sys.stderr}
+        self.bar: Any = tqdm(total=0, disable=not shown, **given)
+
+    def begin(self, total: int, spent: float | None) -> None:
+        """The runs begin.
+
+        Args:
+            total: number of runs to make.
+            spent: dollars that the study has cost before; None is unknown.
+        """
+        self.cost = spent
+        self.bar.leave = total > 0
+        self.bar.reset(total)
+
+    def stage(self, text: str) -> None:
+        """Shows what the workers do."""
+        self.bar.set_description(text)
+
+    def add(self, outcome: JobOutcome) -> None:
+        """A run has ended."""
+        used = outcome.usage.get("cost", 0.0)
+        self.cost = None if None in (used, self.cost) else self.cost + used
+        self.calls += outcome.usage.get("calls") or 0
+        self.failed += outcome.state != FINISHED
+        cost = "cost unknown" if self.cost is None else f"${dollars(self.cost)}"
+        failed = f", {self.failed} not finished" if self.failed else ""
+        self.bar.update()
+        self.bar.set_postfix_str(f"{self.calls} calls, {cost}{failed}", refresh=False)
+
+
+def make(
+    studies: Studies,
+    workers: Any,
+    jobs: Sequence[Job],
+    bar: Progress,
+    current: Callable[[], Mapping[str, Any]],
+) -> None:
+    """Makes all jobs of a study; a fork follows its parent.
+
+    Args:
+        current: the fingerprint of the study's code as it is now.
+
+    Raises:
+        BudgetExceeded, MeasureError, NotPicklable, StoreUnavailable, StudyChanged,
+        WorkerLost: see ``Study.run``.
+    """
+    left = {job.number: job for job in jobs}
+    try:
+        while left:
+            forks = {n: job.fork for n, job in left.items() if job.fork is not None}
+            ready = [
+                job
+                for number, job in left.items()
+                if number not in forks or forks[number].case not in left
+            ]
+            busy = _make(studies, workers, ready, bar, current)
+            for job in ready:
+                if job.number not in busy:
+                    del left[job.number]
+            if busy:  # another process makes them now, or a worker of it was killed
+                time.sleep(BUSY_S)
+    except (WorkerLost, NotPicklable) as error:
+        _check_code(jobs[0], current, error)
+        raise
+    except KeyboardInterrupt:  # without the frames of all that waited
+        raise KeyboardInterrupt(INTERRUPTED) from None
+
+
+def _make(
+    studies: Studies,
+    workers: Any,
+    ready: Sequence[Job],
+    bar: Progress,
+    current: Callable[[], Mapping[str, Any]],
+) -> set[int]:
+    """The numbers of the jobs that another process is making."""
+    busy = set()
+    with closing(workers.outcomes(ready, bar.stage)) as outcomes:
+        for outcome in outcomes:
+            if outcome.state == BUSY:
+                busy.add(outcome.number)
+                continue
+            bar.add(outcome)
+            if outcome.state == LOST_WORKER:
+                _check_code(ready[0], current)
+            _take(studies, ready[0], outcome)
+    return busy
+
+
+def _check_code(
+    job: Job, current: Callable[[], Mapping[str, Any]], error: Exception | None = None
+) -> None:
+    """Raises if the code has changed, so that workers perhaps cannot load it."""
+    now = current()
+    if found := differences(job.compared, {part: now[part] for part in job.compared}):
+        raise _code_changed(job, found) from error
+
+
+def _code_changed(job: Job, found: Sequence[str]) -> StudyChanged:
+    return StudyChanged(
+        f"while the study {job.study_name!r} ran, its code was changed: "
+        f"{'; '.join(found)}. Runs with both versions would be in one table. What is "
+        "finished is kept. Undo the changes and call study.run() again, or begin a "
+        "study of another name.",
+        differences=tuple(found),
+    )
+
+
+def _take(studies: Studies, job: Job, outcome: JobOutcome) -> None:
+    """Raises for an outcome that ends the study.
+
+    Args:
+        job: any one of the study's.
+    """
+    if outcome.state == LOST:
+        raise StoreUnavailable(
+            f"a worker cannot use the store: {outcome.error}. Earlier "
+            "records are kept; study.run() continues from there.",
+            location=job.location,
+        )
+    if outcome.budget:
+        left = sum(case.due for case in studies.cases(job.study))
+        raise BudgetExceeded(
+            f"the budget of the study {job.study_name!r} is used up, and {left} of its "
+            f"runs are not finished: {outcome.error}. Records are kept; "
+            "study.run(budget=Budget(…)) with a larger one continues from there."
+        )
+    if outcome.measure:
+        raise MeasureError(
+            f"{outcome.error}. Mend it and call study.run() again: no other run of the "
+            f"study {job.study_name!r} was begun after this one."
+        )
+    if outcome.state == CHANGED:
+        raise _code_changed(job, outcome.differences)
+    if outcome.state == LOST_WORKER:
+        error = {"state": FAILED, "error": outcome.error}
+        studies.settle(job.study, outcome.number, **error)

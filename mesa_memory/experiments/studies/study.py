@@ -29,10 +29,9 @@ from mesa_memory.experiments.studies.entry import (
 from mesa_memory.experiments.studies.executors import check_picklable, workers_of
 from mesa_memory.experiments.studies.fingerprint import Fingerprint
 from mesa_memory.experiments.studies.forks import check_changes
-from mesa_memory.experiments.studies.progress import Progress, make
 from mesa_memory.experiments.studies.results import Results, check_names
 from mesa_memory.experiments.studies.shards import gather, shard_of
-from mesa_memory.experiments.studies.status import Status
+from mesa_memory.experiments.studies.status import Progress, Status, make
 from mesa_memory.experiments.studies.worker import named_parts
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.statistics.comparison import Comparison
