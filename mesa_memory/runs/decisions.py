@@ -10,8 +10,8 @@ from mesa_memory.core.records import DERIVED
 from mesa_memory.core.text.tool_calls import functions, said
 from mesa_memory.retrieval import overlap
 from mesa_memory.runs.past import teller
-from mesa_memory.runs.queries import columns_of, prompts, recalls
-from mesa_memory.runs.recorded import RecordedRun, Table, logged, table
+from mesa_memory.runs.queries import Queries, columns_of
+from mesa_memory.runs.recorded import Table, logged, table
 
 COLUMNS = (
     "seq", "step", "agent", "purpose", "model", "system", "question", "question_only", "memory",
@@ -45,17 +45,18 @@ class _Event:
 type _Events = Mapping[str, _Event]
 
 
-def decisions(run: RecordedRun, agent: Any, step: Any) -> Table:
+def decisions(run: Queries, agent: Any, step: Any) -> Table:
     """See ``Run.decisions``."""
     wanted = logged(run, _calls, agent, step).where(_calls.c.decision.is_not(None))
     asked = run.table(wanted).rows
     if not asked:
         return table(COLUMNS, [])
-    shown, recalled = prompts(run, agent, step), recalls(run, agent, step)
-    lines = [line for line in recalled.rows if line["shown"]]
+    shown = run.prompts(agent, step, as_records=True)
+    recalled = run.recalls(agent, step, as_records=True)
+    lines = [line for line in recalled if line["shown"]]
     ids = [id for row in asked for id in _followed(row)]
     events = _events(run, dict.fromkeys([*(line["id"] for line in lines), *ids]))
-    texts_of, lines_of = _by_step(shown.rows), _by_step(lines)
+    texts_of, lines_of = _by_step(shown), _by_step(lines)
     rows = []
     for row in asked:
         place = row["agent"], row["step"]
@@ -76,7 +77,7 @@ def _followed(row: Mapping[str, Any]) -> list[str]:
     return [one for one in given if isinstance(one, str)]
 
 
-def _events(run: RecordedRun, ids: Iterable[str]) -> _Events:
+def _events(run: Queries, ids: Iterable[str]) -> _Events:
     """The existing records among these ids, as events."""
     tell, found = teller(run), {}
     names = ("agent", "kind", "origin", "content", "text")

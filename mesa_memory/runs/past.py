@@ -12,7 +12,14 @@ from mesa_memory.core.events import event_text
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.render import RECORD_CHARS
 from mesa_memory.core.wording import Voice
-from mesa_memory.runs.queries import COLUMNS, Versions, as_known, columns_of, wording_of
+from mesa_memory.runs.queries import (
+    COLUMNS,
+    Queries,
+    Versions,
+    as_known,
+    columns_of,
+    wording_of,
+)
 from mesa_memory.runs.recorded import RecordedRun
 
 records = schema.records
@@ -71,7 +78,7 @@ class Past:
         return [row for row in derived if kind in (None, row["kind"])]
 
 
-def past(run: RecordedRun, agent: Any) -> Past:
+def past(run: Queries, agent: Any) -> Past:
     """All records of an agent; each has ``told``, its text as the agent is shown it."""
     wanted = select(*COLUMNS, records.c.graded_at).where(
         run.mine(records), records.c.agent == run.name_of(agent)
@@ -124,7 +131,7 @@ def of_agents(run: RecordedRun, table: Any) -> Any:
     return run.mine(table) & table.c.agent.in_(own)
 
 
-def teller(run: RecordedRun) -> Callable[..., str]:
+def teller(run: Queries) -> Callable[..., str]:
     """Tells records of a run, with the names and the prompt files that it was made with.
 
     Returns:
@@ -144,7 +151,7 @@ def teller(run: RecordedRun) -> Callable[..., str]:
     return tell
 
 
-def told(run: RecordedRun, ids: Iterable[str]) -> dict[str, str]:
+def told(run: Queries, ids: Iterable[str]) -> dict[str, str]:
     """The records among these ids in words, by id; see ``teller``."""
     names, tell = ("agent", "kind", "origin", "content", "text"), teller(run)
     columns = (schema.records.c[name] for name in names)

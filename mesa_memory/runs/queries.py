@@ -35,22 +35,6 @@ def valid_at(step: float) -> ColumnElement[bool]:
     return and_(records.c.valid_from <= step, still)
 
 
-def state(
-    run: RecordedRun, agent: Any, step: Any, layer: str | None, kind: str | None
-) -> Table:
-    """See ``Run.state``."""
-    at = run.step(step)
-    mine = run.mine(records), records.c.agent == run.name_of(agent)
-    wanted = select(*COLUMNS, records.c.graded_at).where(*mine, valid_at(at))
-    wanted = wanted.order_by(records.c.seq)
-    if layer is not None:
-        wanted = wanted.where(records.c.layer == layer)
-    if kind is not None:
-        wanted = wanted.where(records.c.kind == kind)
-    rows = [as_known(row, at) for row in run.records(wanted)]
-    return table(tuple(column.name for column in COLUMNS), rows)
-
-
 def as_known(row: dict[str, Any], step: float) -> dict[str, Any]:
     """A record as it was at the end of a step, without what was found out later.
 
@@ -66,43 +50,6 @@ def as_known(row: dict[str, Any], step: float) -> dict[str, Any]:
     return row | later if later else row
 
 
-def agents(run: RecordedRun) -> Table:
-    """See ``Run.agents``."""
-    who = schema.agents
-
-    def own(wanted: Select[Any]) -> Any:
-        # One look into the index for each agent is faster than GROUP BY over all of it.
-        of_agent = (run.mine(records), records.c.agent == who.c.agent)
-        return wanted.where(*of_agent).correlate(who).scalar_subquery()
-
-    step = select(records.c.step).limit(1)
-    found = run.table(
-        select(
-            *(who.c.agent, who.c.name, who.c["class"], who.c.memory, who.c.layers),
-            own(select(func.count()).select_from(records)).label("records"),
-            own(step.order_by(records.c.seq)).label("first_step"),
-            own(step.order_by(records.c.seq.desc())).label("last_step"),
-        ).where(run.mine(who))
-    )
-    places = {name: place for place, name in enumerate(run.unique_ids.values())}
-    found.rows.sort(key=lambda row: places[row["agent"]])
-    return found
-
-
-def prompt_files(run: RecordedRun) -> Table:
-    """See ``Run.prompt_files``."""
-    files = schema.prompt_files
-    names = ("language", "name", "hash", "step", "text")
-    wanted = select(*(files.c[name] for name in names)).where(run.mine(files))
-    order = files.c.language, files.c.name, files.c.step
-    return run.table(wanted.order_by(*order))
-
-
-def step_name(run: RecordedRun) -> str:
-    """See ``Run.step_name``."""
-    return next(iter(step_names(prompt_files(run).rows)), "")
-
-
 def step_names(files: Iterable[Mapping[str, Any]]) -> list[str]:
     """The sentences that say what a step is, from rows of ``prompt_files``, each once."""
     texts = {row["text"]: None for row in files if row["name"] == COMMON}
@@ -110,9 +57,11 @@ def step_names(files: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(filter(None, told)))
 
 
-def wording_of(run: RecordedRun) -> Wording:
+def wording_of(run: "Queries") -> Wording:
     """The words in which a run's agents were told of events; of several, the first."""
-    files = [row for row in prompt_files(run).rows if row["name"] == "events"]
+    files = [
+        row for row in run.prompt_files(as_records=True) if row["name"] == "events"
+    ]
     if not files:
         return ENGLISH
     return _wording(files[-1]["language"], files[-1]["text"])
@@ -122,13 +71,6 @@ def wording_of(run: RecordedRun) -> Wording:
 def _wording(language: str, events: str) -> Wording:
     """With these templates of events, which take long to compile."""
     return restored(language, {"events": events})
-
-
-def interventions(run: RecordedRun) -> Table:
-    """See ``Run.interventions``."""
-    log = schema.interventions
-    columns = (log.c.seq, log.c.step, log.c.agent, log.c.kind, log.c.detail)
-    return run.table(select(*columns).where(run.mine(log)).order_by(log.c.seq))
 
 
 def overview(store: Store) -> Table:
@@ -169,24 +111,6 @@ _RECALL_COLUMNS = ("seq", "step", "agent", "layer", "purpose", "query")
 IDS_PER_QUERY = 5_000
 
 
-def recalls(run: RecordedRun, agent: Any, step: Any) -> Table:
-    """See ``Run.recalls``."""
-    lines: list[dict[str, Any]] = []
-    added: dict[str, None] = {}
-    for row in run.table(logged(run, schema.recalls, agent, step)).rows:
-        terms = [name for name, _ in added_terms(row["scoring"])]
-        added |= dict.fromkeys(terms)
-        for candidate in _candidates(run, row):
-            parts = {name: candidate.get(name) for name in (*RANK_FIELDS, *terms)}
-            lines.append(row | parts)
-    said = texts(run, list(dict.fromkeys(line["id"] for line in lines)))
-    for line in lines:
-        line["text"] = said.get(line["id"])
-    lacking = dict.fromkeys(added)
-    columns = (*_RECALL_COLUMNS, *RANK_FIELDS, *added, "text")
-    return table(columns, [lacking | line for line in lines])
-
-
 def added_terms(scoring: Any) -> list[tuple[str, float]]:
     """Name and weight of each term that a recorded scoring has of its user's own.
 
@@ -200,11 +124,6 @@ def added_terms(scoring: Any) -> list[tuple[str, float]]:
         if isinstance(name, str) and name.isidentifier() and name not in RESERVED_NAMES
         if isinstance(weight, int | float) and not isinstance(weight, bool)
     ]
-
-
-def prompts(run: RecordedRun, agent: Any, step: Any) -> Table:
-    """See ``Run.prompts``."""
-    return run.table(logged(run, schema.prompts, agent, step))
 
 
 def texts(run: RecordedRun, ids: list[str]) -> dict[str, str | None]:
@@ -246,58 +165,8 @@ KEYS = (
 CALL_COLUMNS = tuple(c for c in CALLS.columns if c.name not in ("run", "raw"))
 
 
-def calls(run: RecordedRun, agent: Any, step: Any, purpose: str | None) -> Table:
-    """See ``Run.calls``."""
-    wanted = logged(run, CALLS, agent, step, CALL_COLUMNS)
-    if purpose is not None:
-        wanted = wanted.where(CALLS.c.purpose == purpose)
-    return run.table(wanted)
-
-
-def cost(run: RecordedRun, by: Sequence[str]) -> Table:
-    """See ``Run.cost``."""
-    names = [by] if isinstance(by, str) else list(dict.fromkeys(by))
-    unknown = [name for name in names if name not in KEYS]
-    if unknown:
-        raise ValueError(f"cost is by {', '.join(KEYS)}, got {unknown[0]!r}")
-    keys = [CALLS.c[name] for name in names]
-    count = func.count()
-    unpriced = count - func.count(CALLS.c.cost)
-    summed = select(
-        *keys,
-        count.label("calls"),
-        _sum(CALLS.c.attempts).label("attempts"),
-        _sum(CALLS.c.tokens_in).label("tokens_in"),
-        _sum(CALLS.c.tokens_out).label("tokens_out"),
-        _sum(CALLS.c.tokens_cached).label("tokens_cached"),
-        # A sum with an unknown part is unknown, not smaller.
-        case((unpriced == 0, func.coalesce(func.sum(CALLS.c.cost), 0.0))).label("cost"),
-        unpriced.label("unpriced"),
-        _sum(CALLS.c.latency).label("latency"),
-        func.count(CALLS.c.error).label("failures"),
-        _sum(case((CALLS.c.replayed, 1), else_=0)).label("replayed_calls"),
-        _sum(case((CALLS.c.cached, 1), else_=0)).label("cached_calls"),
-        _sum(case((CALLS.c.repairs, 1), else_=0)).label("asked_again"),
-        func.count(CALLS.c.doubtful).label("doubtful"),
-        func.count(CALLS.c.given_up).label("given_up"),
-    ).where(run.mine(CALLS))
-    return run.table(summed.group_by(*keys).order_by(*keys) if keys else summed)
-
-
 def _sum(column: Any) -> Any:
     return func.coalesce(func.sum(column), 0)
-
-
-def memories(run: RecordedRun) -> Table:
-    """See ``Run.memories``."""
-    agents = schema.agents.columns
-    wanted = select(agents["class"], agents.memory, agents.settings)
-    found: dict[str, dict[str, Any]] = {}
-    rows = run.table(wanted.where(run.mine(schema.agents)).order_by(agents.agent)).rows
-    for row in rows:
-        known = found.setdefault(repr(row), row | {"agents": 0})
-        known["agents"] += 1
-    return Table.of(list(found.values()))
 
 
 #: more records, or lines, than this are no evidence that anyone reads
@@ -306,33 +175,6 @@ EVIDENCE_COLUMNS = (
     "depth", "id", "parent", "kind", "origin", "step", "agent", "layer", "text",
     "missing", "repeated",
 )  # fmt: skip
-
-
-def provenance_of(run: RecordedRun, record: str) -> Table:
-    """See ``Run.provenance``."""
-    run_record(run, record)
-    found = _below(run, record)
-    lines: list[dict[str, Any]] = []
-    waiting: list[tuple[int, str, str | None]] = [(0, record, None)]
-    told: set[str] = set()
-    while waiting:
-        depth, name, parent = waiting.pop()
-        row = found.get(name)
-        repeated = name in told
-        lines.append(_line(row, depth, name, parent, repeated))
-        if len(lines) > EVIDENCE_LINES:
-            raise StoreCorrupt(
-                f"the evidence of {record!r} in run {run.id} has more than "
-                f"{EVIDENCE_LINES:,} lines, which no memory makes. The file was changed; "
-                "restore a backup.",
-                location=run.location,
-            )
-        if row and not repeated:
-            told.add(name)
-            # The last one put in is told first.
-            below = reversed(source_ids(row))
-            waiting.extend((depth + 1, source, name) for source in below)
-    return table(EVIDENCE_COLUMNS, lines)
 
 
 def _line(
@@ -365,36 +207,6 @@ VERSION_COLUMNS = (
     "step", "operation", "id", "previous", "text", "because", "by", "agent", "layer",
     "kind", "origin", "subject", "importance", "valid_from", "valid_to", "seq",
 )  # fmt: skip
-
-
-def history(
-    run: RecordedRun,
-    record: str | None,
-    agent: Any,
-    layer: str | None,
-    kind: str | None,
-) -> Table:
-    """See ``Run.history``."""
-    if (record is None) == (agent is None):
-        raise ValueError(
-            "history needs a record's id or an agent, one of them; got "
-            f"record {record!r}, agent {agent!r}"
-        )
-    wanted = select(*COLUMNS).where(run.mine(records)).order_by(records.c.seq)
-    if record is not None:
-        own = run_record(run, record)
-        # Versions of a record stand beside it, so these few rows are enough.
-        agent, layer, kind = own["agent"], own["layer"], own["kind"]
-    wanted = wanted.where(records.c.agent == run.name_of(agent))
-    for column, value in ((records.c.layer, layer), (records.c.kind, kind)):
-        if value is not None:
-            wanted = wanted.where(column == value)
-    rows = run.table(wanted).rows
-    versions = Versions(rows)
-    if record is not None:
-        chain = versions.chain(record)
-        rows = [row for row in rows if row["id"] in chain]
-    return table(VERSION_COLUMNS, versions.operations(rows))
 
 
 def run_record(run: RecordedRun, name: str) -> dict[str, Any]:
@@ -495,3 +307,258 @@ class Versions:
             "because": row["closed_because"],
             "by": row["superseded_by"],
         }
+
+
+class Queries(RecordedRun):
+    """The queries of a recorded run, each a table; see ``Run``."""
+
+    def agents(self, *, as_records: bool = False) -> Any:
+        """Each agent: class, memory, layers, and how many records from when to when.
+
+        ``first_step`` and ``last_step`` are the steps of its first and last record.
+        """
+        who = schema.agents
+
+        def own(wanted: Select[Any]) -> Any:
+            # One look into the index for each agent is faster than GROUP BY over all of it.
+            of_agent = (self.mine(records), records.c.agent == who.c.agent)
+            return wanted.where(*of_agent).correlate(who).scalar_subquery()
+
+        step = select(records.c.step).limit(1)
+        found = self.table(
+            select(
+                *(who.c.agent, who.c.name, who.c["class"], who.c.memory, who.c.layers),
+                own(select(func.count()).select_from(records)).label("records"),
+                own(step.order_by(records.c.seq)).label("first_step"),
+                own(step.order_by(records.c.seq.desc())).label("last_step"),
+            ).where(self.mine(who))
+        )
+        places = {name: place for place, name in enumerate(self.unique_ids.values())}
+        found.rows.sort(key=lambda row: places[row["agent"]])
+        return found.given(as_records)
+
+    def memories(self, *, as_records: bool = False) -> Any:
+        """The kinds of agents and memories, with their settings.
+
+        One row for each combination: ``class`` of the agents, ``memory``, ``settings`` of
+        the memory and its layers, and the number of ``agents``.
+        """
+        agents = schema.agents.columns
+        wanted = select(agents["class"], agents.memory, agents.settings)
+        found: dict[str, dict[str, Any]] = {}
+        rows = self.table(
+            wanted.where(self.mine(schema.agents)).order_by(agents.agent)
+        ).rows
+        for row in rows:
+            known = found.setdefault(repr(row), row | {"agents": 0})
+            known["agents"] += 1
+        return Table.of(list(found.values())).given(as_records)
+
+    @property
+    def step_name(self) -> str:
+        """What a step is, as the agents were told; empty if they were not."""
+        return next(iter(step_names(self.prompt_files(as_records=True))), "")
+
+    def prompt_files(self, *, as_records: bool = False) -> Any:
+        """The prompt files from which models and agents were told something.
+
+        One row for each text of a file: ``language``, ``name``, ``hash`` (SHA-256), the
+        ``step`` from which on it was used, and the ``text``.
+        """
+        files = schema.prompt_files
+        names = ("language", "name", "hash", "step", "text")
+        wanted = select(*(files.c[name] for name in names)).where(self.mine(files))
+        order = files.c.language, files.c.name, files.c.step
+        return self.table(wanted.order_by(*order)).given(as_records)
+
+    def state(
+        self,
+        agent: Any,
+        step: float | None = None,
+        layer: str | None = None,
+        kind: str | None = None,
+        *,
+        as_records: bool = False,
+    ) -> Any:
+        """The memory of an agent at the end of a step, in order of arrival.
+
+        Args:
+            agent: its unique id.
+            step: a finished step; None is the last one.
+            layer, kind: only this one; None is all.
+            as_records: a list of dicts instead of a DataFrame.
+        """
+        at = self.step(step)
+        mine = self.mine(records), records.c.agent == self.name_of(agent)
+        wanted = select(*COLUMNS, records.c.graded_at).where(*mine, valid_at(at))
+        wanted = wanted.order_by(records.c.seq)
+        if layer is not None:
+            wanted = wanted.where(records.c.layer == layer)
+        if kind is not None:
+            wanted = wanted.where(records.c.kind == kind)
+        rows = [as_known(row, at) for row in self.records(wanted)]
+        return table(tuple(column.name for column in COLUMNS), rows).given(as_records)
+
+    def history(
+        self,
+        record: str | None = None,
+        *,
+        agent: Any = None,
+        layer: str | None = None,
+        kind: str | None = None,
+        as_records: bool = False,
+    ) -> Any:
+        """The operations that made and ended memories, oldest first; see ``versions``.
+
+        Args:
+            record: the id of one; the versions before and after it count, too.
+            agent: instead of a record, everything of an agent.
+            layer, kind: only this one of the agent's.
+            as_records: a list of dicts instead of a DataFrame.
+        """
+        if (record is None) == (agent is None):
+            raise ValueError(
+                "history needs a record's id or an agent, one of them; got "
+                f"record {record!r}, agent {agent!r}"
+            )
+        wanted = select(*COLUMNS).where(self.mine(records)).order_by(records.c.seq)
+        if record is not None:
+            own = run_record(self, record)
+            # Versions of a record stand beside it, so these few rows are enough.
+            agent, layer, kind = own["agent"], own["layer"], own["kind"]
+        wanted = wanted.where(records.c.agent == self.name_of(agent))
+        for column, value in ((records.c.layer, layer), (records.c.kind, kind)):
+            if value is not None:
+                wanted = wanted.where(column == value)
+        rows = self.table(wanted).rows
+        versions = Versions(rows)
+        if record is not None:
+            chain = versions.chain(record)
+            rows = [row for row in rows if row["id"] in chain]
+        return table(VERSION_COLUMNS, versions.operations(rows)).given(as_records)
+
+    def provenance(self, record: str, *, as_records: bool = False) -> Any:
+        """The evidence of a record down to raw events, depth first.
+
+        A source that the run does not have is ``missing``; one that was told further up
+        is ``repeated``, without what is below it.
+        """
+        run_record(self, record)
+        found = _below(self, record)
+        lines: list[dict[str, Any]] = []
+        waiting: list[tuple[int, str, str | None]] = [(0, record, None)]
+        told: set[str] = set()
+        while waiting:
+            depth, name, parent = waiting.pop()
+            row = found.get(name)
+            repeated = name in told
+            lines.append(_line(row, depth, name, parent, repeated))
+            if len(lines) > EVIDENCE_LINES:
+                raise StoreCorrupt(
+                    f"the evidence of {record!r} in run {self.id} has more than "
+                    f"{EVIDENCE_LINES:,} lines, which no memory makes. The file was changed; "
+                    "restore a backup.",
+                    location=self.location,
+                )
+            if row and not repeated:
+                told.add(name)
+                # The last one put in is told first.
+                below = reversed(source_ids(row))
+                waiting.extend((depth + 1, source, name) for source in below)
+        return table(EVIDENCE_COLUMNS, lines).given(as_records)
+
+    def recalls(
+        self, agent: Any = None, step: float | None = None, *, as_records: bool = False
+    ) -> Any:
+        """The recalls of an agent, or of all, with a row for each candidate.
+
+        ``used`` tells if the agent's reply used a shown record, by their common words
+        (``retrieval.overlap``). It is None if the agent said nothing then,
+        or was left alone (``configure(model, agents=False)``).
+        """
+        lines: list[dict[str, Any]] = []
+        added: dict[str, None] = {}
+        for row in self.table(logged(self, schema.recalls, agent, step)).rows:
+            terms = [name for name, _ in added_terms(row["scoring"])]
+            added |= dict.fromkeys(terms)
+            for candidate in _candidates(self, row):
+                parts = {name: candidate.get(name) for name in (*RANK_FIELDS, *terms)}
+                lines.append(row | parts)
+        said = texts(self, list(dict.fromkeys(line["id"] for line in lines)))
+        for line in lines:
+            line["text"] = said.get(line["id"])
+        lacking = dict.fromkeys(added)
+        columns = (*_RECALL_COLUMNS, *RANK_FIELDS, *added, "text")
+        return table(columns, [lacking | line for line in lines]).given(as_records)
+
+    def prompts(
+        self, agent: Any = None, step: float | None = None, *, as_records: bool = False
+    ) -> Any:
+        """The texts of memory that an agent was shown, or all were, in order."""
+        return self.table(logged(self, schema.prompts, agent, step)).given(as_records)
+
+    def calls(
+        self,
+        agent: Any = None,
+        step: float | None = None,
+        purpose: str | None = None,
+        *,
+        as_records: bool = False,
+    ) -> Any:
+        """The requests to language models, in the order they were recorded."""
+        wanted = logged(self, CALLS, agent, step, CALL_COLUMNS)
+        if purpose is not None:
+            wanted = wanted.where(CALLS.c.purpose == purpose)
+        return self.table(wanted).given(as_records)
+
+    def cost(
+        self, by: str | Sequence[str] = ("purpose",), *, as_records: bool = False
+    ) -> Any:
+        """Calls, tokens, US dollars and seconds, summed.
+
+        Args:
+            by: any of purpose, agent, step, model, replayed, finish, tier, cached, client,
+                form; an empty list gives one row for all calls. A ``cost`` is None if any call's price
+                is unknown; ``unpriced`` is the number of these calls. ``tokens_cached``
+                is the part of ``tokens_in`` that providers read from their caches. Of
+                the calls, ``asked_again`` ask once more after a reply that could not be
+                used, ``doubtful`` have a reply that may be wrong, and ``given_up`` one
+                that its memory could not use in the end.
+            as_records: a list of dicts instead of a DataFrame.
+        """
+        names = [by] if isinstance(by, str) else list(dict.fromkeys(by))
+        unknown = [name for name in names if name not in KEYS]
+        if unknown:
+            raise ValueError(f"cost is by {', '.join(KEYS)}, got {unknown[0]!r}")
+        keys = [CALLS.c[name] for name in names]
+        count = func.count()
+        unpriced = count - func.count(CALLS.c.cost)
+        summed = select(
+            *keys,
+            count.label("calls"),
+            _sum(CALLS.c.attempts).label("attempts"),
+            _sum(CALLS.c.tokens_in).label("tokens_in"),
+            _sum(CALLS.c.tokens_out).label("tokens_out"),
+            _sum(CALLS.c.tokens_cached).label("tokens_cached"),
+            # A sum with an unknown part is unknown, not smaller.
+            case((unpriced == 0, func.coalesce(func.sum(CALLS.c.cost), 0.0))).label(
+                "cost"
+            ),
+            unpriced.label("unpriced"),
+            _sum(CALLS.c.latency).label("latency"),
+            func.count(CALLS.c.error).label("failures"),
+            _sum(case((CALLS.c.replayed, 1), else_=0)).label("replayed_calls"),
+            _sum(case((CALLS.c.cached, 1), else_=0)).label("cached_calls"),
+            _sum(case((CALLS.c.repairs, 1), else_=0)).label("asked_again"),
+            func.count(CALLS.c.doubtful).label("doubtful"),
+            func.count(CALLS.c.given_up).label("given_up"),
+        ).where(self.mine(CALLS))
+        summed = summed.group_by(*keys).order_by(*keys) if keys else summed
+        return self.table(summed).given(as_records)
+
+    def interventions(self, *, as_records: bool = False) -> Any:
+        """The interventions of a researcher, in order."""
+        log = schema.interventions
+        columns = (log.c.seq, log.c.step, log.c.agent, log.c.kind, log.c.detail)
+        wanted = select(*columns).where(self.mine(log)).order_by(log.c.seq)
+        return self.table(wanted).given(as_records)

@@ -1,6 +1,6 @@
 """A recorded run: memories by step, with their evidence, recalls and costs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +20,7 @@ from mesa_memory.runs.compare import (
     differing_parameters,
     first_difference,
 )
-from mesa_memory.runs.recorded import RecordedRun
+from mesa_memory.runs.queries import Queries
 from mesa_memory.stores.open import open_store, split_run
 from mesa_memory.stores.sql import Store
 
@@ -35,7 +35,7 @@ _ELSEWHERE = {
 }
 
 
-class Run(RecordedRun):
+class Run(Queries):
     """One run of a store, for queries; made by ``open_run``.
 
     Nothing is ever written. Agents are named by their unique ids, records by their ids,
@@ -134,98 +134,6 @@ class Run(RecordedRun):
         """All runs of the store, oldest first."""
         return queries.overview(self.store).given(as_records)
 
-    def agents(self, *, as_records: bool = False) -> Any:
-        """Each agent: class, memory, layers, and how many records from when to when.
-
-        ``first_step`` and ``last_step`` are the steps of its first and last record.
-        """
-        return queries.agents(self).given(as_records)
-
-    def memories(self, *, as_records: bool = False) -> Any:
-        """The kinds of agents and memories, with their settings.
-
-        One row for each combination: ``class`` of the agents, ``memory``, ``settings`` of
-        the memory and its layers, and the number of ``agents``.
-        """
-        return queries.memories(self).given(as_records)
-
-    @property
-    def step_name(self) -> str:
-        """What a step is, as the agents were told; empty if they were not."""
-        return queries.step_name(self)
-
-    def prompt_files(self, *, as_records: bool = False) -> Any:
-        """The prompt files from which models and agents were told something.
-
-        One row for each text of a file: ``language``, ``name``, ``hash`` (SHA-256), the
-        ``step`` from which on it was used, and the ``text``.
-        """
-        return queries.prompt_files(self).given(as_records)
-
-    def state(
-        self,
-        agent: Any,
-        step: float | None = None,
-        layer: str | None = None,
-        kind: str | None = None,
-        *,
-        as_records: bool = False,
-    ) -> Any:
-        """The memory of an agent at the end of a step, in order of arrival.
-
-        Args:
-            agent: its unique id.
-            step: a finished step; None is the last one.
-            layer, kind: only this one; None is all.
-            as_records: a list of dicts instead of a DataFrame.
-        """
-        return queries.state(self, agent, step, layer, kind).given(as_records)
-
-    def history(
-        self,
-        record: str | None = None,
-        *,
-        agent: Any = None,
-        layer: str | None = None,
-        kind: str | None = None,
-        as_records: bool = False,
-    ) -> Any:
-        """The operations that made and ended memories, oldest first; see ``versions``.
-
-        Args:
-            record: the id of one; the versions before and after it count, too.
-            agent: instead of a record, everything of an agent.
-            layer, kind: only this one of the agent's.
-            as_records: a list of dicts instead of a DataFrame.
-        """
-        told = queries.history(self, record, agent, layer, kind)
-        return told.given(as_records)
-
-    def provenance(self, record: str, *, as_records: bool = False) -> Any:
-        """The evidence of a record down to raw events, depth first.
-
-        A source that the run does not have is ``missing``; one that was told further up
-        is ``repeated``, without what is below it.
-        """
-        return queries.provenance_of(self, record).given(as_records)
-
-    def recalls(
-        self, agent: Any = None, step: float | None = None, *, as_records: bool = False
-    ) -> Any:
-        """The recalls of an agent, or of all, with a row for each candidate.
-
-        ``used`` tells if the agent's reply used a shown record, by their common words
-        (``retrieval.overlap``). It is None if the agent said nothing then,
-        or was left alone (``configure(model, agents=False)``).
-        """
-        return queries.recalls(self, agent, step).given(as_records)
-
-    def prompts(
-        self, agent: Any = None, step: float | None = None, *, as_records: bool = False
-    ) -> Any:
-        """The texts of memory that an agent was shown, or all were, in order."""
-        return queries.prompts(self, agent, step).given(as_records)
-
     def prompt(self, agent: Any, step: float | None = None) -> str:
         """The memory that an agent saw at a step, exactly.
 
@@ -234,17 +142,6 @@ class Run(RecordedRun):
         """
         shown = self.prompts(agent, self.step(step), as_records=True)
         return "\n\n".join(row["text"] or "" for row in shown)
-
-    def calls(
-        self,
-        agent: Any = None,
-        step: float | None = None,
-        purpose: str | None = None,
-        *,
-        as_records: bool = False,
-    ) -> Any:
-        """The requests to language models, in the order they were recorded."""
-        return queries.calls(self, agent, step, purpose).given(as_records)
 
     def decisions(
         self, agent: Any = None, step: float | None = None, *, as_records: bool = False
@@ -270,27 +167,6 @@ class Run(RecordedRun):
         with ``own_``.
         """
         return measured.outcomes(self).given(as_records)
-
-    def cost(
-        self, by: str | Sequence[str] = ("purpose",), *, as_records: bool = False
-    ) -> Any:
-        """Calls, tokens, US dollars and seconds, summed.
-
-        Args:
-            by: any of purpose, agent, step, model, replayed, finish, tier, cached, client,
-                form; an empty list gives one row for all calls. A ``cost`` is None if any call's price
-                is unknown; ``unpriced`` is the number of these calls. ``tokens_cached``
-                is the part of ``tokens_in`` that providers read from their caches. Of
-                the calls, ``asked_again`` ask once more after a reply that could not be
-                used, ``doubtful`` have a reply that may be wrong, and ``given_up`` one
-                that its memory could not use in the end.
-            as_records: a list of dicts instead of a DataFrame.
-        """
-        return queries.cost(self, by).given(as_records)
-
-    def interventions(self, *, as_records: bool = False) -> Any:
-        """The interventions of a researcher, in order."""
-        return queries.interventions(self).given(as_records)
 
     def differences(self, other: "Run", events: bool = False) -> Difference | None:
         """The first difference to another run, of any store; None if they are equal.

@@ -8,7 +8,6 @@ from typing import Any
 import solara
 
 import mesa_memory.viz.widgets as ui
-from mesa_memory.runs.queries import step_name
 from mesa_memory.viz.actions import ACTIONS, NO_ACTIONS, Actions
 from mesa_memory.viz.address import Address
 from mesa_memory.viz.data.presence import missing
@@ -118,7 +117,7 @@ def Controls(
             kinds = feed.memory.split(", ")
             told = feed.memory if len(kinds) == 1 else f"{len(kinds)} classes"
             ui.Fact("memory", told, feed.memory)
-        if told := source.of(step_name):
+        if told := source.of(_step_name):
             ui.Fact("step", told)
         ui.Timeline(source, selection)
 
@@ -186,3 +185,7 @@ def Guarded(view: View, source: RunState, selection: Selection) -> Any:
         Nothing(selection, NO_MEMORIES)
     else:
         view.component(Focus(source, selection, agent, step))
+
+
+def _step_name(run: Any) -> str:
+    return run.step_name
