@@ -8,10 +8,10 @@ from typing import Any
 import mesa_memory.runs.measured as measured
 from mesa_memory.core.codec import readable
 from mesa_memory.core.render import one_line, shorten
-from mesa_memory.experiments.studies.checks import record_checks
 from mesa_memory.experiments.studies.fingerprint import HASH_DIGITS, digest
 from mesa_memory.llm.doubles.offline import answerer
 from mesa_memory.llm.doubles.policy import PROVIDER
+from mesa_memory.runs.checks import record_checks
 from mesa_memory.runs.queries import step_names
 from mesa_memory.runs.run import Run
 from mesa_memory.stores.studies import FINISHED, Studies, StudyRow, spent
