@@ -493,7 +493,7 @@ def prepare() -> None:
 
 @cache
 def limit_clients() -> None:
-    """Limits the HTTP clients that litellm makes from now on; see ``http_limits``.
+    """Limits the HTTP clients that litellm makes from now on; see ``bounded``.
 
     litellm hands over a client of one's own for some providers only, so the methods that
     make its clients are wrapped.

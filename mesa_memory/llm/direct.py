@@ -5,7 +5,7 @@ other provider, for options that only litellm understands, and where a user's co
 set something in litellm that it expects to be called.
 
 Names, keys and addresses are those of litellm. What is sent is the request and nothing
-else; what comes back is read within the bounds of ``hosts.http_limits``.
+else; what comes back is read within the bounds of ``hosts.litellm``.
 """
 
 import asyncio

@@ -20,6 +20,7 @@ from mesa_memory.core.text.replies import end_of
 from mesa_memory.hosts.litellm import finish_reason
 from mesa_memory.hosts.mesa_llm import ModuleLLM
 from mesa_memory.llm.doubles.policy import PROVIDER, enable
+from mesa_memory.llm.errors import from_provider, typed
 from mesa_memory.llm.prices import Price, price
 from mesa_memory.llm.schemas import sent_schema
 from mesa_memory.tasks.consolidate import Summary
@@ -116,15 +117,13 @@ class AgentOverride:
 @contextmanager
 def _typed_faults(request: LLMRequest) -> Iterator[None]:
     """A provider's error as ours, so that an outage is not the end here either."""
-    from mesa_memory.llm import errors as provider_errors
-
     try:
         yield
     except Exception as error:
-        if not provider_errors.from_provider(error):
+        if not from_provider(error):
             raise
         model = request.model or "of memory.llm"
-        ours = provider_errors.typed(error, model, request, 1, math.inf)
+        ours = typed(error, model, request, 1, math.inf)
         raise ours from redaction.cause(error)
 
 
