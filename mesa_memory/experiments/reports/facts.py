@@ -55,6 +55,7 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
         # An audit is a study of its own in the same store, see ``experiments.controls``.
         "audits": [n for n in studies.names() if n.startswith(f"{row.name}, ")],
         "plan": row.design.get("plan"),
+        "awareness": row.design.get("awareness") or [],
         "looks": row.design.get("looks") or [],
         "measures": row.design.get("measures") or [],
         "outcomes": _outcomes(row.design),

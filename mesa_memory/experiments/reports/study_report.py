@@ -57,7 +57,8 @@ def write_study_report(
     status, results = study.status(), study.results()
     frame = results.runs
     with study.stored() as (studies, row):
-        told = methods(facts_of_study(studies, row))
+        facts = facts_of_study(studies, row)
+        told = methods(facts)
         differ = any(each.p_holm < found.level for each in found.contrasts)
         followed = trace(studies.store, frame, found) if differ else None
     style = template(_PACKAGE, "study_report.css").render()
@@ -66,7 +67,7 @@ def write_study_report(
         others=others, refused=refused, curves=_curves(results.steps, found, study.measures),
         plot=picture(found.figure()), cost=_cost(status),
         seeds=_seeds(found), defaults=_defaults(study), checks=_checks(status), methods=told.split("\n\n"), version=__version__,
-        style=style, policy=policy(style),
+        awareness=facts["awareness"], style=style, policy=policy(style),
     )  # fmt: skip
     target.write_text(scrub(page), encoding="utf-8", errors="replace")
     return target

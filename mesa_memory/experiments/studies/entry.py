@@ -68,6 +68,8 @@ def enter(
     told = row.design.get("forecast") if begun else study.forecast
     if told is not None:
         design["forecast"] = told
+    if "awareness" in row.design:  # see ``Study.awareness``
+        design["awareness"] = row.design["awareness"]
     studies.update(row.id, design=design, fingerprint=print_, drift=drift)
     return row, print_
 

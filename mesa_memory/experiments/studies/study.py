@@ -41,6 +41,7 @@ from mesa_memory.stores.open import open_store
 from mesa_memory.stores.studies import Studies, StudyRow
 
 if TYPE_CHECKING:
+    from mesa_memory.experiments.awareness import Awareness
     from mesa_memory.experiments.controls import Audit
     from mesa_memory.experiments.estimates import StudyEstimate
 
@@ -340,6 +341,40 @@ class Study:
             self, memory, axes, given or {}, margin, outcome=outcome, base=base,
             wordings=wordings or {}, executor=executor, progress=progress,
         )  # fmt: skip
+
+    def awareness(
+        self,
+        n: int = 50,
+        *,
+        llm: str | None = None,
+        api_base: str | None = None,
+        experiment: str | None = None,
+        expected: str | None = None,
+    ) -> "Awareness":
+        """Shows recorded prompts to the asked model: does it know the experiment?
+
+        Of each memory, up to ``n`` decisions are sent with three questions: which experiment
+        is this, what result is expected, does the text say what to do. The log says the
+        price first. Runs stay as they are; checklist and report have the shares.
+
+        Args:
+            n: prompts of each memory, evenly over its decisions.
+            llm, api_base: another model, ``"provider/model"``, and its server.
+            experiment, expected: patterns (``re``) of a right answer; None counts any
+                answer but "unknown".
+
+        Raises:
+            StudyError: without recorded decisions, or if code decided in them.
+        """
+        from mesa_memory.experiments.awareness import awareness
+
+        checked_int("n", n)
+        found = awareness(self, n, llm, api_base, experiment, expected)
+        with closing(open_store(self.location)) as store:
+            studies = Studies(store)
+            row = self._row(studies)
+            studies.update(row.id, design={**row.design, "awareness": found.lines})
+        return found
 
     def methods(self) -> str:
         """The methods section: design, models, cost, versions, accepted differences.
