@@ -147,6 +147,7 @@ def compared(command: Any) -> Any:
             "The level that the others are compared with.  [default: the first]",
         ),
         ("--factor", "Whose levels are compared.  [default: the only one]"),
+        ("--by", "Another factor: does the effect differ between its levels?"),
     ):
         kind = float if name == "--margin" else str
         command = click.option(name, type=kind, help=told)(command)
@@ -182,12 +183,14 @@ def report(file: str, out: Path, overwrite: bool, **given: Any) -> None:
 @file_argument
 @compared
 @option("--effect", "The difference that must be found.", type=float)
+@option("--interaction", "With --by, that of two effects.", type=float)
 @option("--power", "0 to 1.", 0.8, float)
 @option("--half-width", "Or half the width of the interval.", type=float)
 @printed
 def seeds(
     file: str,
     effect: float | None,
+    interaction: float | None,
     power: float,
     half_width: float | None,
     output: Output,
@@ -195,7 +198,9 @@ def seeds(
 ) -> None:
     """Says how many seeds the arms need, with the finished runs as the pilot."""
     found = _comparison(file, given)
-    needed = found.seeds_for(effect=effect, power=power, half_width=half_width)
+    needed = found.seeds_for(
+        effect=effect, interaction=interaction, power=power, half_width=half_width
+    )
     title = f"Seeds, by a pilot of {len(found.seeds)} seeds against {found.base}"
     rows = [
         {"arm": arm, "seeds": least, "at most": most}

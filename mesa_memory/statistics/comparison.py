@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ class Contrast:
         mean: of its outcome, over seeds.
         difference: arm minus base, at each seed.
         rho: correlation of both arms over seeds; None if one of them is constant.
-        p_holm: the sign-flip p, corrected for the number of arms.
+        p_holm: the sign-flip p, corrected for the number of contrasts.
         parts: of the variance, if there are replicates.
     """
 
@@ -69,7 +69,7 @@ class Contrast:
         Args:
             outcome, base: their names.
             level: a smaller p is called a difference.
-            arms: the number of arms that are compared with the base.
+            arms: the number of contrasts for which p is corrected.
         """
         difference, arm, seeds = self.difference, self.arm, self.difference.seeds
         if difference.equal:
@@ -80,19 +80,30 @@ class Contrast:
             size = signed(difference.mean)
             but = "; the interval includes 0" if low <= 0 <= high else ""
             return f"{arm}: {outcome} differs from {base} by {size} ({told}){but}."
-        needed = seeds_to_decide(arms, level)
+        return self.not_shown(arm, f"no difference from {base} was shown", level, arms)
+
+    def not_shown(self, about: str, none: str, level: float, arms: int) -> str:
+        """The conclusion of a p that is not below the level.
+
+        Args:
+            about: begins the sentence.
+            none: says that the test was able to show a difference, and did not.
+            level, arms: as for ``verdict``.
+        """
+        seeds, told = self.difference.seeds, f"{self.interval}, {said_p(self.p_holm)}"
+        needed, (low, high) = seeds_to_decide(arms, level), self.difference.interval()
         if seeds < needed:
             contrasts = f"{arms} contrast{'s' * (arms > 1)}"
             return (
-                f"{arm}: no verdict ({told}); {seeds} seeds and {contrasts} cannot show a "
-                f"difference: at least {needed}."
+                f"{about}: no verdict ({told}); {seeds} seeds and {contrasts} cannot show "
+                f"a difference: at least {needed}."
             )
         if not low <= 0 <= high:
             return (
-                f"{arm}: undecided ({told}); the interval leaves out 0, but the sign-flip "
-                "test does not exclude that the arms are equal."
+                f"{about}: undecided ({told}); the interval leaves out 0, but the "
+                "sign-flip test does not exclude that they are equal."
             )
-        return f"{arm}: no difference from {base} was shown ({told})."
+        return f"{about}: {none} ({told})."
 
     def findings(
         self, margin: float | None, level: float, seeds: Sequence[Any]
@@ -165,7 +176,7 @@ class Comparison(NotebookShown):
         factor: the one with the levels to compare.
         base: the level that the others are compared with.
         outcome: what is compared.
-        base_values: the base's outcome at each seed.
+        values: the outcome at each seed, by arm, the base first.
         contrasts: one for each other arm, in the order of the study.
         seeds: that all arms have finished; the unit of every number.
         left_out: why another seed is not among them, by seed.
@@ -174,12 +185,14 @@ class Comparison(NotebookShown):
         level: a smaller p is called a difference.
         averaged: other factors, over whose levels each value is a mean.
         notes: on the plan, for the text.
+        family: the number of contrasts for which p is corrected.
+        by: another factor, between whose levels effects are compared.
     """
 
     factor: str
     base: Any
     outcome: str
-    base_values: tuple[float, ...]
+    values: Mapping[Any, tuple[float, ...]]
     contrasts: tuple[Contrast, ...]
     seeds: tuple[Any, ...]
     left_out: Mapping[Any, str] = field(default_factory=dict)
@@ -188,6 +201,13 @@ class Comparison(NotebookShown):
     level: float = 0.05
     averaged: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    family: int = 1
+    by: str | None = None
+
+    @property
+    def base_values(self) -> tuple[float, ...]:
+        """The outcome of the base at each seed."""
+        return self.values[self.base]
 
     @property
     def base_mean(self) -> float:
@@ -204,15 +224,26 @@ class Comparison(NotebookShown):
         """
         import pandas as pd
 
-        rows = [self._row(each) for each in self.contrasts]
-        base = {"arm": self.base, "seeds": len(self.seeds), "mean": self.base_mean}
-        return pd.DataFrame([*rows, base])
+        rows = [self._row(each) for each in self.rows]
+        if not self.by:
+            mean = self.base_mean
+            rows.append({"arm": self.base, "seeds": len(self.seeds), "mean": mean})
+        return pd.DataFrame(rows)
+
+    @property
+    def rows(self) -> tuple[Contrast, ...]:
+        """The contrasts of the table."""
+        return self.contrasts
+
+    def of(self, arm: Any, frame: "pd.DataFrame") -> "pd.DataFrame":
+        """The rows of an arm of ``values`` in a table of the study."""
+        return frame[frame[self.factor] == arm]
 
     def _row(self, each: Contrast) -> dict[str, Any]:
         found, seeds = each.difference, len(self.seeds)
         low, high = found.interval()
         row = {
-            "arm": each.arm, "seeds": seeds, "mean": each.mean,
+            "arm": str(each.arm) if self.by else each.arm, "seeds": seeds, "mean": each.mean,
             "difference": found.mean, "low": low, "high": high,
             "p": found.p, "p_holm": each.p_holm, "dz": found.dz,
             "agreeing": found.agreeing, "rho": each.rho,
@@ -251,6 +282,7 @@ class Comparison(NotebookShown):
         self,
         *,
         effect: float | None = None,
+        interaction: float | None = None,
         power: float = 0.8,
         half_width: float | None = None,
     ) -> dict[Any, tuple[int, int]]:
@@ -258,7 +290,8 @@ class Comparison(NotebookShown):
 
         Args:
             effect: the mean difference that the sign-flip test of ``compare`` must find
-                with ``power``, corrected for the number of arms.
+                with ``power``, corrected for the number of contrasts.
+            interaction: with ``by``, the difference of two effects that it must find.
             power: between 0 and 1.
             half_width: or the half width that a 95% t interval must have.
 
@@ -267,16 +300,23 @@ class Comparison(NotebookShown):
             allows (its 80% interval); a study with the first one may well be too small.
 
         Raises:
-            ValueError: unless one of ``effect`` and ``half_width`` is given, in range.
+            ValueError: unless one of ``effect`` (with ``by``, ``interaction``) and
+                ``half_width`` is given, in range.
         """
-        if (effect is None) == (half_width is None):
-            raise ValueError("give either effect=… or half_width=…")
-        arms = len(self.contrasts)
+        wanted, other = ("interaction", effect) if self.by else ("effect", interaction)
+        effect = interaction if self.by else effect
+        if (effect is None) == (half_width is None) or other is not None:
+            why = (
+                "effects are compared by" if self.by else "arms are compared without by"
+            )
+            raise ValueError(
+                f"give either {wanted}=… or half_width=…, as {why} {self.by or '=…'}"
+            )
 
         def needed(sd: float) -> int:
             if effect is None:
                 return seeds_for_width(sd, half_width or 0.0)
-            return seeds_for_power(sd, effect, power, arms)
+            return seeds_for_power(sd, effect, power, self.family)
 
         return {
             each.arm: (needed(low), needed(high))
@@ -302,8 +342,7 @@ class Comparison(NotebookShown):
         """Verdicts, findings, and notes on seeds and plan."""
         told = []
         for each in self.contrasts:
-            arms = len(self.contrasts)
-            told.append(each.verdict(self.outcome, self.base, self.level, arms))
+            told.append(each.verdict(self.outcome, self.base, self.level, self.family))
             told += each.findings(self.margin, self.level, self.seeds)
         return [*told, *self._of_seeds(), *self.notes]
 
@@ -311,7 +350,7 @@ class Comparison(NotebookShown):
     def printed(self) -> list[dict[str, str]]:
         """The rows of the table, the base last, with numbers as a paper prints them."""
         rows = []
-        for each in self.contrasts:
+        for each in self.rows:
             difference = each.difference
             row = {
                 "arm": str(each.arm), "mean": number(each.mean),
@@ -326,13 +365,17 @@ class Comparison(NotebookShown):
                 p = difference.equivalence(self.margin)
                 row["p (equal)"] = "" if p is None else p_of(p)
             rows.append(row)
+        if self.by:
+            return rows
         return [*rows, {"arm": str(self.base), "mean": number(self.base_mean)}]
 
     def _of_seeds(self) -> list[str]:
         """Sentences on the seeds."""
         told, arms = [], len(self.contrasts)
-        if arms > 1:
-            told.append(f"p is corrected for {arms} arms, the intervals are not.")
+        if self.family > 1:
+            what = "arms" if self.family == arms and not self.by else "contrasts"
+            corrected = f"p is corrected for {self.family} {what}"
+            told.append(f"{corrected}, the intervals are not.")
         if len(self.seeds) < FEW_SEEDS:
             told.append(f"Below {FEW_SEEDS} seeds these intervals and tests are rough.")
         if self.averaged:
@@ -387,31 +430,65 @@ def compare(
     Raises:
         ValueError: if the columns, levels, outcomes or seeds do not allow it.
     """
+    found = outcomes_of(
+        frame, factor, outcome, base, margin, bounds, others, leave_out_nan
+    )
+    arms = [arm for arm in found.arms if arm != base]
+    contrasts = contrasts_of(
+        {arm: (found.cells[arm], found.cells[base]) for arm in arms}, bounds
+    )
+    values = {arm: tuple(map(float, found.means[arm])) for arm in (base, *arms)}
+    return Comparison(
+        factor, base, outcome, values, contrasts, found.seeds, found.left_out,
+        found.failing, margin, level, tuple(others), tuple(notes), len(contrasts),
+    )  # fmt: skip
+
+
+def outcomes_of(
+    frame: "pd.DataFrame",
+    factor: str,
+    outcome: str,
+    base: Any,
+    margin: float | None,
+    bounds: tuple[float, float] | None,
+    others: Sequence[str],
+    leave_out_nan: bool,
+) -> Outcomes:
+    """The outcomes of a table of runs; arguments and errors are those of ``compare``."""
     if margin is not None and not margin > 0:
         raise ValueError(f"margin must be a number above 0, got {margin!r}")
     found = Outcomes.of(frame, factor, outcome, base, others, leave_out_nan)
     _check_bounds(bounds, found)
-    values = found.means
-    arms = [arm for arm in found.arms if arm != base]
-    differences = {arm: _difference(values[arm], values[base], bounds) for arm in arms}
-    corrected = holm([differences[arm].p for arm in arms])
-    contrasts = tuple(
-        Contrast(
-            arm,
-            float(np.mean(values[arm])),
-            differences[arm],
-            _rho(values[arm], values[base]),
-            p_holm,
-            VarianceParts.of(found.cells[arm], found.cells[base])
-            if found.replicated
-            else None,
-        )
-        for arm, p_holm in zip(arms, corrected)
-    )
-    return Comparison(
-        factor, base, outcome, tuple(map(float, values[base])), contrasts,
-        found.seeds, found.left_out, found.failing, margin, level, tuple(others), tuple(notes),
-    )  # fmt: skip
+    return found
+
+
+def contrasts_of(
+    pairs: Mapping[Any, tuple[np.ndarray, np.ndarray]],
+    bounds: tuple[float, float] | None,
+) -> tuple[Contrast, ...]:
+    """A contrast for each pair of arms, p corrected for their number.
+
+    Args:
+        pairs: by name the outcomes of arm and base, of shape (seeds, replicates).
+        bounds: of the outcomes.
+    """
+    found = []
+    for name, (arm, base) in pairs.items():
+        several = arm.shape[1] > 1 and base.shape[1] > 1
+        parts = VarianceParts.of(arm, base) if several else None
+        mine, theirs = arm.mean(axis=1), base.mean(axis=1)
+        difference = _difference(mine, theirs, bounds)
+        rho, mean = _rho(mine, theirs), float(np.mean(mine))
+        found.append(Contrast(name, mean, difference, rho, difference.p, parts))
+    return corrected([found])[0]
+
+
+def corrected(families: Sequence[Sequence[Contrast]]) -> list[tuple[Contrast, ...]]:
+    """The contrasts of several comparisons, p corrected for the number of all."""
+    ps = iter(holm([each.difference.p for family in families for each in family]))
+    return [
+        tuple(replace(each, p_holm=next(ps)) for each in family) for family in families
+    ]
 
 
 def _check_bounds(bounds: tuple[float, float] | None, found: Outcomes) -> None:

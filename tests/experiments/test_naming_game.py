@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mesa_memory.examples.naming_game import decision
-from mesa_memory.examples.naming_game.__main__ import DEPTHS, effects, study
+from mesa_memory.examples.naming_game.__main__ import DEPTHS, by_network, effects, study
 from mesa_memory.examples.naming_game.model import NamingGame
 from mesa_memory.examples.naming_game.networks import (
     CENTRALISED,
@@ -125,3 +125,6 @@ def test_memory_hastens_settling_in_one_network_and_slows_it_in_another(tmp_path
     # It settles sooner, but not on one name: more names are left.
     before = table.loc[("max_mean_clustering", shortest)]
     assert central["names"] > before["names"] and decentral["agreed"] > 0.8
+    differs = by_network(found.results().runs).sentences[0]
+    assert "the effect of depth differs between max_mean_clustering and" in differs
+    assert "it has opposite signs" in differs

@@ -86,6 +86,48 @@ def test_a_plan_that_is_changed_afterwards_is_drift(tmp_path):
     assert "plan" in other.methods().rpartition("These differences were accepted")[2]
 
 
+def test_several_outcomes_are_corrected_together_and_secondary_ones_are_named(tmp_path):
+    """Primary outcomes share one correction; a secondary one has its own, and says so."""
+    measured = {"x": x, "twice": lambda model: 2 * model.x, "alone": x}
+    plan = Plan("effect", 0.0, ("x", "twice"), {"x": 0.5}, secondary=["alone"])
+    found = Study(
+        Coin, {"effect": [0.0, 1.0], "noise": [0.3, 0.4]}, seeds=range(8), steps=1,
+        outcomes=measured, store=tmp_path / "study.sqlite", plan=plan,
+    )  # fmt: skip
+    done(found)
+    first, second, alone = (
+        found.compare(),
+        found.compare(outcome="twice"),
+        found.compare(outcome="alone"),
+    )
+    p = first.contrasts[0].difference.p
+    assert first.contrasts[0].p_holm == second.contrasts[0].p_holm == 2 * p
+    assert alone.contrasts[0].p_holm == p and first.margin == 0.5
+    assert second.margin is None
+    assert "Planned before the first run: x and twice of each" in str(second)
+    assert "Secondary outcome of the plan" in str(alone)
+    assert "p (Holm)" in found.checklist() and "(x, 1.0)" in found.methods()
+    page = found.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Secondary outcome of the plan" in page and "<h3>twice</h3>" in page
+
+
+def test_a_plan_compares_effects_between_levels(tmp_path):
+    """``by`` stands in plan, comparison, report and checklist."""
+    plan = Plan("effect", 0.0, "x", by="noise", looks=(8,))
+    found = Study(
+        Coin, {"effect": [0.0, 1.0], "noise": [0.3, 0.4]}, seeds=range(8), steps=1,
+        outcomes={"x": x}, store=tmp_path / "study.sqlite", plan=plan,
+    )  # fmt: skip
+    done(found)
+    told = found.compare()
+    assert "the effect of effect in 0.3 and 0.4: no difference was shown" in str(told)
+    assert "Planned before the first run" in str(told)
+    assert "between the levels of noise" in found.checklist()
+    assert found.seeds_for(interaction=0.1)["1.0: 0.3 less 0.4"][0] >= 6
+    page = found.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "1.0: 0.3 less 0.4" in page and "From the outcome to one" not in page
+
+
 def test_a_study_without_a_plan_is_exploratory(tmp_path):
     found = study(tmp_path, [0.0, 1.0], None, seeds=6)
     assert done(found) == 12
@@ -97,6 +139,8 @@ def test_a_study_without_a_plan_is_exploratory(tmp_path):
     ("given", "message"),
     [
         ({"factor": "mood"}, "those with several levels are: effect"),
+        ({"by": "mood"}, "those with several levels are: effect"),
+        ({"outcome": ("x", "x")}, "an outcome is named twice"),
         ({"base": 3.0}, r"the levels of 'effect' are \[0.0, 1.0\]"),
         ({"outcome": "y"}, "the outcome 'y'; the study has: x"),
         ({"looks": (8, 40)}, "the plan needs 40 seeds, and the study has 24"),

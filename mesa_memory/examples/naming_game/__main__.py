@@ -15,6 +15,7 @@ from mesa_memory.examples.naming_game.model import NamingGame
 from mesa_memory.examples.naming_game.networks import NETWORKS
 from mesa_memory.experiments import Study
 from mesa_memory.statistics.comparison import compare
+from mesa_memory.statistics.interaction import Interaction, compare_effects
 
 DEPTHS = (2, 5, 10)
 SEEDS = 18
@@ -56,8 +57,18 @@ def effects(runs: pd.DataFrame, outcome: str = "settled") -> pd.DataFrame:
     return pd.concat(tables)[[*columns, "names", "share", "agreed"]]
 
 
+def by_network(runs: pd.DataFrame, outcome: str = "settled") -> Interaction:
+    """The effect of the longest memory, compared between each pair of networks.
+
+    Args:
+        runs, outcome: as for ``effects``.
+    """
+    ends = runs[runs["depth"].isin((DEPTHS[0], DEPTHS[-1]))]
+    return compare_effects(ends, "depth", by="network", outcome=outcome, base=DEPTHS[0])
+
+
 def main() -> None:
-    """Makes the runs and prints the table."""
+    """Makes the runs and prints the table, and a sentence for each pair of networks."""
     made = study("naming.sqlite")
     if (status := made.run()).failed:
         raise StudyError(str(status))
@@ -66,6 +77,9 @@ def main() -> None:
     )
     table = effects(made.results().runs)
     print(table.round(4).to_string(index=False, na_rep=""))
+    found = by_network(made.results().runs)
+    for each in found.contrasts:
+        print(each.verdict(found.outcome, found.base, found.level, found.family))
 
 
 if __name__ == "__main__":

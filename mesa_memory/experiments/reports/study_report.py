@@ -60,6 +60,7 @@ def write_study_report(
         facts = facts_of_study(studies, row)
         told = methods(facts)
         differ = any(each.p_holm < found.level for each in found.contrasts)
+        differ = differ and not found.by  # its contrasts have four runs, not two
         followed = trace(studies.store, frame, found) if differ else None
     style = template(_PACKAGE, "study_report.css").render()
     page = template(_PACKAGE, "study_report.html").render(
@@ -119,12 +120,8 @@ def _curves(
 
 def _seeds(found: Comparison) -> tuple[list[str], list[list[str]]]:
     """The values of the outcome: the seeds as rows, the arms as columns, the base first."""
-    columns = [found.base_values]
-    for each in found.contrasts:
-        pairs = zip(found.base_values, each.difference.values)
-        columns.append(tuple(base + change for base, change in pairs))
-    names = ["seed", *map(str, (found.base, *(each.arm for each in found.contrasts)))]
-    rows = zip(found.seeds, *columns)
+    rows = zip(found.seeds, *found.values.values())
+    names = ["seed", *map(str, found.values)]
     return names, [[str(seed), *map(number, values)] for seed, *values in rows]
 
 

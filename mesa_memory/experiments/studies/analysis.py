@@ -7,6 +7,7 @@ from mesa_memory.core.codec import readable
 from mesa_memory.experiments.studies.design import Case, label_of
 from mesa_memory.experiments.studies.results import COUNTED, Results
 from mesa_memory.statistics.comparison import Comparison, compare
+from mesa_memory.statistics.interaction import compare_effects
 from mesa_memory.stores.studies import FINISHED, Studies, StudyRow
 
 EXPLORATORY = "Exploratory: {}."
@@ -17,29 +18,32 @@ def check_plan(study: Any) -> None:
     plan = study.plan
     if plan is None:
         return
-    if plan.factor not in study.design.varied:
-        there = ", ".join(study.design.varied) or "none"
-        raise ValueError(
-            f"the plan compares the factor {plan.factor!r}; those with several levels "
-            f"are: {there}"
-        )
+    for factor in (plan.factor, *filter(None, [plan.by])):
+        if factor not in study.design.varied:
+            there = ", ".join(study.design.varied) or "none"
+            raise ValueError(
+                f"the plan compares the factor {factor!r}; those with several levels "
+                f"are: {there}"
+            )
     levels = study.design.levels(plan.factor)
     if plan.base not in levels:
         raise ValueError(
             f"the plan has base={plan.base!r}; the levels of {plan.factor!r} are {levels}"
         )
-    if plan.outcome not in study.outcomes:
-        there = ", ".join(sorted(study.outcomes)) or "none"
-        raise ValueError(
-            f"the plan compares the outcome {plan.outcome!r}; the study has: {there}"
-        )
+    for outcome in plan.primary + plan.secondary:
+        if outcome not in study.outcomes:
+            there = ", ".join(sorted(study.outcomes)) or "none"
+            raise ValueError(
+                f"the plan compares the outcome {outcome!r}; the study has: {there}"
+            )
     seeds, last = len(study.design.seeds), max(plan.looks, default=0)
     if seeds < last:
         raise ValueError(
             f"the plan needs {last} seeds, and the study has {seeds}: give it "
             f"seeds=range({last})"
         )
-    plan.check_looks(len(levels) - 1)
+    others = len(study.design.levels(plan.by)) if plan.by else 2
+    plan.check_looks(len(levels) - 1, others)
 
 
 def asked_seeds(study: Any, kept: Mapping[str, Any]) -> int:
@@ -61,7 +65,8 @@ def stages(study: Any, studies: Studies, row: StudyRow) -> Iterator[list[Case]]:
         return
     number = plan.looks[0] if plan.looks else len(seeds)
     looks: list[dict[str, Any]] = []
-    others = [name for name in study.design.varied if name != plan.factor]
+    compared = (plan.factor, plan.by)
+    others = [name for name in study.design.varied if name not in compared]
     while True:
         wanted = study.design.first(number).cases
         yield wanted
@@ -78,28 +83,34 @@ def stages(study: Any, studies: Studies, row: StudyRow) -> Iterator[list[Case]]:
 
 
 def compare_arms(study: Any, **given: Any) -> Comparison:
-    """See ``Study.compare``; without any argument, it does what the plan says."""
+    """See ``Study.compare``; an outcome of the plan alone is compared as the plan says."""
     plan, varied = study.plan, study.design.varied
-    names = ("factor", "base", "outcome", "margin", "bounds")
+    names = ("factor", "base", "outcome", "margin", "bounds", "by")
     asked: dict[str, Any] = {name: given.get(name) for name in names}
-    if plan is not None and set(asked.values()) == {None}:
-        asked = {name: getattr(plan, name) for name in names}
-    asked["factor"] = factor = _only("factor", asked["factor"], varied)
-    asked["outcome"] = outcome_of(study, asked["outcome"])
+    mine = () if plan is None else plan.primary + plan.secondary
+    outcome = asked["outcome"] or next(iter(mine), None)
+    if outcome in mine and {n for n in names if asked[n] is not None} <= {"outcome"}:
+        asked = plan.asked(outcome)
+    factors = [name for name in varied if name != asked["by"]]
+    asked["factor"] = factor = _only("factor", asked["factor"], factors)
+    asked["outcome"] = outcome = outcome_of(study, asked["outcome"])
     frame = study.results().runs
     asked["base"] = _level(factor, asked["base"], frame)
-    planned = plan is not None and asked == {
-        name: getattr(plan, name) for name in names
-    } | {"base": _level(factor, plan.base, frame)}
-    others = [name for name in varied if name != factor and name in frame.columns]
-    return compare(
-        frame,
-        **asked,
-        leave_out_nan=bool(given.get("leave_out_nan")),
-        others=others,
-        level=plan.level if planned else 0.05,
-        notes=[_note(study, planned)],
-    )
+    planned = outcome in mine and asked == plan.asked(outcome) | {
+        "base": _level(factor, plan.base, frame)
+    }
+    compared, by = (factor, asked["by"]), asked.pop("by")
+    more: dict[str, Any] = {
+        "others": [n for n in varied if n not in compared and n in frame.columns],
+        "leave_out_nan": bool(given.get("leave_out_nan")),
+        "notes": [_note(study, planned, outcome)],
+    }
+    if planned and outcome in plan.primary:
+        return plan.compare(frame, **more)[plan.primary.index(outcome)]
+    more["level"] = plan.level if planned else 0.05
+    if by is None:
+        return compare(frame, **asked, **more)
+    return compare_effects(frame, by=by, **asked, **more)
 
 
 def compare_outcomes(
@@ -118,13 +129,17 @@ def compare_outcomes(
     if study.plan is None and compared.get("outcome") is None and names:
         compared["outcome"] = names[0]
     found = study.compare(**compared)
-    others, refused = [], []
+    plan, others, refused = study.plan, [], []
     for name in names:
         if name == found.outcome:
             continue
+        planned = (
+            plan is not None and name in plan.primary + plan.secondary and not compared
+        )
         try:
-            same = {"factor": found.factor, "base": found.base, "outcome": name}
-            others.append(study.compare(**same))
+            same = {"factor": found.factor, "base": found.base, "by": found.by}
+            asked = {} if planned else same
+            others.append(study.compare(outcome=name, **asked))
         except ValueError as error:
             refused.append(f"{name} is not compared: {error}")
     return found, others, refused
@@ -164,7 +179,9 @@ def _level(factor: str, base: Any, frame: Any) -> Any:
     return readable(label_of(factor, base)) if callable(base) else base
 
 
-def _note(study: Any, planned: bool) -> str:
+def _note(study: Any, planned: bool, outcome: str) -> str:
+    if planned and outcome in study.plan.secondary:
+        return f"Secondary outcome of the plan: {study.plan}."
     if planned:
         return f"Planned before the first run: {study.plan}."
     if study.plan is None:

@@ -251,12 +251,13 @@ class Study:
         outcome: str | None = None,
         margin: float | None = None,
         bounds: tuple[float, float] | None = None,
+        by: str | None = None,
         leave_out_nan: bool = False,
     ) -> Comparison:
         """Compares the arms with one of them, by paired differences on seeds.
 
-        Without arguments it is what the plan says; without a plan the only factor, its
-        first level and the only outcome.
+        Without arguments, or with an outcome of the plan alone, it is what the plan says;
+        without a plan the only factor, its first level and the only outcome.
 
         Args:
             factor: the one with the levels to compare.
@@ -265,6 +266,8 @@ class Study:
             margin: the largest difference that counts as none.
             bounds: lowest and highest possible outcome, such as (0, 1) of a share: the
                 intervals then hold for any shape.
+            by: another factor: the effects at its levels are compared with each other, see
+                ``compare_effects``.
             leave_out_nan: seeds whose outcome is NaN in an arm are left out.
 
         Raises:
@@ -273,13 +276,14 @@ class Study:
         """
         return compare_arms(
             self, factor=factor, base=base, outcome=outcome, margin=margin,
-            bounds=bounds, leave_out_nan=leave_out_nan,
+            bounds=bounds, by=by, leave_out_nan=leave_out_nan,
         )  # fmt: skip
 
     def seeds_for(
         self,
         *,
         effect: float | None = None,
+        interaction: float | None = None,
         power: float = 0.8,
         half_width: float | None = None,
         **compared: Any,
@@ -289,14 +293,16 @@ class Study:
         Two numbers for each arm, as the pilot does not know the spread of the outcome.
 
         Args:
-            effect, power, half_width: see ``Comparison.seeds_for``.
-            **compared: ``factor``, ``base`` and ``outcome``, see ``compare``.
+            effect, interaction, power, half_width: see ``Comparison.seeds_for``.
+            **compared: ``factor``, ``base``, ``outcome`` and ``by``, see ``compare``.
 
         Raises:
             ValueError: as ``compare`` does, and for a number out of its range.
         """
         found = self.compare(**compared)
-        return found.seeds_for(effect=effect, power=power, half_width=half_width)
+        return found.seeds_for(
+            effect=effect, interaction=interaction, power=power, half_width=half_width
+        )
 
     def audit(
         self,
@@ -410,7 +416,7 @@ class Study:
 
         Args:
             path, audit, overwrite: see ``write_study_report``.
-            **compared: ``factor``, ``base``, ``outcome`` and ``margin``, see ``compare``;
+            **compared: ``factor``, ``base``, ``outcome``, ``by`` and others, see ``compare``;
                 of several outcomes without a plan, the first is the main one.
 
         Raises:
