@@ -32,23 +32,25 @@ def null_study(rng, world, seeds):
 
 
 @pytest.mark.parametrize(
-    ("seeds", "world", "studies", "limit"),
+    ("seeds", "world", "studies"),
     [
-        (10, normal, 300, 0.08),
+        (10, normal, 300),
         *(
-            pytest.param(*each, 2_000, 0.055, marks=pytest.mark.slow)
+            pytest.param(*each, 2_000, marks=pytest.mark.slow)
             for each in itertools.product((6, 10, 20), (normal, heavy, tipping))
         ),
     ],
 )
 def test_equal_effects_are_seldom_called_different_and_are_covered(
-    seeds, world, studies, limit
+    seeds, world, studies
 ):
-    """Of 2,000 studies without an interaction at most 5.5% find one; 93% or more cover 0.
+    """Studies without an interaction find one in 5%, and 93% or more cover 0.
 
     Heavy tails and tipping make a t interval wider than it needs to be at few seeds.
     """
     rng = np.random.default_rng(5)
+    # Of a test at 5% one set of studies in a hundred is beyond it.
+    limit = 0.05 + 2.33 * (0.05 * 0.95 / studies) ** 0.5
     found = [null_study(rng, world, seeds) for _ in range(studies)]
     assert np.mean([each.p_holm < 0.05 for each in found]) <= limit
     covered = np.mean(
