@@ -72,7 +72,7 @@ def test_the_readme_is_one_page():
 
 # -- the tutorial, from an empty folder as a user would do it --------------------------
 
-TUTORIAL = Path(__file__).parent.parent.parent / "docs" / "tutorial.md"
+DOCS = ROOT / "docs"
 _BLOCK = re.compile(
     r"^```(?:\{code-block\} python\n:caption: (?P<file>\S+)\n\n|(?P<kind>bash|text)\n)"
     r"(?P<text>.*?)^```$",
@@ -104,12 +104,12 @@ def run(command, folder):
     return ran.stdout
 
 
-@pytest.mark.slow
-def test_the_tutorial_leads_from_an_empty_folder_to_a_comparison(tmp_path):
+def walked(page, folder):
+    """What each command of a page prints, in the folder where its files are made."""
     printed, last = {}, ""
-    for block in _BLOCK.finditer(TUTORIAL.read_text(encoding="utf-8")):
+    for block in _BLOCK.finditer((DOCS / page).read_text(encoding="utf-8")):
         if block["file"]:
-            (tmp_path / block["file"]).write_text(block["text"], encoding="utf-8")
+            (folder / block["file"]).write_text(block["text"], encoding="utf-8")
             continue
         if block["kind"] == "text":
             assert set(block["text"].splitlines()) <= set(last.splitlines())
@@ -118,11 +118,17 @@ def test_the_tutorial_leads_from_an_empty_folder_to_a_comparison(tmp_path):
             if command.startswith("mesa-memory dashboard"):
                 given = command.split()[1:]
                 look = ("-m", "mesa_memory.cli", *given[:1])
-                file = str(tmp_path / given[1])
+                file = str(folder / given[1])
                 with served(*look, file, "--port", "0", "--no-open") as base:
                     assert base.startswith("http://127.0.0.1:")
                 continue
-            last = printed[command] = run(command, tmp_path)
+            last = printed[command] = run(command, folder)
+    return printed
+
+
+@pytest.mark.slow
+def test_tutorial_and_study_lead_from_an_empty_folder_to_an_archive(tmp_path):
+    printed = walked("tutorial.md", tmp_path)
     assert "relevance" in printed["python look.py"]
     # Resumed, it ends as the run that was not interrupted.
     went_on = printed["python go_on.py"]
@@ -137,3 +143,12 @@ def test_the_tutorial_leads_from_an_empty_folder_to_a_comparison(tmp_path):
     text = (tmp_path / "compare.py").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line.strip()]
     assert len([line for line in lines if '"""' not in line]) <= 15
+
+    # The next page goes on in the same folder.
+    printed = walked("study.md", tmp_path)
+    (exam,) = (said for line, said in printed.items() if "exam" in line)
+    assert "dropped" in exam
+    assert (tmp_path / "paper.html").stat().st_size > 20_000
+    rows = (tmp_path / "panel" / "panel.csv").read_text().splitlines()
+    assert len(rows) == 1 + 10 * 12
+    assert (tmp_path / "archive" / "seal.json").exists()
