@@ -25,8 +25,7 @@ import litellm
 from benchmarks.planning_town import PlanningTown, planned
 from benchmarks.tables import options, show
 from mesa_memory import Services, configure, register_policy
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments.estimates import EFFORT_AGENT_STEPS, estimate
 from mesa_memory.llm import prices as pricing

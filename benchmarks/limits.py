@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.tables import options, show
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import LLMError
 from mesa_memory.llm.base import Attempt, LLMSettings
 from mesa_memory.llm.client import ProviderClient

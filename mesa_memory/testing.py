@@ -22,8 +22,7 @@ import mesa
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory.core.codec import decode_snapshot, encode_snapshot
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.snapshot import InMemoryRecords
 from mesa_memory.errors import LLMUnavailable
 from mesa_memory.hosts.mesa_llm import LLMAgent

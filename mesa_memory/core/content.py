@@ -370,7 +370,7 @@ def is_id(value: Any) -> bool:
 
 def by_id(unique_id: Any) -> str:
     """An agent without a name: ``Agent 4``."""
-    text = value_text(unique_id)
+    text = str(unique_id) if type(unique_id) is int else value_text(unique_id)
     return f"Agent {text if len(text) <= ID_CHARS else shorten(text, ID_CHARS)}"
 
 

@@ -128,6 +128,12 @@ def records_in(value: Any) -> Iterator[MemoryRecord]:
             yield from records_in(item)
 
 
+def records_of(thing: Any) -> Iterator[MemoryRecord]:
+    """The records in the attributes that ``state`` of a layer or a memory names."""
+    for name in thing.state:
+        yield from records_in(getattr(thing, name, None))
+
+
 class Observer(Protocol):
     """Is told of every change of every memory of a model, in order."""
 

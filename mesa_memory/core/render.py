@@ -39,6 +39,11 @@ def at_step(step: Any, line: str, wording: Wording = ENGLISH) -> str:
     return wording.told("at step", step=value_text(step), line=line)
 
 
+def until_step(heading: str, step: float, wording: Wording) -> str:
+    """A heading that says which step its text reaches."""
+    return wording.told("until", line=heading, step=value_text(step))
+
+
 @cache
 def step_pattern(part: str, wording: Wording = ENGLISH) -> str:
     """A regular expression for the part ``step`` or ``at step`` without its line."""

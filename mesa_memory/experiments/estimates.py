@@ -20,8 +20,7 @@ import numpy as np
 from mesa_memory.core.codec import encode, readable
 from mesa_memory.core.content import dollars
 from mesa_memory.core.notebook import NotebookShown
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import ChatRequest, LLMRequest
+from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.errors import StoreUnavailable, StudyError

@@ -23,7 +23,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from mesa_memory.core.fault_table import ERROR_BYTES
-from mesa_memory.core.reply import token_count
+from mesa_memory.core.requests import token_count
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.addresses import host_and_path
 from mesa_memory.errors import HostChanged

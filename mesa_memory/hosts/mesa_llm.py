@@ -273,10 +273,12 @@ class Names:
 
     def name(self, unique_id: Any) -> str:
         """The agent's own name; empty without one."""
-        if not is_id(unique_id):
+        if type(unique_id) is not int and not is_id(unique_id):
             return ""
         if (agent := self.agent(unique_id)) is not None:
-            self._call(unique_id, own_name(agent))
+            name = own_name(agent)
+            if name or unique_id in self._names:
+                self._call(unique_id, name)
         return self._names.get(unique_id, "")
 
     def unique_id(self, who: Any) -> Any:

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core.content import storable
-from mesa_memory.core.records import DERIVED, MemoryRecord, Part
+from mesa_memory.core.records import DERIVED, MemoryRecord, Part, records_of
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.layers.declared_state import declared_state, records_of, take_up
+from mesa_memory.layers.declared_state import declared_state, take_up
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.view import StepView
 
@@ -113,6 +113,11 @@ class Layer:
         A record may be given more than once, and may be closed already.
         """
         return records_of(self)
+
+    def all_records(self) -> list[MemoryRecord]:
+        """The records that it holds, with those in its ``state``."""
+        found = [*self.records()]
+        return [*found, *records_of(self)] if self.state else found
 
     def edited(self, record: MemoryRecord, content: dict[str, Any]) -> dict[str, Any]:
         """The content that ``edit`` puts in the place of a record's, made consistent."""

@@ -15,10 +15,9 @@ from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.filtering import askable
 from mesa_memory.layers.lines import Line, StepEvents
 from mesa_memory.layers.summary import Story, summary_of
-from mesa_memory.layers.view import StepView
+from mesa_memory.layers.view import StepView, askable
 from mesa_memory.tasks import CHAPTER
 from mesa_memory.tasks.base import REQUEST_CHARS
 

@@ -11,13 +11,12 @@ from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.errors import BadReply, EmbedderError
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.filtering import askable
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.message import Message
 from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.summary import summary_of
-from mesa_memory.layers.view import StepView
+from mesa_memory.layers.view import StepView, askable
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import CONVERSATION
 from mesa_memory.tasks.base import in_batches

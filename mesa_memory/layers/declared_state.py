@@ -6,7 +6,7 @@ addresses are neither written to a file nor taken from one, as it may be a stran
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 
 from mesa_memory.core.codec import in_order
 from mesa_memory.core.content import plain
-from mesa_memory.core.records import MemoryRecord, records_in
+from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.text.addresses import is_address_name
 from mesa_memory.core.text.redaction import secret_name
@@ -67,12 +67,6 @@ def take_up(thing: Any, kept: Mapping[str, Any]) -> None:
             setattr(thing, name, kept[name])
 
 
-def records_of(thing: Any) -> Iterator[MemoryRecord]:
-    """The records in the attributes that ``state`` names, at any depth."""
-    for name in thing.state:
-        yield from records_in(getattr(thing, name, None))
-
-
 def layer_snapshot(layer: Any) -> dict[str, Any]:
     """A layer's ``snapshot``, with its ``state`` also where a class of ours has its own."""
     return declared_state(layer) | layer.snapshot()
@@ -82,12 +76,6 @@ def restore_layer(layer: Any, part: Mapping[str, Any], shelf: RecordLookup) -> N
     """Restores a layer from the result of ``layer_snapshot``."""
     take_up(layer, part)
     layer.restore(part, shelf)
-
-
-def held_by(layer: Any) -> list[MemoryRecord]:
-    """The records that a layer holds, with those in its ``state``."""
-    found = [*layer.records()]
-    return [*found, *records_of(layer)] if layer.state else found
 
 
 def _copy(owner: tuple[Any, str], value: Any) -> Any:

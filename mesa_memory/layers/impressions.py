@@ -14,9 +14,8 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.text.naming import names_one_of
 from mesa_memory.errors import BadReply, ContentFiltered, PromptTooLong
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line
-from mesa_memory.layers.view import StepView
+from mesa_memory.layers.view import StepView, ask_about, askable
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import IMPRESS
 from mesa_memory.tasks.base import in_batches

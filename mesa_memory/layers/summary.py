@@ -12,9 +12,8 @@ from mesa_memory.core.text.replies import Doubtful
 from mesa_memory.errors import BadReply, PromptTooLong
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.consolidation import Consolidation, OverTokens
-from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line, StepEvents, records_of
-from mesa_memory.layers.view import StepView
+from mesa_memory.layers.view import StepView, ask_about, askable
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import CONSOLIDATE, STORY, Task
 from mesa_memory.tasks.base import REQUEST_CHARS

@@ -1,8 +1,8 @@
 """What holds for one read of a memory, or for one batch of steps that it settles."""
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,9 +14,10 @@ from mesa_memory.core.inbox import Commit, Group
 from mesa_memory.core.journal import Journal
 from mesa_memory.core.records import EVENT, REASONS, SUPERSEDED, MemoryRecord
 from mesa_memory.core.requests import Embedded, Flow, LLMRequest
+from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.wording import Voice, Wording
+from mesa_memory.errors import BadReply, ContentFiltered
 from mesa_memory.hosts.mesa_llm import NamesNow, role_of
-from mesa_memory.layers.declared_state import held_by
 
 
 class Limits(NamedTuple):
@@ -169,7 +170,7 @@ class StepView:
     def _is_held_beside(self, layer: Any, record: MemoryRecord) -> bool:
         """True if another layer holds a record."""
         layers = self.memory.layers if layer is not None else ()
-        return any(record in held_by(each) for each in layers if each is not layer)
+        return any(record in each.all_records() for each in layers if each is not layer)
 
     def origin(self, **more: Any) -> dict[str, Any]:
         """The agent, the memory and the step, for the recorder."""
@@ -316,3 +317,67 @@ def reading(memory: Any, **options: Any) -> Iterator[None]:
         yield
     finally:
         _READ.reset(token)
+
+
+# -- events that a content filter refuses ----------------------------------------------
+
+
+logger = logger_of(__name__)
+
+REFUSED_WARNING = (
+    "the provider's content filter refuses an event of agent %s: step %s, %s (%s). No "
+    "further request shows it; it goes without grade, summary, fact and impression. All "
+    "other events get theirs."
+)
+
+#: asks about some events
+type Ask[T] = Callable[[list[MemoryRecord]], Flow[T]]
+
+
+def askable(view: StepView, events: Iterable[MemoryRecord]) -> list[MemoryRecord]:
+    """The events that a content filter has not refused."""
+    refused = view.journal.filtered
+    return [event for event in events if event.id not in refused]
+
+
+def ask_about[T](
+    view: StepView, events: Sequence[MemoryRecord], ask: Ask[T]
+) -> Flow[T | None]:
+    """The reply to a request about all events that a content filter lets pass.
+
+    Args:
+        ask: is given the events to ask about; it may be called several times.
+
+    Returns:
+        None if all are refused.
+
+    Raises:
+        ContentFiltered: if the request shows other texts than events.
+        LLMError: without a usable reply.
+    """
+    left = askable(view, events)
+    while left or not events:
+        try:
+            return (yield from ask(list(left)))
+        except ContentFiltered:
+            if not left:
+                raise
+        event = left.pop((yield from _first_refused(left, ask)))
+        view.journal.filtered[event.id] = None
+        agent = view.agent.unique_id
+        logger.warning(REFUSED_WARNING, agent, event.step, event.kind, event.id)
+    return None
+
+
+def _first_refused[T](events: Sequence[MemoryRecord], ask: Ask[T]) -> Flow[int]:
+    """The place of the event with which the events before it are refused."""
+    passed, refused = 0, len(events)  # how many of the oldest together
+    while refused - passed > 1:
+        count = (passed + refused) // 2
+        try:
+            with suppress(BadReply):  # an unusable reply has passed the filter, too
+                yield from ask(list(events[:count]))
+            passed = count
+        except ContentFiltered:
+            refused = count
+    return refused - 1

@@ -6,8 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from mesa_memory.core.content import plain
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.addresses import server_address
 from mesa_memory.core.validate import checked_int, checked_number, one_of

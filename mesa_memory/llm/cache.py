@@ -32,12 +32,10 @@ import numpy as np
 from pydantic import PydanticUserError
 
 from mesa_memory.core.content import plain
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import ChatRequest, LLMRequest
+from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.text.redaction import scrub_json
-from mesa_memory.core.text.refusals import refuses
-from mesa_memory.core.text.replies import Unusable, check_end
+from mesa_memory.core.text.replies import Unusable, check_end, refuses
 from mesa_memory.errors import CacheError
 from mesa_memory.hosts.litellm import address_of
 from mesa_memory.llm.base import LLMSettings

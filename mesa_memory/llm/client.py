@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from mesa_memory.core.fault_table import BAD_OUTPUT, BUSY, FailedAttempt
-from mesa_memory.core.reply import Reply, Route
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import LLMRequest, Reply, Route
 from mesa_memory.core.text import redaction, replies
 from mesa_memory.core.text.addresses import server_address
 from mesa_memory.core.text.redaction import logger as logger_of

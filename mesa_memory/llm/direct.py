@@ -25,8 +25,7 @@ from yarl import URL
 
 from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.content import plain
-from mesa_memory.core.reply import Reply, TokenCounts, tier_of
-from mesa_memory.core.requests import ChatRequest
+from mesa_memory.core.requests import ChatRequest, Reply, TokenCounts, tier_of
 from mesa_memory.core.text import redaction, replies
 from mesa_memory.core.text.addresses import server_address
 from mesa_memory.hosts import litellm as host

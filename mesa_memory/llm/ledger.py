@@ -12,8 +12,7 @@ from typing import Any, Protocol
 
 from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.render import count_tokens
-from mesa_memory.core.reply import Reply, Route
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import LLMRequest, Reply, Route
 from mesa_memory.core.text.replies import Refusal
 from mesa_memory.core.validate import checked_int, checked_number, exceeded_limit
 from mesa_memory.errors import BudgetExceeded

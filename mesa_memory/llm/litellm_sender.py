@@ -7,7 +7,7 @@ import litellm
 import openai.resources  # noqa: F401 - a second that the first request would take
 
 from mesa_memory.core.content import plain
-from mesa_memory.core.reply import Reply, TokenCounts, tier_of
+from mesa_memory.core.requests import Reply, TokenCounts, tier_of
 from mesa_memory.core.text import replies
 from mesa_memory.hosts import litellm as host
 from mesa_memory.hosts.provider_faults import calling

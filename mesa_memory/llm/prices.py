@@ -10,7 +10,7 @@ from typing import Any
 
 import litellm
 
-from mesa_memory.core.reply import TokenCounts
+from mesa_memory.core.requests import TokenCounts
 from mesa_memory.core.validate import checked_number
 from mesa_memory.hosts.litellm import response_cost
 

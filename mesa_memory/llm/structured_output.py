@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from mesa_memory.core.fault_table import BAD_OUTPUT, BUSY, NAMED, REFUSED
-from mesa_memory.core.reply import Route
+from mesa_memory.core.requests import Route
 from mesa_memory.hosts.provider_faults import fault_of, outcome
 from mesa_memory.llm.schemas import json_schema, schema_of
 

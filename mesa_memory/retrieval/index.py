@@ -3,11 +3,28 @@
 Relevance is made from the cosine of the embeddings and from BM25, each brought to 0..1
 over the candidates by min-max. In a talk the records before and after and the session
 count, too, see ``dialogue``. Speakers and times that the query names are read from its
-words, see ``speakers`` and ``temporal``.
+words, see ``query``.
 
 Embeddings are rounded so that their cosines are exact, see ``table.rounded``, and scores
 that are equal in nine decimals are ties. So the same vectors are ranked the same on every
 machine and number of threads.
+
+A score ranks: its parts are relative to the candidates, so the best record of a memory
+that knows nothing of the matter has a high score, too. The ten best records are judged;
+if the query names agents, only those of them by or about them. The match is
+
+    z + 4.5 · words
+
+``z`` is the mean of their three highest cosines, of fewer among less than 30 candidates, in
+standard deviations above the mean of all candidates; 0 if the query was not embedded. ``words`` is the highest share of the
+query's terms, weighted by rarity, that one of them has, or its session if it is part of
+a talk. In a query of several lines, such as the messages of a step, the line with the
+largest share counts.
+
+A recall is weak if the match is below ``MIN_MATCH``, or ``MIN_MATCH_IN_TALK`` with the
+words of a talk: a talk keeps to a few subjects, so cosines by chance are higher there.
+With the shipped embedder, these mark a tenth of the questions whose answer was found, see
+``benchmarks/recall/unanswered.py``.
 """
 
 import math
@@ -19,10 +36,9 @@ import numpy as np
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.text.vocabulary import words
 from mesa_memory.retrieval import scoring as retrieval
-from mesa_memory.retrieval.match import JUDGED_RECORDS, best_match
+from mesa_memory.retrieval.query import TimeConstraint
 from mesa_memory.retrieval.scoring import RecallQuery, Scoring, term_part
 from mesa_memory.retrieval.table import RecordTable, Slots
-from mesa_memory.retrieval.temporal import TimeConstraint
 
 DEFAULT_SCORING = Scoring()
 #: share of ``speaker_boost`` for records by or about a speaker of the query
@@ -55,7 +71,7 @@ class SearchResult(NamedTuple):
 
     Attributes:
         records: best first.
-        match: how well the best fits the query by itself, see ``match``; below 0, none of
+        match: how well the best fits the query by itself, see ``best_match``; below 0, none of
             them does. 0 without a query, and for a scoring that counts no words, as
             those of published formulas.
         left_out: how many further records could have been found.
@@ -379,3 +395,36 @@ class RecordIndex(RecordTable):
         if scoring.refresh == "throttled":
             slots = slots[now - accessed[slots] >= scoring.refresh_every]
         accessed[slots] = np.maximum(accessed[slots], now)
+
+
+# -- the match of the best record with the query ---------------------------------------
+
+
+#: the records that are judged
+JUDGED_RECORDS = 10
+#: the mean of so many cosines counts
+HIGHEST_COSINES = 3
+WORDS_WEIGHT = 4.5
+MIN_MATCH, MIN_MATCH_IN_TALK = 1.8, 4.725
+
+
+def best_match(
+    dense: np.ndarray, judged: np.ndarray, words: np.ndarray, talking: np.ndarray
+) -> float:
+    """The match above its threshold; below 0, nothing fits.
+
+    Args:
+        dense: the cosines of all candidates; all 0 if the query was not embedded.
+        judged: positions of the judged records.
+        words: for each of these, the share of the query's terms in it or in its session.
+        talking: for each of these, whether it is part of a talk.
+    """
+    if not len(judged):
+        return -math.inf
+    beyond = dense - dense.sum() / len(dense)
+    spread = math.sqrt(np.square(beyond).sum() / len(dense))
+    few = min(HIGHEST_COSINES, max(len(dense) // 10, 1))
+    highest = np.sort(beyond[judged])[-few:]
+    z = highest.mean() / spread if spread else 0.0
+    least = np.where(talking & (spread > 0), MIN_MATCH_IN_TALK, MIN_MATCH)
+    return float(z + (WORDS_WEIGHT * words - least).max())

@@ -180,7 +180,7 @@ class Scoring:
             ``"always"``: whether being recalled counts as an access.
         refresh_every: see ``refresh``; at least 1.
         time_match: weight of the part of the same name: how near before the time that the
-            query asks for something happened, see ``temporal``. With 0 the query is not
+            query asks for something happened, see ``query``. With 0 the query is not
             read for time.
         terms: terms of your own, see ``Term``; one or several.
         session_weights: shares of the best record of a session, and of the session read

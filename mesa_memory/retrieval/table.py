@@ -14,7 +14,7 @@ from mesa_memory.errors import EmbedderError
 from mesa_memory.retrieval import scoring
 from mesa_memory.retrieval.bm25 import LexicalIndex
 from mesa_memory.retrieval.dialogue import DialogueContext, Likeness
-from mesa_memory.retrieval.speakers import Speakers
+from mesa_memory.retrieval.query import Speakers
 
 #: with fewer rows than this, tidying up is not worth it
 SMALLEST_TO_TIDY = 64

@@ -18,8 +18,7 @@ from mesa_memory.core.by_identity import ByIdentity
 from mesa_memory.core.journal import RecordBus
 from mesa_memory.core.prompt_files import FIRST_LANGUAGE
 from mesa_memory.core.records import Observer
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import ChatRequest, Embedded, LLMRequest
+from mesa_memory.core.requests import ChatRequest, Embedded, LLMRequest, Reply
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.text.redaction import scrub_reply
 from mesa_memory.core.wording import Wordings

@@ -14,8 +14,7 @@ from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
 from mesa_memory.core.wording import Wording, speech
 from mesa_memory.tasks.base import Inputs, Task, by_step, vocabulary_of, wording_of
 from mesa_memory.tasks.grade import offline_grade
-from mesa_memory.tasks.grounding import check_summary
-from mesa_memory.tasks.offline.terms import Terms
+from mesa_memory.tasks.grounding import Terms, check_summary
 
 #: separates the remembered events in an extractive summary
 BULLET = " • "

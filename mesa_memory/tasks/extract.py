@@ -13,8 +13,7 @@ from typing import Any
 from pydantic import BaseModel, field_validator
 
 from mesa_memory.core.text.replies import Unusable, check_text, is_blank
-from mesa_memory.tasks.base import Inputs, Schema, Task, wording_of
-from mesa_memory.tasks.by_number import ListReply, Numbers
+from mesa_memory.tasks.base import Inputs, ListReply, Numbers, Schema, Task, wording_of
 from mesa_memory.tasks.consolidate import BULLET
 from mesa_memory.tasks.consolidate import offline as consolidated
 from mesa_memory.tasks.grounding import DROPPED, check_summary, doubt_of

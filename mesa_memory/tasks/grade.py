@@ -21,8 +21,16 @@ from mesa_memory.core.content import words
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.text.replies import Unusable
 from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
-from mesa_memory.tasks.base import Inputs, Task, vocabulary_of
-from mesa_memory.tasks.by_number import checked, in_lines, list_schema, named, whole
+from mesa_memory.tasks.base import (
+    Inputs,
+    Task,
+    checked,
+    in_lines,
+    list_schema,
+    named,
+    vocabulary_of,
+    whole,
+)
 
 #: how models name the two numbers of a grade
 _EVENT_NAMES = ("event", "number", "event_number", "id", "n", "no", "line")

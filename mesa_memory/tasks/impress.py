@@ -27,8 +27,16 @@ from mesa_memory.core.content import one_line, shorten, words
 from mesa_memory.core.text.replies import Unusable, check_text
 from mesa_memory.core.text.vocabulary import Vocabulary, vocabulary
 from mesa_memory.core.wording import ENGLISH, Wording
-from mesa_memory.tasks.base import Inputs, Schema, Task, vocabulary_of, wording_of
-from mesa_memory.tasks.by_number import list_schema, named, whole
+from mesa_memory.tasks.base import (
+    Inputs,
+    Schema,
+    Task,
+    list_schema,
+    named,
+    vocabulary_of,
+    whole,
+    wording_of,
+)
 from mesa_memory.tasks.consolidate import word_limit
 
 #: so short a sentence, such as "Thanks a lot!", is said to somebody, too

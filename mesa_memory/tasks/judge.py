@@ -9,8 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, field_validator
 
 from mesa_memory.core.text.replies import Unusable
-from mesa_memory.tasks.base import Inputs, Task
-from mesa_memory.tasks.by_number import ListReply
+from mesa_memory.tasks.base import Inputs, ListReply, Task
 from mesa_memory.tasks.offline.attributes import covers
 
 #: a new fact, another value of a known one, its end, or nothing new

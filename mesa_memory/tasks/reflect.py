@@ -13,10 +13,18 @@ import mesa_memory.tasks.offline.themes as themes
 from mesa_memory.core.content import shorten
 from mesa_memory.core.importance import GRADE_MIN
 from mesa_memory.core.text.replies import Unusable, check_text
-from mesa_memory.tasks.base import Inputs, Task, vocabulary_of, wording_of
-from mesa_memory.tasks.by_number import AnyNumbers, ListReply, Numbers, whole
+from mesa_memory.tasks.base import (
+    AnyNumbers,
+    Inputs,
+    ListReply,
+    Numbers,
+    Task,
+    vocabulary_of,
+    whole,
+    wording_of,
+)
 from mesa_memory.tasks.grade import offline_grade
-from mesa_memory.tasks.offline.terms import supports
+from mesa_memory.tasks.grounding import supports
 
 #: longest insight, or question
 INSIGHT_CHARS = 400

@@ -5,10 +5,14 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import LLMRequest, ask
-from mesa_memory.core.text.refusals import refuses
-from mesa_memory.core.text.replies import Filtered, Unusable, read, repair_prompt
+from mesa_memory.core.requests import LLMRequest, Reply, ask
+from mesa_memory.core.text.replies import (
+    Filtered,
+    Unusable,
+    read,
+    refuses,
+    repair_prompt,
+)
 from mesa_memory.runtime.flows import run
 from mesa_memory.tasks import GRADE
 from mesa_memory.tasks.consolidate import Summary

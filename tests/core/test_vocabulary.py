@@ -9,7 +9,7 @@ from mesa_memory.core.prompt_files import FOLDER, languages
 from mesa_memory.core.text.vocabulary import vocabulary
 from mesa_memory.core.wording import Wording
 from mesa_memory.retrieval.bm25 import LexicalIndex
-from mesa_memory.retrieval.temporal import TimeConstraint
+from mesa_memory.retrieval.query import TimeConstraint
 from mesa_memory.tasks.grade import offline_grade
 from mesa_memory.tasks.impress import offline_impression
 from tests.support.single import table

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from mesa_memory import FactMemory
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import Embedded, EmbedRequest
+from mesa_memory.core.requests import Embedded, EmbedRequest, Reply
 from mesa_memory.errors import BadReply, LLMUnavailable
 from mesa_memory.layers.facts.layer import Facts
 from tests.memories.alone import joined

@@ -2,8 +2,7 @@
 
 import pytest
 
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import Embedded, EmbedRequest, SharedAnswers
+from mesa_memory.core.requests import Embedded, EmbedRequest, Reply, SharedAnswers
 from mesa_memory.layers.base import with_unique_names
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.grading import Grader

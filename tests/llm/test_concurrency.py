@@ -6,7 +6,7 @@ import time
 import pytest
 
 from benchmarks.limits import SERVERS, Server, request, run, simulated_time
-from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import Reply
 from mesa_memory.llm.base import LLMSettings
 from mesa_memory.llm.client import ProviderClient
 from mesa_memory.llm.errors import StateError

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mesa_memory.core.reply import Reply, TokenCounts, tier_of
+from mesa_memory.core.requests import Reply, TokenCounts, tier_of
 from mesa_memory.llm.tokens import count_tokens
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from mesa_memory.retrieval.temporal import CACHED_QUERY_CHARS, TimeConstraint
+from mesa_memory.retrieval.query import CACHED_QUERY_CHARS, TimeConstraint
 from tests.support.single import table
 
 CASES = table("time_questions")

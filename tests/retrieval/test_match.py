@@ -14,7 +14,7 @@ from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.recalling import WEAK_MATCH, Recollection
 from mesa_memory.memories.tools import search_memories
-from mesa_memory.retrieval.match import best_match
+from mesa_memory.retrieval.index import best_match
 from mesa_memory.retrieval.scoring import Scoring
 from tests.retrieval.test_sessions import index_of
 from tests.support.single import memory_of, settle

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mesa_memory.tasks.offline.terms import Terms, letters, plain_words
+from mesa_memory.tasks.grounding import Terms, letters, plain_words
 
 SAID = "Ada sold 12 fish at 3.5 coins - to Bob, who said: it was GPT-4's idea. Good"
 

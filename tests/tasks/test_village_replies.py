@@ -7,7 +7,7 @@ to requests for summaries are in ``tests/memories/test_summaries.py``.
 import json
 from collections import Counter
 
-from mesa_memory.core.reply import Reply
+from mesa_memory.core.requests import Reply
 from mesa_memory.core.text.replies import read
 from mesa_memory.tasks.extract import EXTRACT
 from mesa_memory.tasks.grade import GRADE

@@ -7,7 +7,6 @@ from typing import Any
 from mesa_memory.core.events import event_text
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.wording import Voice
-from mesa_memory.layers.declared_state import held_by
 from mesa_memory.memories.host.layer_names import memories_of
 from mesa_memory.memories.host.memory_module import MemoryModule
 
@@ -82,7 +81,7 @@ def _by_layer(memory: MemoryModule) -> dict[str, list[MemoryRecord]]:
     with memory.peek():
         memory.settle()
         with memory.exclusive():
-            found = {each.name: _current(held_by(each)) for each in memory.layers}
+            found = {each.name: _current(each.all_records()) for each in memory.layers}
             arrived = [event for _, events in memory.pending() for event in events]
             return found | {PENDING: _current(arrived)}
 

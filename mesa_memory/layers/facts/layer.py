@@ -25,9 +25,8 @@ from mesa_memory.layers.facts.shown import FactLines
 from mesa_memory.layers.facts.statement import KIND, FactStatement, bare, is_fact
 from mesa_memory.layers.facts.table import FactTable, table_of
 from mesa_memory.layers.facts.values import extent
-from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line, StepEvents
-from mesa_memory.layers.view import StepView
+from mesa_memory.layers.view import StepView, ask_about, askable
 from mesa_memory.tasks.extract import GATE
 from mesa_memory.tasks.offline.attributes import canonical
 

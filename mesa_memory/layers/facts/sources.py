@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mesa_memory.tasks.extract import Candidate
-from mesa_memory.tasks.offline.terms import share
+from mesa_memory.tasks.grounding import share
 
 #: how much of a fact's value and of its subject a line contains
 type Fit = tuple[float, float]

@@ -16,13 +16,12 @@ from mesa_memory.core.wording import Voice
 from mesa_memory.errors import BadReply, LLMError
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.eviction import surplus_places
-from mesa_memory.layers.filtering import ask_about
 from mesa_memory.layers.lines import Line, StepEvents, of_steps
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.stream.reflecting import KIND, Reflector
-from mesa_memory.layers.view import StepView
+from mesa_memory.layers.view import StepView, ask_about
 from mesa_memory.retrieval import scoring
 from mesa_memory.tasks.reflect import Drawn
 

@@ -32,7 +32,7 @@ FOCUS_PEOPLE = 5
 BY_WORDS = "by words alone: the query was not embedded"
 #: what a recall says if who spoke counts
 SPOKEN = "with records by or about {}, who spoke, a little higher"
-#: what a recall says if nothing fits its query, see ``retrieval.match``
+#: what a recall says if nothing fits its query, see ``retrieval.index``
 WEAK_MATCH = "with a weak match: none of the records fits the query by itself"
 
 #: a text, and its embedding; None if it could not be had
@@ -47,7 +47,7 @@ class RecallResult(NamedTuple):
     Attributes:
         note: what else there is to say of it; empty if nothing.
         part: the layer that recalled, if other layers think at the same time.
-        weak: whether none of the records fits the query, see ``retrieval.match``.
+        weak: whether none of the records fits the query, see ``retrieval.index``.
         left_out: how many further records could have been recalled.
     """
 

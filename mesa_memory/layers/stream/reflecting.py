@@ -9,9 +9,8 @@ from mesa_memory.core import render
 from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.validate import checked_int, checked_number
-from mesa_memory.layers.filtering import ask_about
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
-from mesa_memory.layers.view import StepView
+from mesa_memory.layers.view import StepView, ask_about
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.tasks.reflect import QUESTIONS, REFLECT, Drawn
 

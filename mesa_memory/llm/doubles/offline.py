@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mesa_memory.core.content import count_tokens, one_line, plain
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import ChatRequest, LLMRequest
+from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
 from mesa_memory.errors import LLMRejected
 from mesa_memory.llm.doubles.generic import EMPTY_ANSWER, generic, last_text
 from mesa_memory.llm.doubles.policy import PROVIDER as OFFLINE

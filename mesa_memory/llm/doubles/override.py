@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from mesa_memory.core.reply import Reply, TokenCounts
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import LLMRequest, Reply, TokenCounts
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.replies import end_of
 from mesa_memory.hosts.litellm import finish_reason

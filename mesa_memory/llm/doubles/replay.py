@@ -16,8 +16,7 @@ from typing import Any
 from mesa_memory import errors
 from mesa_memory.core.content import plain
 from mesa_memory.core.render import shorten
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import LLMError, LLMUnavailable, ReplayMismatch
 
 #: answers all requests of new services; None without an override

@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import LLMRequest, Reply
 
 #: what a script may answer: text, a dict for a JSON reply, an error to raise, a whole
 #: reply, or a function of the request that gives one of these

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
-from mesa_memory.core.events import plain_event
+from mesa_memory.core.events import deliveries, plain_event, recipients_of
 from mesa_memory.core.inbox import Commit, Inbox
 from mesa_memory.core.journal import HISTORY_MESSAGES, Journal
 from mesa_memory.core.records import EVENT, MemoryRecord
@@ -28,9 +28,8 @@ from mesa_memory.hosts.mesa_llm import Names, NamesNow
 from mesa_memory.layers.base import Layer, with_unique_names
 from mesa_memory.layers.declared_state import StateGuard, watched
 from mesa_memory.layers.view import Limits, StepView, begin, read_of
-from mesa_memory.memories.host.audience import TELLING_KINDS, tell_audience
 from mesa_memory.memories.host.delegate import Delegate
-from mesa_memory.memories.host.layer_names import new_layer
+from mesa_memory.memories.host.layer_names import layers_of, memories_of, new_layer
 from mesa_memory.memories.host.reads import MemoryLock, MemoryReads
 from mesa_memory.memories.host.state import restore_memory, snapshot_of
 from mesa_memory.runtime.copies import serve_copy
@@ -467,3 +466,46 @@ class MemoryModule(MemoryReads):
         self.renew_work()
         restore_memory(self, snapshot, shelf)
         self.layer = self.journal.layer
+
+
+# -- to whom a message went ------------------------------------------------------------
+
+
+#: kinds of events that may say to whom their agent has spoken
+TELLING_KINDS = ("message", "action")
+
+
+def tell_audience(event: MemoryRecord, names: Names) -> None:
+    """Completes the messages that an agent's own event says it has sent.
+
+    Args:
+        event: a message with its recipients, or an action such as ``speak_to``.
+        names: of the model's agents.
+    """
+    if event.kind == "message":
+        if event.sender == event.agent:
+            _complete(event.content, names)
+        return
+    # The newest message of a text is the first to be completed.
+    for text, recipients in reversed(deliveries(event.content)):
+        told = {"message": text, "sender": event.agent, "recipients": recipients}
+        _complete(plain_event("message", told, names)[1], names)
+
+
+def _complete(message: dict[str, Any], names: Names) -> None:
+    """Completes the copies of a message that its recipients have."""
+    sender, text = message["sender"], message.get("message")
+    recipients = recipients_of(message)
+    for unique_id in recipients:
+        agent = None if unique_id == sender else names.agent(unique_id)
+        for memory in () if agent is None else _memories(agent):
+            inbox = memory.journal.inbox
+            inbox.complete(sender, text, recipients, memory.clock)
+
+
+def _memories(agent: Any) -> Iterable[Any]:
+    """The package's memories of an agent; of most it is the only one."""
+    memory = getattr(agent, "memory", None)
+    if len(layers_of(agent)) == 1 and hasattr(memory, "journal"):
+        return (memory,)
+    return [memory for _, memory in memories_of(agent)]

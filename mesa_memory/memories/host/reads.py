@@ -18,18 +18,18 @@ from mesa_memory.core.records import (
     MemoryRecord,
     Observer,
     records_in,
+    records_of,
 )
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.wording import COMMON, STEP
 from mesa_memory.hosts.mesa_llm import Memory
 from mesa_memory.layers.base import Layer, check_views
-from mesa_memory.layers.declared_state import held_by, records_of
 from mesa_memory.layers.lines import Line, in_steps, pending
 from mesa_memory.layers.message import Message
 from mesa_memory.layers.view import StepView, begin, end, read_of, reading, view_of
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.entries import entry_of_step
-from mesa_memory.memories.prompt.sections import Section, compose, until_step
+from mesa_memory.memories.prompt.sections import Section, compose
 
 logger = logger_of(__name__)
 #: what an agent is shown, by the method that it asks
@@ -247,7 +247,7 @@ class MemoryReads(Memory):
         view = self.view()
         named = view.told(f"heading {heading}")
         if until is not None:
-            named = until_step(named, until, view.wording)
+            named = render.until_step(named, until, view.wording)
         return f"{named}:\n{text}"
 
     def recent(self) -> list[Line]:
@@ -401,7 +401,7 @@ class MemoryReads(Memory):
             *records_in(self.snapshot()),
             *self.records(),
             *self.journal.history,
-            *(record for layer in self.layers for record in held_by(layer)),
+            *(record for layer in self.layers for record in layer.all_records()),
             *(record for layer in self.layers for record in layer.history()),
         ]
         return sorted({r.id: r for r in found}.values(), key=lambda r: r.order)
@@ -448,7 +448,7 @@ class MemoryReads(Memory):
         """The open records that nothing holds, by id, in order of making."""
         held = {event for _, events in self.pending() for event in events}
         for layer in self.layers:
-            held.update(held_by(layer))
+            held.update(layer.all_records())
         held.update(self.records(), self.journal.pinned)
         return {r.id: r for r in self.journal.current() if r not in held}
 

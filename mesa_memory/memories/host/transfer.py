@@ -21,7 +21,7 @@ from mesa_memory.core.records import (
 from mesa_memory.core.snapshot import FilteredRecords, InMemoryRecords, RecordLookup
 from mesa_memory.errors import MemoryMismatch
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.declared_state import held_by, layer_snapshot, restore_layer
+from mesa_memory.layers.declared_state import layer_snapshot, restore_layer
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.state import may_be_of
 
@@ -105,7 +105,7 @@ def _records_of(layer: Layer, source: SourceMemory) -> dict[str, MemoryRecord]:
     state = decode_snapshot(source.parts[layer.name], source.records)
     own = FilteredRecords(source.records, partial(may_be_of, layer.name))
     restore_layer(layer, state, own)
-    return {record.id: record for record in (*records_in(state), *held_by(layer))}
+    return {record.id: record for record in (*records_in(state), *layer.all_records())}
 
 
 class _CopiesOfLayer(InMemoryRecords):

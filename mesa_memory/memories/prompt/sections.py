@@ -73,7 +73,7 @@ class Section:
                 heading = wording("memory", f"heading {name}")
         title = render.one_line(heading or layer.name)
         if (until := getattr(layer, "until", None)) is not None:
-            title = until_step(title, until, wording)
+            title = render.until_step(title, until, wording)
         return cls(layer.name, title, lines, wording=wording, **given)
 
     def __post_init__(self) -> None:
@@ -263,11 +263,6 @@ def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
     ]
     report = BudgetReport(budget, budget + excess, tuple(reports))
     return Prompt(tuple(fitted), tuple(bodies), tuple(texts), report)
-
-
-def until_step(heading: str, step: float, wording: Wording) -> str:
-    """A heading that says which step its text reaches."""
-    return wording.told("until", line=heading, step=render.value_text(step))
 
 
 def joined(texts: Sequence[str]) -> str:

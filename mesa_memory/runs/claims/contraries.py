@@ -1,6 +1,6 @@
 """Words with contrary meanings, which embeddings take for like ones."""
 
-from mesa_memory.tasks.offline.terms import stem
+from mesa_memory.tasks.grounding import stem
 
 _PAIRS_TEXT = """
 safe/dangerous safe/danger safe/unsafe safe/poisoned safe/toxic clean/poisoned clean/dirty clean/contaminated

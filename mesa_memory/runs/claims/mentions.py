@@ -9,7 +9,7 @@ from anyascii import anyascii
 
 from mesa_memory.core.text.naming import folded, plainly_spelled
 from mesa_memory.core.text.vocabulary import ENGLISH_WORDS
-from mesa_memory.tasks.offline.terms import stem
+from mesa_memory.tasks.grounding import stem
 
 #: the root of "agent" in many languages; it tells nothing of what a text says
 AGENT = "agent"

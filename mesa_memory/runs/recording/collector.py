@@ -21,8 +21,7 @@ import sqlalchemy as sa
 
 from mesa_memory.core.journal import Journal, RecordBus
 from mesa_memory.core.records import REPLACED, MemoryRecord, Part
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.wording import Wordings
 from mesa_memory.hosts import space as mesa_space

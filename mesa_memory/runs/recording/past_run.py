@@ -15,7 +15,6 @@ from mesa_memory.core.text.naming import with_name
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa_llm import Names
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.declared_state import held_by
 from mesa_memory.memories.host.interventions import changed_by_hand
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.transfer import SourceMemory, copy_layers
@@ -125,7 +124,7 @@ def _into(
     """
     layers = _chosen(memory, source, names)
     memory.settle()
-    full = [layer.name for layer in layers if any(True for _ in held_by(layer))]
+    full = [layer.name for layer in layers if any(True for _ in layer.all_records())]
     if full:
         raise ValueError(
             f"{', '.join(full)} of agent {memory.agent.unique_id} holds something "

@@ -16,8 +16,7 @@ from typing import Any
 
 from mesa_memory.core.journal import RecordBus
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StoreError
 from mesa_memory.hosts.mesa import StepObserver, clock

@@ -9,8 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.core.fault_table import FailedAttempt
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts import mesa
 from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, response

@@ -15,8 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.core.codec import encode_snapshot, full_name
-from mesa_memory.core.reply import Reply
-from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.errors import ReplayMismatch, StoreCorrupt, StoreError
 from mesa_memory.hosts import mesa

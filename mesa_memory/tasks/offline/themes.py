@@ -12,7 +12,7 @@ from functools import lru_cache
 from mesa_memory.core.text.naming import folded
 from mesa_memory.core.text.vocabulary import vocabulary, words
 from mesa_memory.core.wording import ENGLISH, Wording
-from mesa_memory.tasks.offline.terms import FORM_WORDS
+from mesa_memory.tasks.grounding import FORM_WORDS
 
 _TAG = re.compile(r"\{[{%].*?[%}]\}")
 _WORD = re.compile(r"[^\W_]+")
