@@ -71,9 +71,9 @@ def run(
         number, of = _shard(shard)
         found, processes = found.shard(number, of), processes or 1
     executor = "serial" if processes == 1 else processes
-    status = found.run(executor, accept_drift=accept_drift)
-    _tell(output, found, status)
-    if status.failed:
+    progress = found.run(executor, accept_drift=accept_drift)
+    _tell(output, found, progress)
+    if progress.failed:
         output.end()
         sys.exit(1)
 

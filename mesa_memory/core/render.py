@@ -121,7 +121,7 @@ def folded_lines(
     Args:
         steps: step, and (kind, line) of its events, oldest first.
     """
-    events = [(step, *event) for step, told in steps for event in told]
+    events = [(step, *event) for step, lines in steps for event in lines]
     found = []
     for places in repetitions([(kind, line) for _, kind, line in events]):
         step, _, line = events[places[-1]]

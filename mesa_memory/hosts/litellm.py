@@ -71,14 +71,14 @@ def bounded(
 
 def limit_client(client: httpx.Client | httpx.AsyncClient) -> None:
     """Limits an HTTP client from now on; again does nothing."""
-    hooks: dict[str, list[Any]] = client.event_hooks
+    present: dict[str, list[Any]] = client.event_hooks
     waits = isinstance(client, httpx.AsyncClient)
     asked: Any = _async_asked if waits else _asked
     answered: Any = _async_answered if waits else _answered
-    if answered not in hooks["response"]:
+    if answered not in present["response"]:
         client.event_hooks = {
-            "request": [*hooks["request"], asked],
-            "response": [answered, *hooks["response"]],
+            "request": [*present["request"], asked],
+            "response": [answered, *present["response"]],
         }
 
 

@@ -87,8 +87,8 @@ def outcome(error: BaseException) -> str:
     """
     decided = fault_table.outcome(fault_of(error))
     if decided is None:
-        passing = isinstance(error, litellm.APIError | ConnectionError | TimeoutError)
-        return BUSY if passing and not isinstance(error, REJECTION_ERRORS) else REFUSED
+        may_pass = isinstance(error, litellm.APIError | ConnectionError | TimeoutError)
+        return BUSY if may_pass and not isinstance(error, REJECTION_ERRORS) else REFUSED
     return decided
 
 

@@ -6,6 +6,7 @@ oldest are due now.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import ceil
 from typing import Protocol
 
@@ -109,11 +110,16 @@ class Consolidation:
 
     def __call__(self, view: StepView, window: Window) -> int:
         """The number of oldest entries that are due."""
-        policy = self.policy or (EveryBatch(self.size) if self.size else None)
+        policy = self.policy or (_every_batch(self.size) if self.size else None)
         if policy is None:
             window.keep(view, max(0, self.capacity))
             return 0
         return policy.due(window.sizes(view), self.capacity) or unseen(view, window)
+
+
+@cache
+def _every_batch(size: int) -> EveryBatch:
+    return EveryBatch(size)
 
 
 def unseen(view: StepView, window: Window) -> int:

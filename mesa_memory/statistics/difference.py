@@ -186,11 +186,11 @@ def bounded_interval(
         low, high: bounds of each value.
     """
     found = (np.array(values) - low) / (high - low)
-    number, wanted = len(found), np.log(2 / (1 - confidence))
-    count = np.arange(1, number + 1)
+    size, wanted = len(found), np.log(2 / (1 - confidence))
+    count = np.arange(1, size + 1)
     means = (0.5 + np.cumsum(found)) / (count + 1)
     spread = (0.25 + np.cumsum((found - means) ** 2)) / (count + 1)
-    stakes = np.sqrt(2 * wanted / (number * np.array([0.25, *spread[:-1]])))[:, None]
+    stakes = np.sqrt(2 * wanted / (size * np.array([0.25, *spread[:-1]])))[:, None]
     grid = np.linspace(0, 1, GRID_POINTS)[1:-1]
     off = found[:, None] - grid
     above = np.log1p(np.minimum(stakes, LARGEST_BET / grid) * off)

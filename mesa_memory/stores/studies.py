@@ -427,12 +427,12 @@ class Spending:
         """
         if all(map(self._free, (forecast, beyond, used))):
             return
-        spent = total([self._unwritten, _amount(used)])
+        paid = total([self._unwritten, _amount(used)])
         try:
-            self._settle(_amount(forecast), _amount(beyond), spent)
+            self._settle(_amount(forecast), _amount(beyond), paid)
             self._unwritten = NOTHING
         except StoreError as error:
-            self._unwritten = spent
+            self._unwritten = paid
             logger.warning(
                 "the use of a call could not be added to the study's account: %s", error
             )

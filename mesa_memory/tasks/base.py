@@ -314,8 +314,8 @@ def in_batches[T](
 
 def _name(given: Any) -> str:
     """The full name of a class or function; of any other object, that of its class."""
-    named = given if hasattr(given, "__qualname__") else type(given)
-    return f"{named.__module__}.{named.__qualname__}"
+    kind = given if hasattr(given, "__qualname__") else type(given)
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _of_purpose(purpose: str) -> Task:

@@ -273,8 +273,8 @@ class Terms:
 
 
 def _is_mostly_latin(tokens: Iterable[str]) -> bool:
-    letters = "".join(token for token in tokens if not token.isdecimal())
-    return len(_BEYOND_LATIN.sub("", letters)) * 2 >= len(letters)
+    signs = "".join(token for token in tokens if not token.isdecimal())
+    return len(_BEYOND_LATIN.sub("", signs)) * 2 >= len(signs)
 
 
 def _pieces(run: str) -> Iterable[str]:
@@ -463,8 +463,8 @@ def _tells_one(new: Terms, events: Sequence[Terms]) -> bool:
     common = set().union(*(e.words | e.names | e.numbers for e in rest))
     every = set().union(*shared)
     own = len(every - common)
-    share = ONE_SHARE if len(others) > 1 else ONE_SHARE_OF_TWO
-    return own >= ONE_TERMS and own >= share * len(every)
+    limit = ONE_SHARE if len(others) > 1 else ONE_SHARE_OF_TWO
+    return own >= ONE_TERMS and own >= limit * len(every)
 
 
 def _one_exchange(lines: Sequence[str]) -> bool:

@@ -9,15 +9,15 @@ from tests.support.walker import Walk
 
 #: three events and one prompt: the most calls, and the most files
 BOUNDS = {
-    "ShortTermMemory": (480, 25),
-    "STLTMemory": (570, 28),
-    "LongTermMemory": (930, 43),
-    "EpisodicMemory": (980, 43),
-    "ImpressionMemory": (750, 29),
-    "FactMemory": (1_840, 51),
-    "ConversationMemory": (750, 29),
-    "NarrativeMemory": (680, 28),
-    "LayeredMemory": (1_170, 36),
+    "ShortTermMemory": (345, 17),
+    "STLTMemory": (435, 20),
+    "LongTermMemory": (740, 31),
+    "EpisodicMemory": (775, 35),
+    "ImpressionMemory": (525, 22),
+    "FactMemory": (1_490, 41),
+    "ConversationMemory": (520, 22),
+    "NarrativeMemory": (515, 21),
+    "LayeredMemory": (920, 29),
 }
 #: the shortest of several steps, in their thread: when rows are written is up to time
 RECORDED = (1_320, 60)

@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from mesa_memory.core.render import shorten
-from mesa_memory.core.text.thinking import answers, decision, thinks_only
+from mesa_memory.core.text.thinking import MARKED, answers, decision, thinks_only
 from mesa_memory.core.wording import ENGLISH, Wording
 
 #: a refusal stands at the beginning; this much is looked at
@@ -243,7 +243,10 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
             fit the schema.
     """
     text = _clean((reply.text or "")[:READ_CHARS]).strip()
-    found = [_unwrapped(answer) for answer in answers(text)]
+    found = [
+        _unwrapped(answer)
+        for answer in (answers(text) if MARKED.search(text) else [text])
+    ]
     check_end(reply)
     if not found[0]:
         raise Unusable("empty reply")
@@ -320,9 +323,11 @@ def _unpacked(
         if _JSON_LIKE.match(inner):
             with suppress(Unusable):
                 return _unpacked(_validated([inner], schema), schema, depth - 1)
-    plain = {name: decision(text, own=False) for name, text in texts.items()}
-    for name, text in plain.items():
-        plain[name] = "" if thinks_only(text) else text
+    plain = dict(texts)
+    for name, text in texts.items():
+        if MARKED.search(text):
+            said = decision(text, own=False)
+            plain[name] = "" if thinks_only(said) else said
     return value if plain == texts else value.model_copy(update=plain)
 
 

@@ -147,8 +147,8 @@ def numbers(run: Run) -> dict[str, pd.Series]:
     for name in seen.classed:
         by = of_outcome(seen, name)
         for label, values in by.curves():
-            told = f"agents with {name} {label}" if by.classes else label
-            found[f"outcome:{told}"] = pd.Series(values, seen.steps)
+            group = f"agents with {name} {label}" if by.classes else label
+            found[f"outcome:{group}"] = pd.Series(values, seen.steps)
     for name, by_step in measured(run).items():
         if name not in seen.collected:
             known = {step: number(value) for step, value in by_step.items()}
@@ -382,18 +382,18 @@ def Together(focus: Focus) -> Any:
             return
         names = list(dict.fromkeys(name for known in found for name in known))
         choices = {name: _label(name) for name in names}
-        key = focus.selection.option("together", names[0], names)
+        chosen = focus.selection.option("together", names[0], names)
         table = pd.concat(
-            [known.get(key, pd.Series(dtype=float)) for known in found],
+            [known.get(chosen, pd.Series(dtype=float)) for known in found],
             axis=1,
             keys=[one.short_label for one in runs],
             sort=True,
         )
         if len(table):
             named = arms(focus.source.feed.all)
-            Drawn(focus, table, key, choices[key], [named[one.key] for one in runs])
+            Drawn(focus, table, chosen, choices[chosen], [named[one.key] for one in runs])
         setter = focus.selection.setter("together")
-        ui.Choose("Curves show", key, choices, setter, wide=True)
+        ui.Choose("Curves show", chosen, choices, setter, wide=True)
 
 
 def Drawn(
@@ -418,14 +418,14 @@ def Drawn(
         for n, name in enumerate(table)
     ]
     last = nearest(steps, focus.step) or steps[0]
-    now, what = table.loc[last], label
+    now, shown = table.loc[last], label
     if several:
-        now, what = (
+        now, shown = (
             now.groupby(np.array(of_arm), sort=False).mean(),
             f"{label}, mean of runs",
         )
     told = [f"{value:,.4g} in {name}" for name, value in now.items()]
-    ui.Answer(f"At step {ui.number(last)}, {what}: {'; '.join(told)}.")
+    ui.Answer(f"At step {ui.number(last)}, {shown}: {'; '.join(told)}.")
     curves.StepChart(
         focus,
         curves.over_steps(steps, SPENT.get(key, ("", ""))[1], lines),

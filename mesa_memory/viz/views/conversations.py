@@ -157,8 +157,8 @@ def recalled(run: Run, agent: Any) -> dict[str, list[tuple[float, bool]]]:
 def spoken(row: Row, naming: Callable[[Any], str]) -> str:
     """A summary with when it was and with whom."""
     content = row["content"]
-    began, ended = content.get("began"), content.get("ended")
-    when = f"steps {began} to {ended}" if began != ended else f"step {began}"
+    began, end = content.get("began"), content.get("ended")
+    when = f"steps {began} to {end}" if began != end else f"step {began}"
     return f"{when}, with {', '.join(map(naming, _with(row))) or 'nobody else'}"
 
 

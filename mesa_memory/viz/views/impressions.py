@@ -369,10 +369,10 @@ def lines(
     series = [
         curves.line(n, f"{name}: {measure}", values)
         | {"step": "end", "color": COLOURS[n], "lineStyle": {"type": dash, "width": 2}}
-        for n, (name, opinions) in enumerate(pairs)
+        for n, (name, each) in enumerate(pairs)
         for measure, dash in (("sentiment", "solid"), ("familiarity", "dashed"))
-        if opinions
-        for values in [[_rounded(v) for v in line(opinions, steps, measure)]]
+        if each
+        for values in [[_rounded(v) for v in line(each, steps, measure)]]
     ]
     option = curves.over_steps(steps, "", series)
     option["yAxis"] |= {"min": -1, "max": 1}
