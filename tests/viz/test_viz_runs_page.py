@@ -60,7 +60,11 @@ def test_all_runs_are_one_chart(window):
     read = "() => document.querySelector('.mm-chart').__vue__.option.series.map((one) => one.name)"
     window.until(lambda: window.page.evaluate(read) == TOLD)
     shown.select_option("tokens")
-    window.until(lambda: "At step 3, tokens until the step:" in section.inner_text())
+    window.until(
+        lambda: (
+            "At step 3, tokens until the step, mean of runs:" in section.inner_text()
+        )
+    )
 
 
 def test_a_chart_that_has_no_size_yet_is_drawn_when_it_has_one(window):
