@@ -52,8 +52,8 @@ def as_known(row: dict[str, Any], step: float) -> dict[str, Any]:
 
 def step_names(files: Iterable[Mapping[str, Any]]) -> list[str]:
     """The sentences that say what a step is, from rows of ``prompt_files``, each once."""
-    texts = {row["text"]: None for row in files if row["name"] == COMMON}
-    told = (step_sentence(PromptFile(COMMON, text)) for text in texts)
+    known = {row["text"]: None for row in files if row["name"] == COMMON}
+    told = (step_sentence(PromptFile(COMMON, text)) for text in known)
     return list(dict.fromkeys(filter(None, told)))
 
 

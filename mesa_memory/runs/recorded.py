@@ -106,10 +106,8 @@ class RecordedRun:
     @property
     def unique_ids(self) -> dict[str, Any]:
         """The agents so far: their names in the store, and their own ids, in order."""
-        table = schema.agents
-        found = self.rows(
-            select(table.c.agent, table.c.unique_id).where(self.mine(table))
-        )
+        of = schema.agents
+        found = self.rows(select(of.c.agent, of.c.unique_id).where(self.mine(of)))
         known = [
             (own if isinstance(own, str | int | float) else name, name)
             for name, own in found
@@ -121,8 +119,8 @@ class RecordedRun:
     @property
     def names(self) -> dict[Any, str]:
         """The names of agents that have one, by unique id."""
-        table = schema.agents
-        found = self.rows(select(table.c.agent, table.c.name).where(self.mine(table)))
+        of = schema.agents
+        found = self.rows(select(of.c.agent, of.c.name).where(self.mine(of)))
         called = {name: one_line(text) for name, text in found if text is not None}
         ids = self.unique_ids.items()
         return {own: called[name] for name, own in ids if name in called}

@@ -374,8 +374,8 @@ class Comparison(NotebookShown):
         told, arms = [], len(self.contrasts)
         if self.family > 1:
             what = "arms" if self.family == arms and not self.by else "contrasts"
-            corrected = f"p is corrected for {self.family} {what}"
-            told.append(f"{corrected}, the intervals are not.")
+            family = f"{self.family} {what}"
+            told.append(f"p is corrected for {family}, the intervals are not.")
         if len(self.seeds) < FEW_SEEDS:
             told.append(f"Below {FEW_SEEDS} seeds these intervals and tests are rough.")
         if self.averaged:

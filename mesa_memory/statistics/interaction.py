@@ -1,6 +1,6 @@
 """Differences of differences: does the effect of a factor depend on another one?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -150,12 +150,7 @@ def compare_effects(
     import pandas as pd
 
     check_columns(frame, factor, outcome, base)
-    if by == factor or by not in frame.columns or frame[by].nunique() < 2:
-        raise ValueError(
-            f"by={by!r} must be another factor with several levels; the columns are "
-            f"{', '.join(map(str, frame.columns))}"
-        )
-    cells = [Cell(*pair) for pair in zip(frame[factor], frame[by])]
+    cells = _cells(frame, factor, by)
     levels = list(dict.fromkeys(cell.level for cell in cells))
     arms = [arm for arm in dict.fromkeys(cell.arm for cell in cells) if arm != base]
     empty = {Cell(a, at) for a in (base, *arms) for at in levels} - {*cells}
@@ -170,7 +165,38 @@ def compare_effects(
         joint, column, outcome, first,
         margin, bounds, others, leave_out_nan,
     )  # fmt: skip
-    of = found.cells
+    effects, compared = _compared(found.cells, factor, base, arms, levels, bounds)
+    values = {cell: tuple(map(float, found.means[cell])) for cell in found.arms}
+    told = [f"p of the effects is corrected for {len(effects)} effects.", *notes]
+    return Interaction(
+        factor, base, outcome, values, compared, found.seeds, found.left_out,
+        found.failing, margin, level, tuple(others), tuple(told), len(compared), by, effects,
+    )  # fmt: skip
+
+
+def _cells(frame: "pd.DataFrame", factor: str, by: str) -> list[Cell]:
+    """The cell of each run.
+
+    Raises:
+        ValueError: if ``by`` is not another factor, or has a single level.
+    """
+    if by == factor or by not in frame.columns or frame[by].nunique() < 2:
+        raise ValueError(
+            f"by={by!r} must be another factor with several levels; the columns are "
+            f"{', '.join(map(str, frame.columns))}"
+        )
+    return [Cell(*pair) for pair in zip(frame[factor], frame[by])]
+
+
+def _compared(
+    of: Mapping[Any, Any],
+    factor: str,
+    base: Any,
+    arms: Sequence[Any],
+    levels: Sequence[Any],
+    bounds: tuple[float, float] | None,
+) -> tuple[tuple[Any, ...], tuple[EffectContrast, ...]]:
+    """The effect of each arm at each level, and the differences of effects."""
     effects = contrasts_of(
         {Cell(arm, at): (of[arm, at], of[base, at]) for arm in arms for at in levels},
         bounds,
@@ -196,9 +222,4 @@ def compare_effects(
         )
         for each, (arm, one, other) in zip(contrasts, pairs)
     )  # fmt: skip
-    values = {cell: tuple(map(float, found.means[cell])) for cell in found.arms}
-    told = [f"p of the effects is corrected for {len(effects)} effects.", *notes]
-    return Interaction(
-        factor, base, outcome, values, compared, found.seeds, found.left_out,
-        found.failing, margin, level, tuple(others), tuple(told), len(compared), by, effects,
-    )  # fmt: skip
+    return effects, compared

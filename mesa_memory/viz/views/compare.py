@@ -391,7 +391,9 @@ def Together(focus: Focus) -> Any:
         )
         if len(table):
             named = arms(focus.source.feed.all)
-            Drawn(focus, table, chosen, choices[chosen], [named[one.key] for one in runs])
+            Drawn(
+                focus, table, chosen, choices[chosen], [named[one.key] for one in runs]
+            )
         setter = focus.selection.setter("together")
         ui.Choose("Curves show", chosen, choices, setter, wide=True)
 
@@ -424,8 +426,8 @@ def Drawn(
             now.groupby(np.array(of_arm), sort=False).mean(),
             f"{label}, mean of runs",
         )
-    told = [f"{value:,.4g} in {name}" for name, value in now.items()]
-    ui.Answer(f"At step {ui.number(last)}, {shown}: {'; '.join(told)}.")
+    values = [f"{value:,.4g} in {name}" for name, value in now.items()]
+    ui.Answer(f"At step {ui.number(last)}, {shown}: {'; '.join(values)}.")
     curves.StepChart(
         focus,
         curves.over_steps(steps, SPENT.get(key, ("", ""))[1], lines),
