@@ -66,7 +66,7 @@ def save_memory(agent: Any, text: str, importance: int = 3) -> str:
     said = render.one_line(" ".join(text.split()))
     event = memory.arrive(KIND, {KIND: render.shorten(said, SAVED_CHARS)})
     memory.journal.grade(event, _scaled(grade, memory))
-    return memory.layer_view.told("saved", text=event.content[KIND])
+    return memory.view().told("saved", text=event.content[KIND])
 
 
 def add_memory_tools(agent: Any) -> None:
