@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-import litellm
-
 from mesa_memory.core.requests import TokenCounts
 from mesa_memory.core.validate import checked_number
 from mesa_memory.hosts.litellm import response_cost
@@ -98,6 +96,8 @@ TIERS = ("flex", "priority")
 @cache
 def price(model: str) -> Price | None:
     """The price of the model's tokens; None if unknown."""
+    import litellm  # takes seconds, which a budget alone does not need
+
     try:
         info: Any = litellm.get_model_info(model)
     except Exception:  # litellm raises a bare Exception for an unmapped model
@@ -157,10 +157,14 @@ def litellm_cost(
 @cache
 def takes_schema(model: str) -> bool:
     """True if the provider is known to follow a JSON schema."""
+    import litellm
+
     return bool(litellm.supports_response_schema(model))
 
 
 @cache
 def listed_as_free(model: str) -> bool:
     """True if the list has this model, at no price."""
+    import litellm
+
     return litellm.model_cost.get(model, {}).get("input_cost_per_token") == 0

@@ -329,3 +329,12 @@ def test_a_model_that_is_not_recorded_does_not_load_the_database():
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True)
     assert ran.returncode == 0, ran.stderr.decode()
+
+
+def test_a_budget_alone_does_not_load_litellm():
+    code = (
+        "import sys\nfrom mesa_memory import Budget\n"
+        "Budget(calls=1, cost=2.0)\nassert 'litellm' not in sys.modules\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    assert ran.returncode == 0, ran.stderr.decode()
