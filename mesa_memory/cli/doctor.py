@@ -1,7 +1,8 @@
-"""``mesa-memory doctor``: what of this machine keeps a run, a page or a model from working."""
+"""``mesa-memory doctor``: faults of this machine that stop a run, a page or a model."""
 
 import asyncio
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -28,20 +29,18 @@ LARGE_STORE = 2_000
 #: seconds for the one request
 PATIENCE_S = 60.0
 OK, NOTE, WRONG = "ok", "note", "wrong"
-
-
 #: providers on this machine, which need no key
 LOCAL = frozenset({"ollama", "ollama_chat", "lm_studio", "llamafile", "hosted_vllm"})
 
 
 class DaysReply(BaseModel):
-    """What the model is asked for."""
+    """The reply of the one request."""
 
     days: int
 
 
 class Finding(NamedTuple):
-    """What was looked at, how it is, and what to do about it.
+    """The result of one check, and its cure.
 
     Attributes:
         what: names the check.
@@ -188,7 +187,7 @@ def disk(location: str) -> Iterator[Finding]:
     if not log:
         cure = "Readers wait while a step is written; a local disk is quicker."
         yield Finding("folder", NOTE, "no write-ahead log is possible here", cure)
-    free = _free_megabytes(path.parent)
+    free = shutil.disk_usage(path.parent).free / 1e6
     cure = "Make room before a long run." if free < LITTLE_ROOM else ""
     yield Finding("room", NOTE if cure else OK, f"{free:,.0f} MB are free", cure)
 
@@ -203,12 +202,6 @@ def _opened(location: str, found: str) -> Finding:
             "store", WRONG, str(error), "See the message; nothing was changed."
         )
     return Finding("store", OK, f"{found}, can be read")
-
-
-def _free_megabytes(folder: Path) -> float:
-    import shutil
-
-    return shutil.disk_usage(folder).free / 1e6
 
 
 def model(name: str, api_base: str | None, offline: bool) -> Iterator[Finding]:

@@ -5,7 +5,15 @@ from typing import Any
 
 import click
 
-from mesa_memory.cli.output import COUNT, Output, flag, option, printed, say_loading
+from mesa_memory.cli.output import (
+    COUNT,
+    Output,
+    flag,
+    option,
+    printed,
+    rows_of,
+    say_loading,
+)
 
 #: columns of a table that fits a screen; with --json all
 _SHOWN = ("intrusions", "tokens", "requests", "dollars")
@@ -108,5 +116,4 @@ def _table(output: Output, measure: str, result: Any) -> None:
 
 
 def _print(output: Output, key: str, title: str, frame: Any) -> None:
-    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    output.table(key, title, list(frame.columns), rows)
+    output.table(key, title, list(frame.columns), rows_of(frame))

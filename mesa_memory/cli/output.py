@@ -286,6 +286,12 @@ class Output:
         print()
 
 
+def rows_of(frame: Any) -> list[Any]:
+    """The rows of a DataFrame as dicts; missing values are None."""
+    known = frame.rename(columns=str).astype(object)
+    return list(known.where(known.notna(), None).to_dict("records"))
+
+
 def _heading(name: str) -> str:
     return HEADINGS.get(name, name.replace("_", " "))
 

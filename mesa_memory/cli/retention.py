@@ -2,7 +2,7 @@
 
 import click
 
-from mesa_memory.cli.output import Output, opened, printed, say_loading
+from mesa_memory.cli.output import Output, opened, printed, rows_of, say_loading
 
 
 @click.command()
@@ -34,6 +34,5 @@ def retention(run: str, intervals: str, every: int, output: Output) -> None:
 
     with opened(run) as found:
         curve = measured(found, intervals=steps, every=every).curve.round(3)
-    rows = curve.astype(object).where(curve.notna(), None).to_dict("records")
     title = "Share of statements shown, by memory and retention interval in steps"
-    output.table("retention", title, list(curve.columns), rows)
+    output.table("retention", title, list(curve.columns), rows_of(curve))

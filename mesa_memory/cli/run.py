@@ -20,9 +20,9 @@ from mesa_memory.cli.output import (
     opened,
     option,
     printed,
+    rows_of,
     say_loading,
 )
-from mesa_memory.cli.study import rows_of
 from mesa_memory.core.content import dollars
 
 if TYPE_CHECKING:

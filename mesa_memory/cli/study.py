@@ -16,6 +16,7 @@ from mesa_memory.cli.output import (
     flag,
     option,
     printed,
+    rows_of,
     say,
     say_loading,
 )
@@ -299,12 +300,6 @@ def verify(folder: str, seal: str | None) -> None:
         print(change)
     if changes:
         sys.exit(1)
-
-
-def rows_of(frame: Any) -> list[Any]:
-    """The rows of a DataFrame as dicts; missing values are None."""
-    known = frame.rename(columns=str).astype(object)
-    return list(known.where(known.notna(), None).to_dict("records"))
 
 
 def read_study(file: str) -> "Study":
