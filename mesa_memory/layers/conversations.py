@@ -17,6 +17,7 @@ from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.summary import summary_of
 from mesa_memory.layers.view import StepView, askable
+from mesa_memory.retrieval.activation import moved
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import CONVERSATION
 from mesa_memory.tasks.base import in_batches
@@ -367,7 +368,8 @@ class Conversations(Layer):
             [others, last + later, None if over is None else over + later, said]
             for others, last, over, said in snapshot["talks"]
         ]
-        accessed = {key: step + later for key, step in snapshot["accessed"].items()}
+        given = snapshot["accessed"].items()
+        accessed = {key: moved(each, later) for key, each in given}
         return snapshot | {"talks": talks, "accessed": accessed}
 
 

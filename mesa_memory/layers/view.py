@@ -184,9 +184,12 @@ class StepView:
         recorder = self.services.recorder
         if recorder and not self.unnoticed:
             order = self.commit and self.commit.order
-            result = found.query, found.scoring, found.records, found.note
-            where = self.origin(purpose=purpose)
-            recorder.recalled(where, *result, shown, order, found.part)
+            recalled, where = len(found.records), self.origin(purpose=purpose)
+            ranked = [*found.records, *found.forgotten]
+            recorder.recalled(
+                where, found.query, found.scoring, ranked, found.note,
+                lambda each: each.rank <= recalled and shown(each), order, found.part,
+            )  # fmt: skip
 
     # -- requests -------------------------------------------------------------------
 

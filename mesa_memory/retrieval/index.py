@@ -36,8 +36,9 @@ import numpy as np
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.text.vocabulary import words
 from mesa_memory.retrieval import scoring as retrieval
+from mesa_memory.retrieval.activation import activations, later_ones
 from mesa_memory.retrieval.query import TimeConstraint
-from mesa_memory.retrieval.scoring import RecallQuery, Scoring, term_part
+from mesa_memory.retrieval.scoring import ActR, RecallQuery, Scoring, term_part
 from mesa_memory.retrieval.table import RecordTable, Slots
 
 DEFAULT_SCORING = Scoring()
@@ -75,11 +76,13 @@ class SearchResult(NamedTuple):
             them does. 0 without a query, and for a scoring that counts no words, as
             those of published formulas.
         left_out: how many further records could have been found.
+        forgotten: records that would be among them but for the scoring's threshold.
     """
 
     records: list[ScoredRecord]
     match: float = 0.0
     left_out: int = 0
+    forgotten: Sequence[ScoredRecord] = ()
 
 
 def checked_k(k: Any) -> int | None:
@@ -145,6 +148,7 @@ class RecordIndex(RecordTable):
         without: Collection[MemoryRecord] = (),
         dumps: bool = True,
         speakers: Sequence[str] = (),
+        chance: np.random.Generator | None = None,
     ) -> SearchResult:
         """The best records, best first; ties by step, then by order of arrival.
 
@@ -164,6 +168,7 @@ class RecordIndex(RecordTable):
                 all are.
             speakers: names of the speakers of the query. Records by or about them get
                 ``SPEAKER_SHARE`` of the boost that a name in the query gives.
+            chance: gives the noise of a scoring that has some; without it, none is added.
 
         Raises:
             EmbedderError: if the vector is not of the kind that is kept here.
@@ -184,31 +189,34 @@ class RecordIndex(RecordTable):
         named = self.named(slots, codes)
         added = self._added(slots, scoring, RecallQuery(query, now))
         near = np.maximum(named, SPEAKER_SHARE * self.spoken_by(slots, speakers))
-        best, total, parts = self._ranked(
-            slots, steps, cues, asked, near, scoring, now, k, added
-        )
+        recency = self._recency(slots, scoring, now, chance)
+        ranking = slots, steps, cues, asked, near, scoring, now, k, added, recency
+        best, total, parts = self._ranked(*ranking)
         chosen = best if isinstance(slots, slice) else slots[best]
-        self._access(chosen, now, scoring)
-        found = self._found(chosen, total[best], {n: p[best] for n, p in parts.items()})
-        left_out = len(steps) - len(found)
-        if not (query and scoring.relevance and scoring.lexical_share):
-            return SearchResult(found, left_out=left_out)
-        judged = best[:JUDGED_RECORDS]
-        if codes:
-            judged = judged[named[judged] > 0]
-        lines = query.splitlines() if cues.body == query else [cues.body]
-        said = [words(self.speakers.without(line, codes)) for line in lines]
-        match = self._match(slots, judged, said, parts["dense"])
-        return SearchResult(found, match, left_out)
+        ranked = self._found(chosen, best, total, parts)
+        count = int((total[best] >= scoring.least).sum())
+        best, found, forgotten = best[:count], ranked[:count], ranked[count:]
+        self._access(chosen[:count], now, scoring)
+        left_out = int((total >= scoring.least).sum()) - count
+        match = 0.0
+        if query and scoring.relevance and scoring.lexical_share:
+            judged = best[:JUDGED_RECORDS]
+            if codes:
+                judged = judged[named[judged] > 0]
+            lines = query.splitlines() if cues.body == query else [cues.body]
+            match = self._match(slots, judged, lines, codes, parts["dense"])
+        return SearchResult(found, match, left_out, forgotten)
 
     def _match(
         self,
         slots: Slots,
         judged: np.ndarray,
-        said: Sequence[Sequence[str]],
+        lines: Sequence[str],
+        named: Sequence[int],
         dense: np.ndarray,
     ) -> float:
-        """The match of the best of these candidates with the lines of ``said``."""
+        """The match of the best of these candidates with lines, without names in them."""
+        said = [words(self.speakers.without(line, named)) for line in lines]
         talks, count = self.dialogue(slots), len(judged)
         session, sessions = talks.session[judged], len(talks.starts)
         alone = session == sessions
@@ -240,9 +248,10 @@ class RecordIndex(RecordTable):
         now: float,
         k: int | None,
         added: dict[str, np.ndarray],
+        recency: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Positions of the best, all scores, and their parts."""
-        importance, recency, prior = self._prior(slots, scoring, cues, now)
+        importance, recency, prior = self._prior(slots, scoring, cues, recency)
         for term in scoring.terms:
             prior = prior + term.weight * added[term.name]
         if not self.dim or not scoring.relevance:
@@ -294,26 +303,28 @@ class RecordIndex(RecordTable):
         return parts
 
     def _found(
-        self, slots: np.ndarray, scores: np.ndarray, parts: dict[str, np.ndarray]
+        self,
+        slots: np.ndarray,
+        best: np.ndarray,
+        scores: np.ndarray,
+        parts: dict[str, np.ndarray],
     ) -> list[ScoredRecord]:
-        """The best records with the parts of their scores."""
+        """The best records, in these slots, with the parts of their scores."""
         records = [self.records[slot] for slot in slots.tolist()]
-        rows = zip(*[part.tolist() for part in parts.values()])
+        rows = zip(*[part[best].tolist() for part in parts.values()])
         explained = [dict(zip(parts, row)) for row in rows]
         ranks = range(1, len(records) + 1)
-        several = zip(records, scores.tolist(), ranks, explained)
+        several = zip(records, scores[best].tolist(), ranks, explained)
         return list(map(ScoredRecord._make, several))
 
     def _prior(
-        self, slots: Slots, scoring: Scoring, cues: TimeConstraint, now: float
+        self, slots: Slots, scoring: Scoring, cues: TimeConstraint, recency: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Importance, recency, and their weighted sum.
 
         For a question about the past, what is recent does not count.
         """
         importance = self.columns["importance"][slots]
-        accessed = self.columns["accessed"][slots]
-        recency = retrieval.recency_part(accessed, now, scoring.decay)
         if scoring.min_max:
             importance = retrieval.min_max(importance, scoring.constant_value)
             recency = retrieval.min_max(recency, scoring.constant_value)
@@ -321,6 +332,30 @@ class RecordIndex(RecordTable):
             recency = np.zeros(len(recency))
         weighted = scoring.importance * importance + scoring.recency * recency
         return importance, recency, weighted
+
+    def _recency(
+        self,
+        slots: Slots,
+        scoring: Scoring,
+        now: float,
+        chance: np.random.Generator | None,
+    ) -> np.ndarray:
+        """Recency of each candidate; with a scoring that forgets, its activation."""
+        if not isinstance(scoring, ActR):
+            accessed = self.columns["accessed"][slots]
+            return retrieval.recency_part(accessed, now, scoring.decay)
+        noise = np.zeros(len(self.records))
+        if chance is not None and scoring.noise:
+            live = self.columns["alive"][: len(noise)]
+            noise[live] = chance.logistic(0.0, scoring.noise, int(live.sum()))
+        return self._activations(slots, scoring, now) + noise[slots]
+
+    def _activations(self, slots: Slots, scoring: ActR, now: float) -> np.ndarray:
+        where = range(len(self.records))[slots] if isinstance(slots, slice) else slots
+        records = [self.records[slot] for slot in where]
+        presented = [(r.step, self.presented.get(r.id, ())) for r in records]
+        rates = scoring.unit, scoring.decay, scoring.spacing
+        return activations(presented, now, *rates)
 
     def _dense_part(self, slots: Slots, vector: Any) -> np.ndarray:
         rows = self.vectors[: len(self.records)]
@@ -392,6 +427,12 @@ class RecordIndex(RecordTable):
         if scoring.refresh == "off":
             return
         accessed = self.columns["accessed"]
+        if isinstance(scoring, ActR):
+            levels = self._activations(slots, scoring, now).tolist()
+            for record, level in zip([self.records[s] for s in slots], levels):
+                known = self.presented.get(record.id, ())
+                if seen := later_ones(record.step, known, now, level):
+                    self.presented[record.id] = seen
         if scoring.refresh == "throttled":
             slots = slots[now - accessed[slots] >= scoring.refresh_every]
         accessed[slots] = np.maximum(accessed[slots], now)

@@ -40,6 +40,12 @@ _NOT_PUBLISHED: dict[str, Any] = {
     "superseded": 0.0,
 }  # fmt: skip
 
+#: what a step may stand for, in seconds
+SECONDS = {
+    "second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0,
+    "month": 2629800.0, "year": 31557600.0,
+}  # fmt: skip
+
 #: the settings of a scoring that are weights, one or two each
 _WEIGHTS = (
     "relevance", "importance", "recency", "speaker_boost", "time_match",
@@ -246,6 +252,11 @@ class Scoring:
             settings["terms"] = [[term.name, term.weight] for term in self.terms]
         return settings
 
+    @property
+    def least(self) -> float:
+        """The lowest score that is recalled."""
+        return -math.inf
+
     @cached_property
     def timeless(self) -> "Scoring":
         """The same scoring, for queries that are not read for time."""
@@ -264,6 +275,49 @@ class Scoring:
         )  # fmt: skip
 
     @classmethod
+    def act_r(
+        cls,
+        unit: str | float,
+        decay: float = 0.5,
+        noise: float = 0.25,
+        threshold: float | None = None,
+        *,
+        spacing: float = 0.0,
+        relevance: float = 1.0,
+        importance: float = 0.0,
+    ) -> "ActR":
+        """Forgetting by base-level activation, see ``retrieval.activation``.
+
+        The part ``recency`` is then the activation with its noise, and relevance adds to
+        it as spreading activation does. A record whose score is below the threshold is
+        not recalled; the record of the run and ``explain`` tell by how much. Biographies
+        and facts are not recalled by activation, so they stay.
+
+        Args:
+            unit: what a step stands for, such as ``"day"``, or its seconds.
+            decay: exponent of forgetting, above 0 and below 1.
+            noise: scale of the logistic noise, drawn for each record and step by ``draw``.
+            threshold: the lowest score that is recalled; None recalls all.
+            spacing: how much faster a presentation decays that comes while the record is
+                active (Pavlik and Anderson 2005, who fitted 0.217 with a decay of 0.177);
+                with 0, spacing has no effect.
+            relevance, importance: their weights.
+
+        Raises:
+            ValueError: for a value outside these ranges.
+        """
+        if isinstance(unit, str) and unit not in SECONDS:
+            raise ValueError(
+                f"unit must be one of {', '.join(SECONDS)} or the seconds of a step, "
+                f"got {unit!r}"
+            )
+        seconds = SECONDS[unit] if isinstance(unit, str) else unit
+        return ActR(
+            *(relevance, importance, 1.0, decay), refresh="always", **_NOT_PUBLISHED,
+            unit=seconds, noise=noise, threshold=threshold, spacing=spacing,
+        )  # fmt: skip
+
+    @classmethod
     def mesa_llm(cls, decay: float = 0.995) -> "Scoring":
         """Mesa-LLM 0.3.2: importance and recency by min-max; a part equal for all: 0.5."""
         return cls(
@@ -279,6 +333,41 @@ class Scoring:
     def without_query(cls, decay: float = 0.995) -> "Scoring":
         """Importance and recency, weights 1, on the absolute scale."""
         return cls(0.0, 1.0, 1.0, decay, time_match=0.0)
+
+
+@dataclass(frozen=True)
+class ActR(Scoring):
+    """A scoring whose part ``recency`` is the activation, see ``Scoring.act_r``.
+
+    Attributes:
+        unit: seconds of a step.
+        noise, threshold, spacing: see ``Scoring.act_r``.
+    """
+
+    unit: float = 1.0
+    noise: float = 0.25
+    threshold: float | None = None
+    spacing: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.decay < 1 or self.min_max:
+            raise ValueError(
+                f"act_r needs a decay below 1 and no min_max, got {self.decay}, {self.min_max}"
+            )
+        if not 0 < self.unit < math.inf:
+            raise ValueError(f"unit must be seconds above 0, got {self.unit}")
+        if not (0 <= self.noise < math.inf and 0 <= self.spacing < math.inf):
+            raise ValueError(
+                f"noise and spacing must be 0 or more, got {self.noise}, {self.spacing}"
+            )
+        if self.threshold is not None and not math.isfinite(self.threshold):
+            raise ValueError(f"threshold must be finite or None, got {self.threshold}")
+
+    @property
+    def least(self) -> float:
+        """The lowest score that is recalled."""
+        return -math.inf if self.threshold is None else self.threshold
 
 
 def importance_of(grade: float | None, top: float = GRADE_MAX) -> float:

@@ -65,6 +65,8 @@ class RecordTable:
         vectors: an embedding for each slot, ``rounded``; zero without one.
         lexical: the words of each slot.
         speakers: who speaks, as numbers, and how a query names them.
+        presented: record id -> its presentations, see ``activation.later_ones``, for those
+            recalled by a scoring that forgets.
     """
 
     def __init__(self, vocabulary: Vocabulary = ENGLISH_WORDS) -> None:
@@ -73,6 +75,7 @@ class RecordTable:
         self.top: float = GRADE_MAX
         self.records: list[MemoryRecord] = []
         self._slots: dict[str, int] = {}
+        self.presented: dict[str, list[float]] = {}
         self.lexical = LexicalIndex(vocabulary)
         self.columns = {n: np.zeros(16, dtype=t) for n, t in _COLUMNS.items()}
         self.vectors = np.zeros((16, 0), dtype=np.float32)
@@ -191,24 +194,33 @@ class RecordTable:
         part = scoring.importance_of(importance, self.top)
         self.columns["importance"][self._slots[record.id]] = part
 
-    def accessed(self) -> dict[str, float]:
-        """Record id -> step of its last access, for those recalled since they came."""
+    def accessed(self) -> dict[str, float | list[float]]:
+        """Record id -> step of its last access, for those recalled since they came.
+
+        With a scoring that forgets, its presentations.
+        """
         count, columns = len(self.records), self.columns
         moved = columns["accessed"][:count] != columns["step"][:count]
         found = np.flatnonzero(moved & columns["alive"][:count])
-        return {self.records[s].id: float(columns["accessed"][s]) for s in found}
+        last = {self.records[s].id: float(columns["accessed"][s]) for s in found}
+        return {key: list(self.presented.get(key, ())) or s for key, s in last.items()}
 
-    def set_accessed(self, steps: Mapping[str, float]) -> None:
+    def set_accessed(self, steps: Mapping[str, float | list[float]]) -> None:
         """Takes up last accesses; of records that are not here nothing is kept."""
-        for key, step in steps.items():
-            if key in self._slots:
-                self.columns["accessed"][self._slots[key]] = step
+        for key, given in steps.items():
+            if key not in self._slots:
+                continue
+            if isinstance(given, list):
+                self.presented[key] = list(given)
+            last = given[-2] if isinstance(given, list) else given
+            self.columns["accessed"][self._slots[key]] = last
 
     def remove(self, record: MemoryRecord) -> None:
         """Takes a record out, if it is in."""
         slot = self._slots.pop(record.id, None)
         if slot is None:
             return
+        self.presented.pop(record.id, None)
         self.columns["alive"][slot] = self.columns["voiced"][slot] = False
         self._spoken[int(self.columns["who"][slot])] -= 1
         self.lexical.remove(slot)

@@ -23,6 +23,7 @@ from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.stream.reflecting import KIND, Reflector
 from mesa_memory.layers.view import StepView, ask_about
 from mesa_memory.retrieval import scoring
+from mesa_memory.retrieval.activation import moved
 from mesa_memory.tasks.reflect import Drawn
 
 logger = logger_of(__name__)
@@ -171,7 +172,8 @@ class EventStream(Layer):
 
     def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
         """See ``Layer``; being recalled is an access."""
-        accessed = {key: step + later for key, step in snapshot["accessed"].items()}
+        given = snapshot["accessed"].items()
+        accessed = {key: moved(each, later) for key, each in given}
         return snapshot | {"accessed": accessed}
 
     # -- what is new --------------------------------------------------------------------

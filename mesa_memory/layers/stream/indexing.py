@@ -113,13 +113,13 @@ class EventIndex(EmbeddedIndex):
     def restore(
         self,
         view: StepView,
-        accessed: Mapping[str, float],
+        accessed: Mapping[str, float | list[float]],
         fresh: Container[MemoryRecord],
     ) -> None:
         """Starts anew with other records.
 
         Args:
-            accessed: step of the last access by record id.
+            accessed: see ``accessed``.
             fresh: events that are embedded when they are graded.
         """
         self.clear()
@@ -132,8 +132,10 @@ class EventIndex(EmbeddedIndex):
             )  # what a local embedder has to do is done at the next recall
             self.ranking.set_accessed(accessed)
 
-    def accessed(self) -> dict[str, float]:
+    def accessed(self) -> dict[str, float | list[float]]:
         """Record id -> step of its last access, for those recalled since they came.
+
+        With a scoring that forgets, its presentations.
 
         Covers the stream's current records: the index itself learns of them at the next
         recall, and a snapshot must not depend on the time of a recall.

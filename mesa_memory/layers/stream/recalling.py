@@ -5,10 +5,12 @@ the read. The ranking is the same as without an event loop, unless the recall is
 ranked by keywords only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from mesa_memory.core import render
 from mesa_memory.core.content import by_id
@@ -17,10 +19,11 @@ from mesa_memory.core.records import MemoryRecord, Part
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import EmbedderError
+from mesa_memory.hosts.draws import draw
 from mesa_memory.layers.stream.indexing import EventIndex, unsigned
 from mesa_memory.layers.view import StepView
 from mesa_memory.retrieval.index import ScoredRecord, SearchResult
-from mesa_memory.retrieval.scoring import Scoring
+from mesa_memory.retrieval.scoring import ActR, Scoring
 
 logger = logger_of(__name__)
 
@@ -49,6 +52,7 @@ class RecallResult(NamedTuple):
         part: the layer that recalled, if other layers think at the same time.
         weak: whether none of the records fits the query, see ``retrieval.index``.
         left_out: how many further records could have been recalled.
+        forgotten: see ``SearchResult``.
     """
 
     query: str | None
@@ -58,6 +62,7 @@ class RecallResult(NamedTuple):
     part: Part | None = None
     weak: bool = False
     left_out: int = 0
+    forgotten: Sequence[ScoredRecord] = ()
 
     @classmethod
     def of(
@@ -66,9 +71,8 @@ class RecallResult(NamedTuple):
         """The result of a search, with a note if it is weak."""
         weak = found.match < 0
         note = "; ".join([*notes, *[WEAK_MATCH] * weak])
-        return cls(
-            query, scoring, found.records, note, weak=weak, left_out=found.left_out
-        )
+        rest = None, weak, found.left_out, found.forgotten
+        return cls(query, scoring, found.records, note, *rest)
 
 
 class Recollection:
@@ -130,6 +134,7 @@ class Recollection:
             scoring=scoring,
             now=view.now,
             speakers=called,
+            chance=chance_of(view, scoring),
             **filters,
         )
         notes = [BY_WORDS] if body is not None and asked is None else []
@@ -255,6 +260,12 @@ class Recollection:
         met = [i for i in subjects(event.kind, event.content) if i != me]
         names = view.names
         return ", ".join(map(names, met)) if len(met) <= FOCUS_PEOPLE else ""
+
+
+def chance_of(view: StepView, scoring: Scoring) -> np.random.Generator | None:
+    """The random numbers of this step's recalls, if the scoring has noise."""
+    noisy = isinstance(scoring, ActR) and scoring.noise
+    return draw(view.agent, "recall", view.now) if noisy else None
 
 
 @cache

@@ -10,9 +10,15 @@ from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Embedded
 from mesa_memory.core.text.vocabulary import vocabulary
 from mesa_memory.core.wording import Voice
-from mesa_memory.layers.stream.recalling import Query, RecallResult, Recollection
+from mesa_memory.layers.stream.recalling import (
+    Query,
+    RecallResult,
+    Recollection,
+    chance_of,
+)
 from mesa_memory.layers.view import StepView, reading
 from mesa_memory.memories.host.reads import prepare_reads
+from mesa_memory.retrieval.activation import not_recalled
 from mesa_memory.retrieval.index import RecordIndex, ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
@@ -221,10 +227,12 @@ def as_table(found: RecallResult, title: str, voice: Voice) -> Table:
     for heading in ("rank", "score", *parts, "step"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("event")
-    for recalled in found.records:
+    for recalled in (*found.records, *found.forgotten):
         numbers = [recalled.score, *(recalled.parts[part] for part in parts)]
         record = recalled.record
         told = render.event_text(record.kind, record.content, 200, voice)
+        if recalled in found.forgotten:
+            told = f"({not_recalled(recalled.score, scoring.least)}) {told}"
         table.add_row(
             str(recalled.rank),
             *(f"{number:.3f}" for number in numbers),
@@ -262,6 +270,7 @@ def by_words(
     if filters.get("subject") is not None:
         filters["subject"] = view.names.unique_id(filters["subject"])
     asked = {"scoring": chosen, "now": view.now, **filters}
+    asked["chance"] = chance_of(view, chosen)
     found = index.search(query or None, limit, **asked)
     return RecallResult.of(query or None, chosen, found)
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mesa_memory.retrieval.activation import not_recalled
 from mesa_memory.runs import Run
 from mesa_memory.runs.past import Past, Row, text_of
 from mesa_memory.runs.queries import added_terms
@@ -93,7 +94,13 @@ class RecordedRecall:
     @property
     def dropped(self) -> int:
         """Number of candidates that the prompt's budget left no room for."""
-        return sum(not candidate.shown for candidate in self.candidates)
+        kept = [one for one in self.candidates if not self.lacking(one.score)]
+        return sum(not candidate.shown for candidate in kept)
+
+    def lacking(self, score: float) -> str:
+        """Words that tell how far a score is below the threshold; empty if it is not."""
+        least = number(self.scoring.get("threshold"))
+        return "" if least is None or score >= least else not_recalled(score, least)
 
     def weighing(self, given: Sequence[float] | None) -> tuple[float, ...]:
         """The weights of ``names`` to rank with.
@@ -237,4 +244,5 @@ def reason(recall: RecordedRecall, candidate: RecallCandidate, times: int = 1) -
     parts = sorted(recall.weighted(candidate), key=lambda part: -part[1])
     told = [f"{WHY.get(name, name)} ({name} {v:.2f})" for name, v in parts if v > 0]
     why = f"because {', '.join(told)}" if told else f"score {candidate.score:.2f}"
+    why = recall.lacking(candidate.score) or why
     return f"{why}; {times} records say it" if times > 1 else why

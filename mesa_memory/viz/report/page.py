@@ -134,8 +134,16 @@ def _page(data: dict[str, Any], notes: list[str], given: dict[str, Any]) -> byte
 def _weights(people: list[Person]) -> list[str]:
     """The weights of the recalls of some agents; at most three kinds."""
     recalls = [recall for each in people for recall in each.recalls]
-    pairs = [list(zip(recall.names, recall.weights)) for recall in recalls]
-    found = [", ".join(f"{name} ({w:g})" for name, w in each if w) for each in pairs]
+    found = []
+    for recall in recalls:
+        pairs = zip(recall.names, recall.weights)
+        told = ", ".join(f"{name} ({w:g})" for name, w in pairs if w)
+        if "unit" in recall.scoring:
+            names = "decay", "noise", "threshold", "spacing"
+            rules = ", ".join(f"{name} {recall.scoring.get(name)}" for name in names)
+            told += f"; recency is the base-level activation of ACT-R ({rules}; a step "
+            told += f"stands for {recall.scoring['unit']} seconds)"
+        found.append(told)
     return list(dict.fromkeys(filter(None, found)))[:3]
 
 

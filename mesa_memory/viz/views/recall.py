@@ -63,11 +63,16 @@ def RecallView(focus: Focus) -> Any:
 
 
 def _answer(focus: Focus, recall: data.RecordedRecall) -> str:
-    count = len(recall.candidates)
+    forgotten = sum(bool(recall.lacking(one.score)) for one in recall.candidates)
+    count = len(recall.candidates) - forgotten
+    if forgotten and not count:
+        return f"{focus.title} recalled nothing: all were below the threshold."
     if not count:
         return f"{focus.title} recalled nothing: no record could be ranked."
     left_out = f"; {recall.dropped} had no room in the prompt" if recall.dropped else ""
     first = brief(recall.candidates[0].text, ANSWER_CHARS).rstrip(".")
+    if forgotten:
+        left_out += f"; {forgotten} were below the threshold"
     records = f"{count} record{'s' * (count != 1)}"
     return f"{focus.title} recalled {records}, first “{first}”{left_out}."
 
@@ -92,7 +97,15 @@ def _rules(recall: data.RecordedRecall) -> Iterator[str]:
 
 
 def _scoring(recall: data.RecordedRecall) -> dict[str, Any]:
-    rules = ("decay", "lexical_share", "refresh")
+    rules = [
+        "decay",
+        "lexical_share",
+        "refresh",
+        "unit",
+        "noise",
+        "threshold",
+        "spacing",
+    ]
     known = {name.replace("_", " "): name for name in rules if name in recall.scoring}
     return {
         "purpose": recall.purpose or "–",
@@ -188,7 +201,7 @@ def Ranking(focus: Focus, recall: data.RecordedRecall) -> Any:
             "rank": "rank",
             "was": lambda one: one.candidate.rank,
             "change": change,
-            "prompt": _prompt,
+            "prompt": lambda one: recall.lacking(one.score) or _prompt(one),
             "score": lambda one: round(one.score, 4),
             **parts,
             "step": lambda one: (one.candidate.row or {}).get("step"),
