@@ -1,4 +1,4 @@
-"""Attribution: which memory an outcome or a decision hangs on, found by erasing it.
+"""Attribution: which memory an outcome or a decision depends on, found by erasing it.
 
 A recorded run is taken up at a step. Copies of it go on to the end: some as they are, and
 some without the records that say the same thing, in all agents that have them. If the
@@ -67,7 +67,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Attribution(NotebookShown):
-    """The memories on which an outcome hangs.
+    """The memories on which an outcome depends.
 
     Attributes:
         step: after which they were erased.
@@ -128,7 +128,7 @@ class Attribution(NotebookShown):
             tried = max((each.together for each in self.effects), default=0)
             several = f"up to {tried} groups were erased together" if tried > 1 else ""
             lines.append(
-                "No memory was found on which it hangs. Several may act together: "
+                "No memory was found on which it depends. Several may act together: "
                 f"{several or 'each group was erased alone'}."
             )
         if self.stopped:
@@ -153,7 +153,7 @@ def attribute(
     trust: bool = False,
     **parameters: Any,
 ) -> Attribution:
-    """Finds the memories on which the outcome of a recorded run, or a decision, hangs.
+    """Finds the memories on which the outcome of a recorded run, or a decision, depends.
 
     Records that say the same are erased together, as news that was passed on survives
     the erasure of one copy. Candidates are records that agents were shown after the step; an event shown
@@ -206,7 +206,7 @@ def attribute(
     begun = copy_at(model_class, location, since, run=run, trust=trust, **parameters)
     one = None if agent is None else (agent, step)
     groups = candidates(begun, Shown.of(location, run, since, one))
-    bar = tqdm(desc="attribution", unit="run", file=sys.stderr, disable=not progress)
+    bar = tqdm(desc="attribution", unit=" runs", file=sys.stderr, disable=not progress)
     trials = _Trials(begun, outcome or decided, steps, bar, max_runs)  # type: ignore[arg-type]
     search = _Search(trials, groups, screen, confirm, single, 2 * len(groups))
     price = _price(location, run, since, steps)

@@ -12,8 +12,7 @@ from mesa_memory.viz.actions import Actions
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import STYLE, Dashboard
 from mesa_memory.viz.live.controls import Controls
-from mesa_memory.viz.live.model_run import record_from_first_step
-from mesa_memory.viz.live.page_runs import PageRuns, use_current
+from mesa_memory.viz.live.page_runs import PageRuns, record_from_first_step, use_current
 from mesa_memory.viz.serving.live_run import LiveRun, labels
 from mesa_memory.viz.serving.origin import FOREIGN, opened_elsewhere
 from mesa_memory.viz.widgets import Note

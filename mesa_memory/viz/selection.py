@@ -7,6 +7,9 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from mesa_memory.viz.data.activity import activity
+from mesa_memory.viz.data.opening import opening
+from mesa_memory.viz.data.scene import scene
 from mesa_memory.viz.serving.live_run import RunState
 
 #: characters of an address that are read; a person's choice is shorter
@@ -21,8 +24,10 @@ class Choice:
         view: key of a view.
         run: key of a run, see ``run_names``; empty is the page's first one, or of a
             running model the one that is played.
-        step: a finished step; None stays with the newest.
-        agent: its unique id as text; None is the first one.
+        step: a finished step; None stays with the newest. A page without any choice
+            opens at the step with the most changes until the run goes on.
+        agent: its unique id as text; None is the first one, or one that changed in the
+            step at which the page opens.
         other_run, other_agent: to compare with.
         text: for the search in memories.
         weights: of relevance, importance and recency, 0 or more; None are the run's.
@@ -89,6 +94,20 @@ def _written(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
+@dataclass(frozen=True)
+class Opening:
+    """The step and agent of a run at which a session began.
+
+    Attributes:
+        stamp: the run's state at that time.
+        step, agent: None for the newest step, and for the first agent.
+    """
+
+    stamp: tuple
+    step: float | None = None
+    agent: Any = None
+
+
 class Selection:
     """The choice of one browser session; reading it in a component follows it.
 
@@ -98,6 +117,8 @@ class Selection:
 
     def __init__(self, held: Any) -> None:
         self.held = held
+        self._openings: dict[str, Opening] = {}
+        self._shown: dict[str, Any] = {}  # step and agent while none is chosen
 
     @property
     def choice(self) -> Choice:
@@ -105,18 +126,47 @@ class Selection:
         return self.held.value
 
     def choose(self, **changes: Any) -> None:
-        """Changes some fields of the ``Choice``; the address follows."""
+        """Changes some fields of the ``Choice``; the address follows.
+
+        The step and the agent at which the page has opened stay, but in another run.
+        """
+        if self._blank and "run" not in changes:
+            changes = self._shown | changes
         if changes.get("agent") is not None:
             changes["agent"] = str(changes["agent"])
         self.held.value = replace(self.choice, **changes)
 
+    @property
+    def _blank(self) -> bool:
+        """True if nothing but a run is chosen."""
+        return self.choice == Choice(run=self.choice.run)
+
+    def _opening(self, source: RunState) -> Opening:
+        """The step and agent that are shown without a choice."""
+        known = self._openings.get(source.key)
+        if known is None:
+            known = self._openings[source.key] = _opened(source)
+        if known.stamp != source.stamp:
+            known = replace(known, step=None)
+        self._shown = {"step": known.step, "agent": known.agent}
+        return known
+
     def step(self, source: RunState) -> float | None:
         """The chosen step, or the last finished one before it; None without steps."""
-        return nearest(source.steps, self.choice.step)
+        chosen = self._opening(source).step if self._blank else self.choice.step
+        return nearest(source.steps, chosen)
+
+    def follows(self, source: RunState) -> bool:
+        """True if new steps are shown as they come."""
+        return self.choice.step is None and not (
+            self._blank and self._opening(source).step is not None
+        )
 
     def agent(self, source: RunState) -> Any:
         """The chosen agent's unique id, else the first one's; None without agents."""
-        return _meant(source.agent_ids, self.choice.agent)
+        opened = self._opening(source).agent if self._blank else None
+        chosen = self.choice.agent if opened is None else str(opened)
+        return _meant(source.agent_ids, chosen)
 
     def other_agent(self, source: RunState) -> Any:
         """The agent to compare with; None if none is chosen."""
@@ -157,6 +207,15 @@ class Selection:
         """The ``options`` with one of them changed, for ``choose``; None removes it."""
         options = {**dict(self.choice.options), name: value}
         return tuple(sorted((k, v) for k, v in options.items() if v is not None))
+
+
+def _opened(source: RunState) -> Opening:
+    """The opening of a run that stands; one that another program plays is followed."""
+    feed = source.feed
+    if not source.steps or (feed.live and feed.model is None):
+        return Opening(source.stamp)
+    found = opening(source.of(scene), lambda: source.of(activity))
+    return Opening(source.stamp, *(found or ()))
 
 
 def nearest(steps: list[float], chosen: float | None) -> float | None:

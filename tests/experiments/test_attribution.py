@@ -1,4 +1,4 @@
-"""Attribution finds the memory on which an outcome hangs, and blames nothing else."""
+"""Attribution finds the memory on which an outcome depends, and blames nothing else."""
 
 import json
 import random

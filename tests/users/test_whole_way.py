@@ -48,7 +48,7 @@ if __name__ == "__main__":
     again.step()
     close(again)
 
-    # One decision, and the memory on which it hangs.
+    # One decision, and the memory on which it depends.
     name = "Village/memory=episodic,seed=0"
     with open_run(study.location, name) as run:
         said = run.decisions(step=8)

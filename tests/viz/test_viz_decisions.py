@@ -43,6 +43,23 @@ def test_the_lines_of_memory_that_an_answer_used_are_marked(run):
     assert data.answer(think | {"error": "Down: no"}) == "no answer: Down: no"
 
 
+@pytest.mark.parametrize(
+    ("asked", "end"),
+    [
+        ("Be brief.\n\nYour memory:\n[its memory]\n\nSign?", "Sign?"),
+        ("Be brief.\nSign?\n\nYour memory:\n[its memory]", "Be brief. Sign?"),
+        ("Sign?\n[its memory]\n", "Sign?"),
+        ("Memory:\n[its memory]\nSign?\n\nMore:\n[its memory]", "Sign?"),
+        ("Memory:\n[its memory]", "Memory: [its memory]"),
+        ("Sign?", "Sign?"),
+    ],
+)
+def test_a_table_of_decisions_has_what_was_asked_and_not_the_heading_of_memory(
+    asked, end
+):
+    assert data.end_of(asked) == end
+
+
 def test_all_decisions_stand_in_one_table_of_the_view_and_the_report(run, tmp_path):
     found, rows = data.decided(run), run.decisions(as_records=True)
     assert [(one.step, one.agent) for one in found] == [

@@ -9,6 +9,7 @@ import pytest
 from mesa_memory import Services
 from mesa_memory.viz import make_memory_component
 from mesa_memory.viz.live.model_run import live_feed
+from mesa_memory.viz.live.page_runs import PageRuns
 from tests.support.live_pages import Others
 from tests.support.recorded_town import RecordedTown
 
@@ -84,7 +85,7 @@ def test_beside_a_page_only_the_models_that_it_steps_are_recorded(place, monkeyp
     component = make_memory_component(page=1)
     model = Others(ours=2, theirs=0, none=1)
     monkeypatch.setattr("mesa_memory.hosts.solara.server_runs", lambda: True)
-    session = object() if place == "page" else None
+    session = threading.Event() if place == "page" else None
     monkeypatch.setattr("mesa_memory.hosts.solara.current_session", lambda: session)
     monkeypatch.setattr("mesa_memory.hosts.solara.is_closed", lambda session: False)
     monkeypatch.setattr("mesa_memory.hosts.solara.is_seen", lambda session: True)
@@ -97,6 +98,33 @@ def test_beside_a_page_only_the_models_that_it_steps_are_recorded(place, monkeyp
     assert (recorder is not None) == (place == "page")
     if recorder is not None:
         recorder.close()
+
+
+@pytest.mark.parametrize("shown", [0, 1, 2])
+def test_a_reset_while_no_tab_shows_the_memories_keeps_the_runs_before(
+    shown, monkeypatch
+):
+    component = make_memory_component(page=1)
+    session = threading.Event()
+    monkeypatch.setattr("mesa_memory.hosts.solara.server_runs", lambda: True)
+    monkeypatch.setattr("mesa_memory.hosts.solara.current_session", lambda: session)
+    monkeypatch.setattr("mesa_memory.hosts.solara.is_closed", lambda session: False)
+    monkeypatch.setattr("mesa_memory.hosts.solara.is_seen", lambda session: True)
+    models = [Others(ours=2, theirs=0, none=0) for _ in "abc"]
+    for place, model in enumerate(models):
+        model.step()
+        if place == shown:
+            PageRuns.of(model)
+    page = PageRuns.of(models[-1])
+    assert [page.model(feed.key) for feed in page.feeds] == models
+    assert all(PageRuns.of(model) is page for model in models)
+    session = threading.Event()  # another window, of another model
+    other = Others(ours=2, theirs=0, none=0)
+    other.step()
+    assert len(PageRuns.of(other).feeds) == 1
+    for model in (*models, other):
+        Services.of(model).recorder.close()
+    assert component[1] == 1
 
 
 @pytest.mark.parametrize("record", [True, "file"])

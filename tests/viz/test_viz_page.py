@@ -101,6 +101,10 @@ def test_a_tab_of_mesas_page_shows_all_steps_whenever_it_is_opened(window, hidde
     window.shows(view="story", step=2)
     assert "mean mood of 4 agents" in window.text()
     assert "The record begins" not in window.text()
+    runs = window.page.get_by_label("Run", exact=True)
+    assert runs.locator("option").count() == 2
+    runs.select_option(index=0)
+    window.until(lambda: "mean mood of 3 agents" in window.text())
 
 
 def test_a_model_that_was_stepped_before_says_where_its_record_begins(window):

@@ -91,7 +91,8 @@ def test_agents_stand_where_the_model_has_them_with_what_it_says_of_them(
     assert len(data["ties"]) > 7
     told = {measure["name"]: measure for measure in data["measures"]}
     belief, known = told["belief"], told["knows_rumour"]
-    assert belief["classes"] == ["rumour", "correction"] and known["agents"] is None
+    assert belief["classes"] == ["the well is poisoned", "the well is safe"]
+    assert known["agents"] is None
     for place, row in enumerate(belief["agents"]):
         for number, (_, counts) in enumerate(belief["lines"], 1):
             assert row.count(number) == counts[place]

@@ -3,9 +3,11 @@
 import shutil
 
 import mesa
+import pandas as pd
 import pytest
 
 from mesa_memory import Services, ShortTermMemory, configure
+from mesa_memory.examples.rumor.hearsay import BELIEFS
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study
 from mesa_memory.runs import open_run
@@ -83,10 +85,11 @@ def agrees_with_itself(run):
     shown, last = compare.numbers(run), run.steps[-1]
     seen, counted, spent = scene(run), activity(run), cost.spent(run)
     story = of_outcome(seen, "belief")
+    named = {belief: name for name, belief in BELIEFS.items()}
     for label, values in story.curves():
         together = shown[f"outcome:agents with belief {label}"]
         assert together.tolist() == values.tolist()
-        assert together.tolist() == shown[f"model:believes_{label}"].tolist()
+        assert together.tolist() == shown[f"model:believes_{named[label]}"].tolist()
         assert f"{label} {values[-1]}" in story.summary(len(seen.steps) - 1)
     until = spent.until(last)
     for name in ("calls", "tokens"):
@@ -128,7 +131,24 @@ def test_arms_and_seeds_are_told_apart_by_the_first_words_of_their_names(
     assert list(dict.fromkeys(kinds)) == [
         *("outcome", "measure", "model", "calls", "tokens", "cost")
     ]
-    assert names[0] == "outcome:agents with belief rumour"
+    assert names[0] == "outcome:agents with belief the well is poisoned"
+
+
+def test_a_study_is_one_line_for_each_arm_with_its_runs_faint_in_its_colour():
+    of_arm = ["stlt", "episodic", "none", "stlt", "episodic"]
+    table = pd.DataFrame({n: [n, 2.0 * n] for n in range(5)}, index=[1.0, 2.0])
+    lines = compare.by_arm(table, of_arm)
+    thick, thin = lines[:3], lines[3:]
+    assert {line["name"]: line["data"] for line in thick} == {
+        "stlt": [1.5, 3], "episodic": [2.5, 5], "none": [2, 4],
+    }  # fmt: skip
+    colours = {line["name"]: line["color"] for line in thick}
+    assert len(set(colours.values())) == 3
+    runs = [(line["name"], line["data"][0]) for line in thin]
+    assert runs == [("stlt", 0), ("episodic", 1), ("stlt", 3), ("episodic", 4)]
+    for line in thin:
+        assert line["color"] == colours[line["name"]]
+        assert line["lineStyle"]["opacity"] < 0.5 and not line["tooltip"]["show"]
 
 
 class Sayer(mesa.Model):

@@ -56,9 +56,10 @@ def test_all_runs_are_one_chart(window):
     section = window.page.locator(".mm-section", has_text="All runs in one chart")
     shown = section.get_by_label("Curves show")
     window.until(lambda: shown.count() == 1)
-    assert shown.input_value() == "outcome:agents with belief rumour"
+    assert shown.input_value() == "outcome:agents with belief the well is poisoned"
     read = "() => document.querySelector('.mm-chart').__vue__.option.series.map((one) => one.name)"
-    window.until(lambda: window.page.evaluate(read) == TOLD)
+    short, other = "memory short_term", "memory stlt"
+    window.until(lambda: window.page.evaluate(read) == [short, other, short, short])
     shown.select_option("tokens")
     window.until(
         lambda: (

@@ -43,7 +43,10 @@ def test_what_cannot_be_is_left_out_of_an_address(query):
 
 
 def test_without_a_choice_the_newest_step_and_the_first_agent_are_shown():
-    source = SimpleNamespace(steps=[1.0, 2.0, 4.0], agent_ids=[3, "Ann"])
+    feed = SimpleNamespace(live=True, model=None)
+    source = SimpleNamespace(
+        key="a", feed=feed, stamp=(3, 4.0), steps=[1.0, 2.0, 4.0], agent_ids=[3, "Ann"]
+    )
     assert selection().step(source) == 4.0
     assert selection().agent(source) == 3
     assert selection(step=3.0).step(source) == 2.0

@@ -19,7 +19,7 @@ from mesa.space import ContinuousSpace as OldContinuousSpace
 from mesa.space import MultiGrid, NetworkGrid
 
 from mesa_memory import Services, ShortTermMemory, configure, fork, open_run, resume
-from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
+from mesa_memory.examples.rumor.hearsay import BELIEFS
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.rumor.page import portrayal
 from mesa_memory.runs.past import past, text_of
@@ -186,7 +186,7 @@ def test_people_have_the_colour_of_what_they_believed(town):
     usual, *others = colouring.colour_keys(scene(run))
     assert usual == "outcome:belief" and others[0] == "memory:events"
     found = colouring.coloured(usual, scene(run), lambda: activity(run))
-    assert set(found.classes) == {"rumour", "correction"}
+    assert set(found.classes) == set(BELIEFS.values())
     for place, of_day in enumerate(believed):
         for row, agent in enumerate(found.agents):
             value = found.values[row, place]
@@ -418,7 +418,7 @@ def test_the_demos_own_picture_has_the_colours_and_shapes_of_the_story():
     town = lived(RumorModel(8, "stlt", rng=1, correction_step=2, record=True), 6)
     with reading(town) as run:
         classes = colouring.of_outcome(scene(run), "belief").classes
-    assert classes == (RUMOUR, CORRECTION)
+    assert classes == tuple(BELIEFS.values())
     markers = {"circle": "o", "triangle": "^"}
     for agent in town.agents:
         drawn = portrayal(agent)

@@ -9,7 +9,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory.core.render import shorten
 from mesa_memory.examples.rumor import conversation
-from mesa_memory.examples.rumor.hearsay import SAYINGS
+from mesa_memory.examples.rumor.hearsay import BELIEFS, SAYINGS
 from mesa_memory.examples.rumor.memories import OWN
 from mesa_memory.examples.rumor.opinion import Opinion
 from mesa_memory.experiments import draw
@@ -56,9 +56,9 @@ class Townsperson(LLMAgent, FixedAgent):
 
     @property
     def belief(self) -> str | None:
-        """The story it believed at the end of the last step; None for neither."""
+        """Its belief at the end of the last step, in words; None if it had none."""
         asked = self.model.opinions.get(self.unique_id)
-        return asked.belief if asked else None
+        return BELIEFS.get(asked.belief) if asked else None
 
     def step(self) -> None:
         """Meets a random neighbour and talks."""

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 RUMOUR, CORRECTION = "rumour", "correction"
+#: the belief of one who takes it for true
+BELIEFS = {RUMOUR: "the well is poisoned", CORRECTION: "the well is safe"}
 #: the words in which the two come to town
 SAYINGS = {
     RUMOUR: "the town well is a danger, it is poisoned and its water makes people sick",

@@ -33,7 +33,7 @@ def town_page(town: RumorModel, given: dict[str, Any]) -> Any:
     """
     parts = solara.use_memo(_parts, [])
     free = given.get("llm", "offline") == "offline"
-    MemoryViz(town, parts, model_params=given, name="Rumour", repeat=free)
+    MemoryViz(town, parts, model_params=given, repeat=free)
 
 
 def parameters(

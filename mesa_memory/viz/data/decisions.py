@@ -49,14 +49,21 @@ class Decided:
 def decided(run: Run, agent: object = None, step: float | None = None) -> list[Decided]:
     """The decisions of all agents and steps, or of these, in the order of the steps."""
     return [
-        Decided(row["step"], row["agent"], _end(question(row)), answer(row))
+        Decided(row["step"], row["agent"], end_of(question(row)), answer(row))
         for row in run.decisions(agent, step, as_records=True)
     ]
 
 
-def _end(text: str) -> str:
-    """The end of a question, which asks; on one line."""
-    told = " ".join(text.replace(MEMORY_SIGN, " ").split())
+def end_of(text: str) -> str:
+    """The end of a question, which asks; on one line.
+
+    What follows the memory, else what precedes it without the memory's heading.
+    """
+    parts = [part.strip() for part in text.split(MEMORY_SIGN)]
+    if not parts[-1] and len(parts) > 1:
+        *before, heading = parts[-2].splitlines() or [""]
+        parts[-1] = "\n".join(before) if heading.endswith(":") else parts[-2]
+    told = " ".join((parts[-1] or text).split())
     if len(told) <= END_CHARS:
         return told
     return "… " + told[-END_CHARS:].partition(" ")[2]

@@ -3,7 +3,6 @@
 import time
 from collections import Counter
 from collections.abc import Iterable
-from functools import partial
 from typing import Any, cast
 
 from mesa_memory.hosts.mesa import clock
@@ -12,7 +11,7 @@ from mesa_memory.runs.recording.config import Recording
 from mesa_memory.runs.recording.recorder import Recorder
 from mesa_memory.runs.recording.restored import start
 from mesa_memory.runtime.services import Services
-from mesa_memory.viz.live.step_lock import locks, on_page, take_turns
+from mesa_memory.viz.live.step_lock import locks, take_turns
 from mesa_memory.viz.serving.live_run import (
     LOOK_INTERVAL_S,
     SHARE_BESIDE,
@@ -93,17 +92,6 @@ def live_feed(model: Any) -> LiveRun:
     if (begun := locks(model)[-1].begun) is not None:
         notes.insert(0, BEGUN_LATE.format(step=f"{begun:g}"))
     return ModelRun(cast(Recorder, recorder), label, notes)
-
-
-def record_from_first_step(model: Any) -> None:
-    """Has an unrecorded model recorded in memory as soon as a page steps it."""
-    take_turns(model)
-    locks(model)[-1].before = partial(_record_for_page, model)
-
-
-def _record_for_page(model: Any) -> None:
-    if on_page():
-        record(model)
 
 
 def record(model: Any) -> None:

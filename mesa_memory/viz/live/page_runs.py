@@ -1,16 +1,20 @@
 """The runs of a live page: of the model it began with, and of all that Reset has made."""
 
 import threading
+from functools import partial
 from typing import Any
 
 import solara
 
-from mesa_memory.viz.live.model_run import live_feed
-from mesa_memory.viz.live.step_lock import locks, take_turns
+from mesa_memory.core.by_identity import ByIdentity
+from mesa_memory.viz.live.model_run import live_feed, record
+from mesa_memory.viz.live.step_lock import locks, on_page, session, take_turns
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.live_run import LiveRun, give_keys
 
-_making = threading.Lock()
+_making = threading.RLock()
+#: the models that each session has shown or stepped, in order
+_models: ByIdentity[list[Any]] = ByIdentity()
 
 
 class PageRuns:
@@ -29,15 +33,17 @@ class PageRuns:
     def of(cls, model: Any) -> "PageRuns":
         """The runs of the page that shows this model, made on first use.
 
-        They hang on the model, and live as long as it does.
+        They hang on the model, and live as long as it does. Models of its class that the
+        session has stepped before, while nothing showed them, are among them.
         """
         with _making:
-            take_turns(model)
-            around = locks(model)
+            shown = _of_session(model)
+            around = [lock for one in shown for lock in locks(one)]
             known = next((lock.page for lock in around if lock.page is not None), None)
             page = known or cls()
             around[-1].page = page
-        page.show(model)
+        for one in shown:
+            page.show(one)
         return page
 
     def show(self, model: Any) -> LiveRun:
@@ -66,6 +72,29 @@ class PageRuns:
         """The model that was made last."""
         with self._lock:
             return self._models[-1]
+
+
+def _of_session(model: Any) -> list[Any]:
+    """The models of the same class that this thread's session knows, with this one."""
+    take_turns(model)
+    own = session()
+    with _making:
+        known = [] if own is None else _models.setdefault(own, [])
+        if not any(one is model for one in known):
+            known.append(model)
+        return [one for one in known if type(one) is type(model)]
+
+
+def record_from_first_step(model: Any) -> None:
+    """Has an unrecorded model recorded in memory as soon as a page steps it."""
+    take_turns(model)
+    locks(model)[-1].before = partial(_record_for_page, model)
+
+
+def _record_for_page(model: Any) -> None:
+    if on_page():
+        record(model)
+        _of_session(model)
 
 
 class Current:

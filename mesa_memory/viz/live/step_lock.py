@@ -93,26 +93,26 @@ def wait_for_viewer(over: Callable[[], bool]) -> None:
     Raises:
         CancelledError: the page was closed; Solara ends the thread that plays with it.
     """
-    session = _session()
-    while session is not None and not over():
-        if solara.is_closed(session):
+    viewer = session()
+    while viewer is not None and not over():
+        if solara.is_closed(viewer):
             raise solara.cancelled()
-        if solara.is_seen(session):
+        if solara.is_seen(viewer):
             return
-        solara.wait_closed(session, CHECK_INTERVAL_S)
+        solara.wait_closed(viewer, CHECK_INTERVAL_S)
 
 
 def on_page() -> bool:
     """True if this thread belongs to a page; also where no server could tell."""
-    return not solara.server_runs() or _session() is not None
+    return not solara.server_runs() or session() is not None
 
 
-def _session() -> Any:
+def session() -> Any:
     """The session to which this thread belongs, also when it has ended; None if none."""
     if not solara.server_runs():
         return None
-    session = solara.current_session()
-    if session is not None:
+    current = solara.current_session()
+    if current is not None:
         # Solara takes it from the thread when the session ends.
-        _thread.session = session
+        _thread.session = current
     return getattr(_thread, "session", None)

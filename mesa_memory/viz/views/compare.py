@@ -401,7 +401,7 @@ def Together(focus: Focus) -> Any:
 def Drawn(
     focus: Focus, table: pd.DataFrame, key: str, label: str, of_arm: list[str]
 ) -> Any:
-    """A line for each run; several runs of an arm have one colour, and are told as one.
+    """A line for each run, or for the mean of each arm if one has several runs.
 
     Args:
         table: a column for each run, a row for each step.
@@ -409,33 +409,49 @@ def Drawn(
         label: their meaning.
         of_arm: for each column, the name of its arm.
     """
-    steps, known = table.index.tolist(), list(dict.fromkeys(of_arm))
-    several = 1 < len(known) < len(of_arm)
-    lines = [
-        curves.line(
-            known.index(of_arm[n]) if several else n,
-            str(name),
-            plain(table.iloc[:, n], DIGITS),
-        )
-        for n, name in enumerate(table)
-    ]
+    steps, arms = table.index.tolist(), len(set(of_arm))
+    counted, lines = f"{len(of_arm)} runs", by_run(table)
+    if 1 < arms < len(of_arm):
+        lines, table = by_arm(table, of_arm), means(table, of_arm)
+        counted, label = f"{arms} arms of {counted}", f"{label}, mean of runs"
     last = nearest(steps, focus.step) or steps[0]
-    now, shown = table.loc[last], label
-    if several:
-        now, shown = (
-            now.groupby(np.array(of_arm), sort=False).mean(),
-            f"{label}, mean of runs",
-        )
-    values = [f"{value:,.4g} in {name}" for name, value in now.items()]
-    ui.Answer(f"At step {ui.number(last)}, {shown}: {'; '.join(values)}.")
+    values = [f"{value:,.4g} in {name}" for name, value in table.loc[last].items()]
+    ui.Answer(f"At step {ui.number(last)}, {label}: {'; '.join(values)}.")
     curves.StepChart(
         focus,
         curves.over_steps(steps, SPENT.get(key, ("", ""))[1], lines),
         steps,
-        label=f"{label[0].upper()}{label[1:]} by step, {len(lines)} runs",
+        label=f"{label[0].upper()}{label[1:]} by step, {counted}",
         height=320,
         file="runs-together",
     )
+
+
+def means(table: pd.DataFrame, of_arm: list[str]) -> pd.DataFrame:
+    """The mean of the runs of each arm, a column for each, in the order of the runs."""
+    return table.T.groupby(np.array(of_arm), sort=False).mean().T
+
+
+def by_run(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """A line for each column."""
+    return [
+        curves.line(n, str(name), plain(table.iloc[:, n], DIGITS))
+        for n, name in enumerate(table)
+    ]
+
+
+def by_arm(table: pd.DataFrame, of_arm: list[str]) -> list[dict[str, Any]]:
+    """A line for the mean of each arm, and faint ones of its colour for its runs.
+
+    All lines of an arm have its name, so the legend lists arms, and a click hides one.
+    """
+    known = list(dict.fromkeys(of_arm))
+    found = [line | {"z": 3} for line in by_run(means(table, of_arm))]
+    for place, arm in enumerate(of_arm):
+        if of_arm.count(arm) > 1:
+            values = plain(table.iloc[:, place], DIGITS)
+            found.append(curves.faint(known.index(arm), arm, values))
+    return found
 
 
 def _label(key: str) -> str:

@@ -138,6 +138,13 @@ def line(n: int, name: str, values: list[Any], shade: float = 0) -> dict[str, An
     }
 
 
+def faint(n: int, name: str, values: list[Any]) -> dict[str, Any]:
+    """A thin line in the colour of the n-th, of which the tooltip says nothing."""
+    thin = {"type": "solid", "width": 1, "opacity": 0.35}
+    no_tooltip = {"tooltip": {"show": False}, "silent": True, "triggerLineEvent": False}
+    return line(n, name, values) | no_tooltip | {"symbol": "none", "lineStyle": thin}
+
+
 def bar(n: int, name: str, values: list[Any]) -> dict[str, Any]:
     """The n-th part of stacked bars: by colour, and all but the first by pattern."""
     pattern = {

@@ -37,7 +37,7 @@ def Timeline(source: RunState, selection: Selection) -> Any:
     return _Timeline(
         names=names,
         index=steps.index(chosen) if chosen is not None else 0,
-        follow=selection.choice.step is None,
+        follow=selection.follows(source),
         event_choose=choose,
     )
 
