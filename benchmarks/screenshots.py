@@ -9,11 +9,13 @@ them in the dashboard and writes one PNG for each view, or only those named, int
 folder, by default docs/_static.
 
 With ``--study``, a study of three arms is opened, with two outcomes, a measure and six
-seeds: the whole page of each view, and the two reports, on a telephone and on a screen.
-Look at each for cut texts, covered labels, empty views and numbers that disagree.
+seeds: the whole page of each view, and the two reports, on a telephone, a tablet and a
+screen. Recalls, evidence, facts, chapters and impressions are those of other runs. Look at each for cut texts, covered labels, empty views and numbers that disagree.
 """
 
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -97,12 +99,14 @@ def shoot(address: str, folder: Path, name: str) -> None:
         print(path)
 
 
-#: the study's arms and seeds, and the sizes of a telephone and of a screen
+#: the study's arms and seeds, and the sizes of a telephone, a tablet and a screen
 ARMS, SEEDS, SIZES = (
     ("short_term", "stlt", "episodic"),
     range(6),
-    ((390, 844), (1440, 900)),
+    ((390, 844), (1024, 768), (1440, 900)),
 )
+#: views that are empty in the first run of the study
+CONTENTS = ("recall", "evidence", "conversations", "facts", "chapters", "impressions")
 
 
 def corrected(model: RumorModel) -> float:
@@ -116,40 +120,71 @@ def misled(model: RumorModel) -> float:
 
 
 def shoot_study(folder: Path, *views: str) -> None:
-    """Pictures of all views of a study of three arms, and of its reports."""
+    """Pictures of all views of a study of three arms, and of its reports.
+
+    A view of ``CONTENTS`` is one of another run, as no run of the study has it.
+    """
     with TemporaryDirectory() as place:
-        file = Path(place) / "study.sqlite"
+        file, towns = Path(place) / "study.sqlite", str(Path(place) / "towns.sqlite")
         study = Study(
             RumorModel, {"memory": ARMS, "n_agents": 8, "correction_step": 4},
             seeds=SEEDS, steps=10, store=file, measures={"corrected so far": corrected},
             outcomes={"corrected": corrected, "misled": misled},
         )  # fmt: skip
         study.run("serial", progress=False)
-        pages = [Path(place) / name for name in ("report.html", "study_report.html")]
+        pages = {
+            name: Path(place) / f"{name}.html" for name in ("report", "study_report")
+        }
         with open_run(file) as run:
-            write_report(run, pages[0])
-        study.report(pages[1])
-        count = len(ARMS) * len(SEEDS)
-        runs = [f"{file}#{number}" for number in range(1, count + 1)]
-        command = ("-m", "mesa_memory.cli", "dashboard", *runs)
-        with (
-            served(*command, "--no-open", "--port", "0") as base,
-            browser() as chromium,
-        ):
-            known = [view.key for group in GROUPS for view in group.views]
-            shown = {view: at(base, f"?view={view}") for view in known}
-            shown |= {page.stem: page.as_uri() for page in pages}
-            for name in views or shown:
-                for width, height in SIZES:
-                    size = {"width": width, "height": height}
-                    page = chromium.new_page(viewport=size)
-                    page.goto(shown[name])
-                    page.wait_for_selector(
-                        ".mm-section, .mm-empty, section", timeout=120_000
-                    )
-                    page.wait_for_timeout(4000)
-                    page.screenshot(path=folder / f"{name}_{width}.png", full_page=True)
-                    page.close()
+            write_report(run, pages["report"])
+        study.report(pages["study_report"])
+        known = [view.key for group in GROUPS for view in group.views]
+        wanted = views or (*known, *pages)
+        if set(wanted) & set(CONTENTS):
+            record(towns)
+        with browser() as chromium, ExitStack() as servers:
+            bases: dict[Any, str] = {}
+            for name in wanted:
+                runs = (str(file), *range(1, len(ARMS) * len(SEEDS) + 1))
+                query = f"?view={name}" * (name != known[0])
+                if name in CONTENTS:
+                    number, query = VIEWS[name]
+                    runs, query = (towns, number), f"?{query}"
+                if name in pages:
+                    photograph(chromium, pages[name].as_uri(), folder, name)
+                    continue
+                if runs not in bases:
+                    bases[runs] = servers.enter_context(opened(*runs))
+                photograph(chromium, at(bases[runs], query), folder, name)
+
+
+@contextmanager
+def opened(file: str, *numbers: Any) -> Iterator[str]:
+    """The address of a page of some runs of a file."""
+    runs = [f"{file}#{number}" for number in numbers]
+    command = ("-m", "mesa_memory.cli", "dashboard", *runs)
+    with served(*command, "--no-open", "--port", "0") as base:
+        yield base
+
+
+#: pixels from the top of the page to the end of what it shows
+ALL = """() => Math.ceil(Math.max(...[...document.querySelectorAll(".mm-page, body > *")]
+  .map((one) => one.getBoundingClientRect().bottom))) + 20"""
+
+
+def photograph(chromium: Any, address: str, folder: Path, name: str) -> None:
+    """A picture of a whole page in each of the sizes."""
+    for width, height in SIZES:
+        page = chromium.new_page(viewport={"width": width, "height": height})
+        page.goto(address)
+        page.wait_for_selector(".mm-section, .mm-empty, section", timeout=120_000)
+        page.wait_for_timeout(4000)
+        # Solara scrolls a part of the page; a picture of all needs a window as high.
+        whole = max(height, page.evaluate(ALL))
+        page.set_viewport_size({"width": width, "height": whole})
+        page.wait_for_timeout(1000)
+        page.screenshot(path=folder / f"{name}_{width}.png")
+        page.close()
 
 
 def main() -> None:
@@ -164,9 +199,7 @@ def main() -> None:
         for name in sys.argv[2:] or VIEWS:
             wanted = VIEWS[name][0]
             numbers = wanted if isinstance(wanted, tuple) else (wanted,)
-            runs = [f"{file}#{number}" for number in numbers]
-            command = ("-m", "mesa_memory.cli", "dashboard", *runs)
-            with served(*command, "--no-open", "--port", "0") as base:
+            with opened(file, *numbers) as base:
                 shoot(at(base, f"?{VIEWS[name][1]}"), folder, name)
 
 
