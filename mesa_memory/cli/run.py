@@ -451,9 +451,10 @@ def attribute(
         agent=None if agent is None else known.get(agent, agent),
     )  # fmt: skip
     output.report(str(found))
-    names = ("what", "who", "single", "effect", "low", "high", "p_holm", "stays")
-    rows = rows_of(found.table())
-    output.table("effects", "Without it", names, rows)
+    table = found.table()
+    names = ["what", "who", "single", "effect", "low", "high", "p_holm", "stays"]
+    names += [name for name in ("alone", "alone_p_holm") if name in table]
+    output.table("effects", "Without it, and with it alone", names, rows_of(table))
 
 
 def imported(name: str) -> Callable[..., Any]:

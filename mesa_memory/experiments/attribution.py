@@ -2,22 +2,22 @@
 
 A recorded run is taken up at a step. Copies of it go on to the end: some as they are, and
 some without the records that say the same thing, in all agents that have them. If the
-outcome changes, the records have an effect. It is the effect from the step on, not an
-earlier one. For one decision, a copy goes on for one step, and the records are those that
-the agent was shown in it.
+outcome changes, the records are necessary for it. Others go on with these records alone:
+if their outcome is not the one of a copy without all candidates, the records are
+sufficient. These are effects from the step on, not earlier ones. For one decision, a copy
+goes on for one step, with the records that the agent was shown in it.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int
-from mesa_memory.experiments.erasures import Erasure, Shown, alike, candidates
+from mesa_memory.experiments.erasures import Erasure, Shown, candidates
 from mesa_memory.runs.recording.configure import configure
 from mesa_memory.runs.recording.resume import close, copy_at
 from mesa_memory.runs.run import open_run
@@ -44,22 +44,23 @@ class Effect:
 
     Attributes:
         erasure: the records.
-        difference: the outcome without them less the outcome as it was.
-        p_holm: corrected for the number of confirmed groups; None if it was not tested.
+        difference: the outcome without them less the outcome as it was; if they were
+            kept alone, the outcome with them less the outcome without all candidates.
+        p_holm: corrected for the number of confirmed effects; None if it was not tested.
         part_of: the text of the group of which it is one record; empty for a group.
-        together: how many groups were erased together.
-        instead: of a decision, what was decided without the records, if that differs.
+        kept: whether the records were kept alone, and all other candidates erased.
+        instead: of a decision, what was decided then, if that differs.
     """
 
     erasure: Erasure
     difference: GroupDifference
     p_holm: float | None = None
     part_of: str = ""
-    together: int = 1
+    kept: bool = False
     instead: str = ""
 
     def found(self, exact: bool) -> bool:
-        """True if erasing changes the outcome, beyond chance unless runs are exact."""
+        """True if it changes the outcome, beyond chance unless runs are exact."""
         if exact:
             return self.difference.mean != 0
         return self.p_holm is not None and self.p_holm < 0.05
@@ -76,6 +77,7 @@ class Attribution(NotebookShown):
             effect, and nothing is tested.
         effects: the largest first; single records follow their group.
         runs: copies that were run.
+        calls, cost: their requests, and dollars; None if a price is unknown.
         decision: what the agent decided, if one decision was asked about.
         stopped: True if it ended before all was tried.
     """
@@ -85,24 +87,40 @@ class Attribution(NotebookShown):
     exact: bool
     effects: tuple[Effect, ...] = field(default=())
     runs: int = 0
+    calls: int = 0
+    cost: float | None = 0.0
     decision: str | None = None
     stopped: bool = False
 
     @property
     def blamed(self) -> list[Effect]:
-        """The groups whose erasure changes the outcome."""
-        return [e for e in self.effects if not e.part_of and e.found(self.exact)]
+        """The groups whose erasure changes the outcome: they are necessary."""
+        return self._found(kept=False)
+
+    @property
+    def sufficient(self) -> list[Effect]:
+        """The groups that change the outcome if no other candidate is there."""
+        return self._found(kept=True)
+
+    def _found(self, kept: bool) -> list[Effect]:
+        groups = [e for e in self.effects if not e.part_of and e.kept == kept]
+        return [each for each in groups if each.found(self.exact)]
 
     def table(self) -> "pd.DataFrame":
         """A row for each group and each single record that was tried.
 
-        ``what``, ``who`` (agents), ``records`` (ids), ``single``, ``effect`` in units of
-        the outcome, ``low``, ``high``, ``p``, ``p_holm``, ``stays`` (records made from
-        a group, which are still there).
+        ``what``, ``who`` (agents), ``records`` (ids), ``single``, ``stays`` (records made
+        from a group, which are still there). The effect of erasing it, in units of the
+        outcome: ``effect``, ``low``, ``high``, ``p``, ``p_holm``; that of keeping it
+        alone, if several groups were tried: ``alone``, ``alone_low`` and so on.
         """
         import pandas as pd
 
-        return pd.DataFrame([_row(each, self.exact) for each in self.effects])
+        kept = {e.erasure.text: e for e in self.effects if e.kept}
+        return pd.DataFrame([
+            _row(each, self.exact) | _numbers(kept.get(each.erasure.text), self.exact)
+            for each in self.effects if not each.kept
+        ])  # fmt: skip
 
     def __str__(self) -> str:
         """A sentence for each memory that matters."""
@@ -110,30 +128,40 @@ class Attribution(NotebookShown):
         what = f"Outcome {number(self.outcome)}"
         if self.decision is not None:
             what = f"Decision “{self.decision}”"
-        lines = [f"{what}; {self.runs} runs ({how})."]
-        for each in self.blamed:
-            agents = ", ".join(map(str, each.erasure.records))
-            told = f"Without “{each.erasure.text}” (agents {agents}) the outcome changes by "
-            told += f"{signed(each.difference.mean)}"
-            if each.instead:
-                told = f"Without “{each.erasure.text}” the decision is “{each.instead}”"
-            if not self.exact and each.p_holm is not None:
-                low, high = each.difference.interval
-                told += f" [{number(low)}, {number(high)}], {said_p(each.p_holm)}"
-            lines.append(f"{told}.")
-            if each.erasure.followers:
+        price = "an unknown price" if self.cost is None else f"${self.cost:.4f}"
+        lines = [f"{what}; {self.runs} runs ({how}), {self.calls} requests, {price}."]
+        for each in [*self.blamed, *self.sufficient]:
+            lines.append(f"{self._sentence(each)}.")
+            if each.erasure.followers and not each.kept:
                 made = each.erasure.followers
                 lines.append(f"  {made} records that memories made from it stay.")
-        if not self.blamed:
-            tried = max((each.together for each in self.effects), default=0)
-            several = f"up to {tried} groups were erased together" if tried > 1 else ""
+        if len(lines) == 1:
             lines.append(
-                "No memory was found on which it depends. Several may act together: "
-                f"{several or 'each group was erased alone'}."
+                "No memory was found on which it depends: each group was erased alone, and "
+                "kept alone. Several may act together."
             )
         if self.stopped:
             lines.append("It was stopped before all was tried.")
         return "\n".join(lines)
+
+    def _sentence(self, each: Effect) -> str:
+        agents = ", ".join(map(str, each.erasure.records))
+        what = f"“{each.erasure.text}”"
+        if each.erasure.also:
+            what += f" and {len(each.erasure.also)} paraphrases"
+        told = f"With {what} alone" if each.kept else f"Without {what}"
+        if each.instead:
+            told += f" the decision is “{each.instead}”"
+        else:
+            told += (
+                f" (agents {agents}) changes" if each.kept else f" (agents {agents})"
+            )
+            told += f" the outcome {'' if each.kept else 'changes '}by "
+            told += signed(each.difference.mean)
+        if not self.exact and each.p_holm is not None:
+            low, high = each.difference.interval
+            told += f" [{number(low)}, {number(high)}], {said_p(each.p_holm)}"
+        return told
 
 
 def attribute(
@@ -155,15 +183,16 @@ def attribute(
 ) -> Attribution:
     """Finds the memories on which the outcome of a recorded run, or a decision, depends.
 
-    Records that say the same are erased together, as news that was passed on survives
-    the erasure of one copy. Candidates are records that agents were shown after the step; an event shown
-    as a fact is erased with it.
+    Records that say the same, also in other words (see ``runs.claims``), are erased
+    together, as news that was passed on survives the erasure of one copy. Each group is
+    erased alone, and kept alone without all others. Candidates are records that agents
+    were shown after the step; an event shown as a fact is erased with it.
     If language models answer differently each time, each group is tried ``screen`` times; the
-    three with the largest effects are tried ``confirm`` times more on fresh runs and tested
-    by permutation, corrected by Holm's method. If no group alone changes the outcome, groups
-    that say alike are erased together, then all, halves, and pairs. The copies are not
-    recorded; their requests are paid, and a line in the log says the number of runs and
-    their price before the first. Ctrl-C ends it, and what was found until then is returned.
+    three with the largest effects, erased and kept, are tried ``confirm`` times more on
+    fresh runs and tested by permutation, corrected by Holm's method. The copies are not
+    recorded; their requests are paid, from the model's budget if it has one, and a line
+    in the log says the number of runs and their price before the first. Ctrl-C ends it
+    and returns the results so far.
 
     Args:
         model_class, location, run, trust, parameters: see ``resume``.
@@ -175,7 +204,8 @@ def attribute(
         agent: unique id of one agent: candidates are the records that it was shown in the
             step and had before.
         screen: runs of the model as it was, and of each group if these differ.
-        confirm: further runs of the three largest groups, and of the model as it was.
+        confirm: further runs of the largest effects, of the model as it was, and without
+            all candidates.
         max_runs: ends after this number of runs.
         single: also try each record of a group that matters alone.
         progress: show a bar on stderr.
@@ -208,9 +238,8 @@ def attribute(
     groups = candidates(begun, Shown.of(location, run, since, one))
     bar = tqdm(desc="attribution", unit=" runs", file=sys.stderr, disable=not progress)
     trials = _Trials(begun, outcome or decided, steps, bar, max_runs)  # type: ignore[arg-type]
-    search = _Search(trials, groups, screen, confirm, single, 2 * len(groups))
-    price = _price(location, run, since, steps)
-    logger.warning("%s %s", search.plan(since), price)
+    search = _Search(trials, groups, screen, confirm, single)
+    logger.warning("%s", search.plan(since, *_price(location, run, since, steps)))
     with bar:
         found = search.found(since)
     said = None if decided is None or outcome else decided.reference
@@ -229,7 +258,9 @@ def _step_before(location: Any, run: Any, step: float) -> float:
         return before[-1]
 
 
-def _price(location: Any, run: Any, since: float, steps: float) -> str:
+def _price(
+    location: Any, run: Any, since: float, steps: float
+) -> tuple[float, float | None]:
     """The requests and dollars of a run, as the recorded steps had them."""
     with open_run(location, run) as recorded:
         rows = [
@@ -237,10 +268,9 @@ def _price(location: Any, run: Any, since: float, steps: float) -> str:
         ]
         made = sum(step > since for step in recorded.steps) or 1
     share = (steps - since) / made
-    calls = share * sum(row["calls"] for row in rows)
     costs = [row["cost"] for row in rows]
-    price = "an unknown sum" if None in costs else f"${share * sum(costs):.4f}"
-    return f"Each sends about {calls:.0f} requests, for {price}."
+    price = None if None in costs else share * sum(costs)
+    return share * sum(row["calls"] for row in rows), price
 
 
 class _Spent(Exception):
@@ -313,34 +343,39 @@ class _Decisions:
 
 @dataclass
 class _Search:
-    """Tries groups alone, and together if none of them alone has an effect."""
+    """Erases each group alone, and keeps each alone."""
 
     trials: _Trials
     groups: Sequence[Erasure]
     screen: int
     confirm: int
     single: bool
-    more: int
     effects: list[Effect] = field(default_factory=list)
 
-    def plan(self, step: float) -> str:
-        """The number of runs that there may be."""
+    def plan(self, step: float, calls: float, cost: float | None) -> str:
+        """The number of runs that there may be, and their price."""
         groups, ends = len(self.groups), self.trials.most
         alone = [len(each.single) for each in self.groups] if self.single else []
-        singles = sum(count for count in alone if count > 1)
-        exact = self.screen + groups + singles
-        tried = groups + 1 + self.more + singles
-        most = self.screen * tried + self.confirm * (CONFIRMED + 1)
+        tried = groups + sum(count for count in alone if count > 1)
+        bases, largest = 1, min(groups, CONFIRMED)
+        if groups > 1:
+            tried, bases, largest = tried + groups, 2, 2 * largest
+        exact = self.screen + tried + bases - 1
+        most = self.screen * (tried + bases) + self.confirm * (bases + largest)
+        price = "an unknown price" if cost is None else f"${cost:.4f}"
         return (
             f"{groups} groups of records were shown after step {step:g}: "
             f"up to {exact} runs of {self.trials.steps - step:g} steps if answers are "
-            f"always the same, and up to {self.more} more of several groups together; "
-            f"else up to {most}"
-            f"{'' if ends is None else f'; it ends after {ends} runs'}."
+            f"always the same, else up to {most}"
+            f"{'' if ends is None else f'; it ends after {ends} runs'}. "
+            f"Each sends about {calls:.0f} requests, for {price}; {exact} send "
+            f"{exact * calls:.0f}, and {most} send {most * calls:.0f}."
         )
 
     def found(self, step: float) -> Attribution:
         """The groups with an effect so far, also after a stop."""
+        ledger = Services.of(self.trials.model).ledger
+        before = ledger.total
         self.base = self.trials.outcomes(None, self.screen)
         self.exact = len(set(self.base)) == 1
         self.times = 1 if self.exact else self.screen
@@ -356,97 +391,81 @@ class _Search:
             for group in _ranked(own)
             for each in (
                 group,
-                *_ranked(e for e in self.effects if e.part_of == group.erasure.text),
+                *_ranked(
+                    e
+                    for e in self.effects
+                    if e.part_of == group.erasure.text and not group.kept
+                ),
             )
         ]
         return Attribution(
-            step, mean, self.exact, tuple(ordered), self.trials.runs, stopped=stopped
-        )
+            step, mean, self.exact, tuple(ordered), self.trials.runs,
+            ledger.total.calls - before.calls,
+            _less(ledger.total.cost, before.cost), stopped=stopped,
+        )  # fmt: skip
 
     def _try(self) -> None:
         for group in self.groups:
             self.effects.append(self._effect(group))
+        if len(self.groups) > 1:
+            whole = sum(self.groups[1:], self.groups[0])
+            self.none = self.trials.outcomes(whole, self.times)
+            for group in self.groups:
+                self.effects.append(self._effect(group, kept=True))
         if not self.exact:
             self._confirm()
-        if not any(each.found(self.exact) for each in self.effects):
-            for together in self._together():
-                self.effects.append(together)
         if self.single:
-            for each in [e for e in self.effects if e.found(self.exact)]:
+            found = [e for e in self.effects if not e.kept and e.found(self.exact)]
+            for each in found:
                 alone = each.erasure.single
-                for one in alone if len(alone) > 1 and each.together == 1 else ():
+                for one in alone if len(alone) > 1 else ():
                     self.effects.append(self._effect(one, each.erasure.text))
 
-    def _effect(self, erasure: Erasure, part_of: str = "", together: int = 1) -> Effect:
-        outcomes = self.trials.outcomes(erasure, self.times)
-        difference = GroupDifference(outcomes, self.base)
+    def _effect(
+        self, erasure: Erasure, part_of: str = "", kept: bool = False
+    ) -> Effect:
+        outcomes = self.trials.outcomes(self._erased(erasure, kept), self.times)
+        difference = GroupDifference(outcomes, self.none if kept else self.base)
         instead = ""
         if isinstance(self.trials.outcome, _Decisions) and difference.mean:
             instead = self.trials.outcome.newest
-        return Effect(
-            erasure, difference, part_of=part_of, together=together, instead=instead
-        )
+        return Effect(erasure, difference, None, part_of, kept, instead)
+
+    def _erased(self, group: Erasure, kept: bool) -> Erasure:
+        """The records to erase: a group, or all others."""
+        if not kept:
+            return group
+        first, *others = [each for each in self.groups if each is not group]
+        return sum(others, first)
 
     def _confirm(self) -> None:
-        """The largest effects on fresh runs."""
-        if not self.effects:
-            return
+        """The largest effects on fresh runs, erased and kept."""
         ranked = _ranked(self.effects)
-        first, rest = ranked[:CONFIRMED], ranked[CONFIRMED:]
-        base = self.trials.outcomes(None, self.confirm)
-        fresh = [
-            GroupDifference(self.trials.outcomes(each.erasure, self.confirm), base)
-            for each in first
+        largest = [
+            each
+            for kept in (False, True)
+            for each in [e for e in ranked if e.kept == kept][:CONFIRMED]
         ]
-        corrected = holm([each.p for each in fresh])
+        bases = {False: self.trials.outcomes(None, self.confirm)}
+        if len(self.groups) > 1:
+            whole = sum(self.groups[1:], self.groups[0])
+            bases[True] = self.trials.outcomes(whole, self.confirm)
+        fresh = [
+            GroupDifference(
+                self.trials.outcomes(self._erased(e.erasure, e.kept), self.confirm),
+                bases[e.kept],
+            )
+            for e in largest
+        ]
         tested = [
             replace(each, difference=new, p_holm=p)
-            for each, new, p in zip(first, fresh, corrected)
+            for each, new, p in zip(largest, fresh, holm([each.p for each in fresh]))
         ]
-        self.effects = [*tested, *rest]
+        self.effects = [*tested, *(e for e in ranked if e not in largest)]
 
-    def _together(self) -> Iterator[Effect]:
-        """Groups that say alike, then all, halves and pairs; ends with the first effect."""
-        for several in alike(self.groups):
-            tried = self._several(several)
-            yield tried
-            if tried.found(self.exact):
-                return
-        current = list(self.groups)
-        while len(current) > 1:
-            tried = self._several(current)
-            yield tried
-            if not tried.found(self.exact):
-                return
-            half = len(current) // 2
-            halves = [current[:half], current[half:]] if len(current) > 2 else []
-            smaller = None
-            for part in halves:
-                if self.more > 0 and len(part) > 1 and smaller is None:
-                    tried = self._several(part)
-                    yield tried
-                    smaller = part if tried.found(self.exact) else None
-            if smaller is None:
-                break
-            current = smaller
-        for pair in combinations(current, 2) if len(current) > 2 else ():
-            if self.more <= 0:
-                return
-            tried = self._several(pair)
-            yield tried
-            if tried.found(self.exact):
-                return
 
-    def _several(self, groups: Sequence[Erasure]) -> Effect:
-        """The effect of groups together; it is tested for all that may be tried."""
-        self.more -= 1
-        first, *others = groups
-        tried = self._effect(sum(others, first), together=len(groups))
-        if self.exact:
-            return tried
-        return replace(
-            tried, p_holm=min(1.0, 2 * len(self.groups) * tried.difference.p)
-        )
+def _less(cost: float | None, before: float | None) -> float | None:
+    return None if cost is None or before is None else cost - before
 
 
 def _ranked(effects: Iterable[Effect]) -> list[Effect]:
@@ -454,16 +473,28 @@ def _ranked(effects: Iterable[Effect]) -> list[Effect]:
 
 
 def _row(each: Effect, exact: bool) -> dict[str, Any]:
-    low, high = (None, None) if exact else each.difference.interval
     return {
         "what": each.erasure.text,
         "who": list(each.erasure.records),
         "records": [n for names in each.erasure.records.values() for n in names],
         "single": bool(each.part_of),
-        "effect": each.difference.mean,
-        "low": low,
-        "high": high,
-        "p": None if each.p_holm is None else each.difference.p,
-        "p_holm": each.p_holm,
         "stays": None if each.part_of else each.erasure.followers,
+        **_numbers(each, exact),
     }
+
+
+def _numbers(each: Effect | None, exact: bool) -> dict[str, float | None]:
+    """The effect with its interval and p, by the names of columns."""
+    if each is None:
+        return {}
+    low, high = (None, None) if exact else each.difference.interval
+    p = None if each.p_holm is None else each.difference.p
+    if each.kept:
+        return {
+            "alone": each.difference.mean, "alone_low": low, "alone_high": high,
+            "alone_p": p, "alone_p_holm": each.p_holm,
+        }  # fmt: skip
+    return {
+        "effect": each.difference.mean, "low": low, "high": high, "p": p,
+        "p_holm": each.p_holm,
+    }  # fmt: skip

@@ -22,7 +22,7 @@ from mesa_memory.experiments.axes import (
     of_policies,
     worst,
 )
-from mesa_memory.experiments.studies.analysis import outcome_of
+from mesa_memory.experiments.studies.analysis import outcome_of, unplanned
 from mesa_memory.experiments.studies.entry import TWO_LINES
 from mesa_memory.memories import registry
 from mesa_memory.memories.placebo import Placebo, placebo_of, showing
@@ -205,6 +205,7 @@ def audit_of(
 ) -> Audit:
     """The audit of an arm whose wordings are finished."""
     wordings = audited.compare(MEMORY, base=str(memory), outcome=outcome)
+    wordings = replace(wordings, notes=(unplanned(study),))
     if base is None or base == memory:
         return Audit(wordings, None, unchanged)
     whole = study.compare(MEMORY, base=base, outcome=outcome)

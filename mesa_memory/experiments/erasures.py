@@ -1,6 +1,5 @@
 """Records that say the same, to be erased together: the candidates of an attribution."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +8,11 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.render import record_text
 from mesa_memory.memories.host.interventions import erase
 from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.runs.claims.claim import claim, has_words
 from mesa_memory.runs.run import open_run
 
 #: an event's text, in the content of a record: the words of a message or a deed
 _WORDS = ("message", "text")
-#: groups with this part of their words in common say alike
-ALIKE = 0.5
 #: characters by which a line is found in a prompt, which may cut it later
 FOUND_CHARS = 120
 
@@ -27,11 +25,13 @@ class Erasure:
         text: what they say; of a fact, the event that it was made from.
         records: their ids by the unique id of their agents, current at the step.
         followers: how many current records were made from them; these stay.
+        also: the same in other words.
     """
 
     text: str
     records: Mapping[Any, tuple[str, ...]]
     followers: int = 0
+    also: tuple[str, ...] = ()
 
     def __add__(self, other: "Erasure") -> "Erasure":
         """Both together."""
@@ -78,14 +78,33 @@ def candidates(model: Any, shown: "Shown | None") -> list[Erasure]:
             of_text = records.setdefault(text, {})
             of_text.setdefault(agent.unique_id, {}).update(dict.fromkeys(names))
         current += held.values()
-    return [
-        Erasure(
-            text,
-            {agent: tuple(names) for agent, names in of_text.items()},
-            _followers({n for names in of_text.values() for n in names}, current),
-        )
-        for text, of_text in records.items()
-    ]
+    found = []
+    for text, *also in paraphrases(list(records)):
+        all_of = records[text]
+        for other in also:
+            for agent, of_other in records[other].items():
+                all_of.setdefault(agent, {}).update(of_other)
+        gone = {n for of_agent in all_of.values() for n in of_agent}
+        named = {agent: tuple(of_agent) for agent, of_agent in all_of.items()}
+        found.append(Erasure(text, named, _followers(gone, current), tuple(also)))
+    return found
+
+
+def paraphrases(texts: Sequence[str]) -> list[list[str]]:
+    """The texts in groups of which each states the first, and the first states it."""
+    found: list[list[str]] = []
+    for text in texts:
+        for group in found:
+            if _states(group[0], text) and _states(text, group[0]):
+                group.append(text)
+                break
+        else:
+            found.append([text])
+    return found
+
+
+def _states(text: str, said: str) -> bool:
+    return has_words(text) and claim(text).judge([said])[0].counts()
 
 
 def _origin(
@@ -165,20 +184,3 @@ class Shown:
         lines = memory.view().own_line(record), _words(record)
         found = any(line[:FOUND_CHARS] in text for line in lines)
         return found or record.id in self.recalled
-
-
-def alike(groups: Sequence[Erasure]) -> list[list[Erasure]]:
-    """Several groups of which each has half of its words with the first in common."""
-    left, found = list(groups), []
-    while left:
-        first = left[0]
-        same = [each for each in left if _overlap(first.text, each.text) >= ALIKE]
-        left = [each for each in left if each not in same]
-        if 1 < len(same) < len(groups):
-            found.append(same)
-    return found
-
-
-def _overlap(one: str, other: str) -> float:
-    words = [set(re.findall(r"\w+", text.lower())) for text in (one, other)]
-    return len(words[0] & words[1]) / (len(words[0] | words[1]) or 1)

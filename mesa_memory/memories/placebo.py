@@ -6,16 +6,17 @@ and the record has the text that the agent read.
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import cycle, islice
-from typing import Any
+from typing import Any, ClassVar
 
+from mesa_memory.core.render import one_line, step_pattern
+from mesa_memory.core.wording import Wording
 from mesa_memory.hosts.draws import draw
 from mesa_memory.layers.view import reading
 from mesa_memory.memories.host.reads import SHOWN_SECTIONS, MemoryReads
-from mesa_memory.memories.rephrasings import is_heading
 
 #: begins the name of a placebo where a memory has a name
 PREFIX = "placebo:"
@@ -41,8 +42,10 @@ class Placebo:
     Attributes:
         kind: its name, for the record.
         change: makes the text; it is cut or padded with filler afterwards.
+        masks: records of the memory must not reach the agent in another way.
     """
 
+    masks: ClassVar[bool] = True
     kind: str
     change: Change
 
@@ -61,7 +64,8 @@ class Placebo:
 def shuffled(memory: Any, section: str, text: str) -> str:
     """The agent's own lines in another order, also under other dates; headings stay."""
     lines = text.split("\n")
-    places = [i for i, line in enumerate(lines) if not _fixed(memory, line)]
+    fixed = _headings(memory)
+    places = [i for i, line in enumerate(lines) if not fixed(line)]
     order = _draw(memory, section, "shuffled").permutation(len(places))
     for place, other in zip(places, [lines[places[i]] for i in order]):
         lines[place] = other
@@ -71,7 +75,8 @@ def shuffled(memory: Any, section: str, text: str) -> str:
 def scrambled(memory: Any, section: str, text: str) -> str:
     """The agent's own words without order; headings and the lengths of lines stay."""
     lines = text.split("\n")
-    places = [i for i, line in enumerate(lines) if not _fixed(memory, line)]
+    fixed = _headings(memory)
+    places = [i for i, line in enumerate(lines) if not fixed(line)]
     words = [word for place in places for word in lines[place].split()]
     order = iter(_draw(memory, section, "scrambled").permutation(len(words)))
     for place in places:
@@ -83,9 +88,9 @@ def scrambled(memory: Any, section: str, text: str) -> str:
 def neutral(memory: Any, section: str, text: str) -> str:
     """Filler instead of each line; headings stay."""
     start = int(_draw(memory, section, "neutral").integers(len(FILLER)))
-    letters = cycle(FILLER[start:] + FILLER[:start])
+    letters, fixed = cycle(FILLER[start:] + FILLER[:start]), _headings(memory)
     return "\n".join(
-        line if _fixed(memory, line) else "".join(islice(letters, len(line)))
+        line if fixed(line) else "".join(islice(letters, len(line)))
         for line in text.split("\n")
     )
 
@@ -185,13 +190,22 @@ def of_length(text: str, tokens: int, count: Callable[[str], int]) -> str:
     return told
 
 
-def _fixed(memory: Any, line: str) -> bool:
-    """True for an empty line, and a heading that names nobody: a placebo keeps them."""
-    if not is_heading(line):
-        return not line.strip()
-    names = memory.view().names
-    others = (agent.unique_id for agent in memory.agent.model.agents)
-    return not any(names(other) in line for other in others)
+def _headings(memory: Any) -> Callable[[str], object]:
+    """Tells empty lines, and headings that the prompt file or a layer has: these stay."""
+    titles = [layer.heading or layer.name for layer in memory.layers]
+    return _known(memory.view().wording, tuple(titles)).fullmatch
+
+
+@lru_cache(maxsize=100)
+def _known(wording: Wording, titles: Sequence[str]) -> re.Pattern[str]:
+    parts = [part for part in wording.parts("memory") if part.startswith("heading ")]
+    named = [*map(one_line, titles), *map(wording.told, parts)]
+    dated = [wording.told("until", line=title, step="\0") for title in named]
+    forms = [re.escape(f"{title}:") for title in (*named, *dated)]
+    forms += [re.escape(wording.told("unsure")), step_pattern("step", wording), ""]
+    return re.compile(
+        rf"\s*(?:{'|'.join(forms)})\s*".replace(re.escape("\0"), r"[-\d.]+")
+    )
 
 
 def _draw(memory: Any, section: str, kind: str) -> Any:

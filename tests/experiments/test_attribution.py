@@ -117,20 +117,22 @@ def test_nothing_is_blamed_where_nothing_was_planted_and_the_run_stays(tmp_path)
     found = asked(file)
     assert Path(file).read_bytes() == before
     assert found.blamed == []
-    assert [each.together for each in found.effects] == [1] * CUT + [CUT]
+    assert found.sufficient == []
+    assert sorted(each.kept for each in found.effects) == [False] * CUT + [True] * CUT
+    # As it was twice, each group twice, and without all of them.
+    assert found.runs == 2 + 2 * CUT + 1
     assert "No memory was found" in str(found)
 
 
-def test_equal_claims_are_one_group_and_facts_of_an_erased_event_stay(tmp_path):
+def test_an_event_and_the_facts_that_say_it_in_other_words_are_one_group(tmp_path):
     file, _ = recorded(tmp_path, n=2, told=True, memory=FactMemory, rng=1)
     model = copy_at(Valley, file, CUT, memory=FactMemory)
     groups = {each.text: each for each in candidates(model, None)}
     event = groups[SECRET]
-    assert event.followers == 2 and {*event.records} == {1, 2}
-    facts = [
-        each for text, each in groups.items() if "bridge" in text and text != SECRET
-    ]
-    assert [{*each.records} for each in facts] == [{1, 2}]
+    assert event.followers == 0 and {*event.records} == {1, 2}
+    (fact,) = event.also
+    assert fact.startswith("the bridge") and "broken" in fact
+    assert {*map(len, event.records.values())} == {2, 3}
 
 
 @pytest.mark.parametrize("told", [False, True])
@@ -170,7 +172,8 @@ def test_one_decision_hangs_on_the_line_of_its_prompt(tmp_path, caplog):
     assert {*blamed.erasure.records} == {hearer} and SECRET in blamed.erasure.text
     assert blamed.instead == "bridge"
     assert f"Without “{blamed.erasure.text}” the decision is “bridge”." in str(found)
-    assert "Each sends about 4 requests, for $0.0000." in caplog.text
+    assert "Each sends about 4 requests, for $0.0000; 9 send 36" in caplog.text
+    assert found.calls == 4 * found.runs and found.cost == 0
     assert "runs of 1 steps" in caplog.text
     with pytest.raises(ValueError, match="after the first, got 1"):
         attribute(Valley, file, agent=hearer, step=1, progress=False)
@@ -183,7 +186,7 @@ def test_one_decision_hangs_on_the_line_of_its_prompt(tmp_path, caplog):
 class Doubled(Valley):
     """One walker hears of the bridge twice, in other words; one hint is enough."""
 
-    hints = f"{SECRET}.", f"Alas, {SECRET}!"
+    hints = f"{SECRET}.", "The bridge is broken now!"
 
     def __init__(self, n=2, record=None, rng=None):
         super().__init__(n=n, planted=False, record=record, rng=rng)
@@ -193,7 +196,7 @@ class Doubled(Valley):
 
 
 class Apart(Doubled):
-    """The hints have few words in common."""
+    """The hints do not say the same."""
 
     hints = (
         f"{SECRET} says the miller, who was at the river in the night",
@@ -201,18 +204,32 @@ class Apart(Doubled):
     )
 
 
-@pytest.mark.parametrize("model", [Doubled, Apart])
-@pytest.mark.parametrize("agent", [None, 1])
-def test_memories_that_act_together_are_found_together(tmp_path, model, agent):
+def hints_of(model, agent, tmp_path):
     file = str(tmp_path / "run.sqlite")
     play(model(record=file, rng=1), LAST)
     asks = {"outcome": fords, "steps": LAST} if agent is None else {"agent": agent}
     asks |= {"step": CUT if agent is None else CUT + 1}
-    found = attribute(model, file, **asks, screen=2, progress=False)
-    blamed = found.blamed[-1]
-    assert blamed.together == 2
-    assert all(hint in blamed.erasure.text for hint in model.hints)
-    assert not any(e.together == 1 for e in found.blamed)
+    return attribute(model, file, **asks, screen=2, progress=False)
+
+
+@pytest.mark.parametrize("agent", [None, 1])
+def test_paraphrases_are_one_group(tmp_path, agent):
+    found = hints_of(Doubled, agent, tmp_path)
+    (blamed,) = found.blamed
+    (alone,) = found.sufficient
+    assert blamed.erasure.text == alone.erasure.text == Doubled.hints[0]
+    assert blamed.erasure.also == Doubled.hints[1:]
+    assert "and 1 paraphrases" in str(found)
+
+
+@pytest.mark.parametrize("agent", [None, 1])
+def test_of_two_hints_each_is_sufficient_and_none_is_necessary(tmp_path, agent):
+    found = hints_of(Apart, agent, tmp_path)
+    assert found.blamed == []
+    assert {each.erasure.text for each in found.sufficient} == {*Apart.hints}
+    rows = found.table().set_index("what").loc[list(Apart.hints)]
+    assert (rows.effect == 0).all() and (rows.alone != 0).all()
+    assert f"With “{Apart.hints[0]}” alone" in str(found)
 
 
 def test_an_attribution_that_is_stopped_keeps_what_was_found(tmp_path):

@@ -10,7 +10,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import ShortTermMemory, STLTMemory, configure
 from mesa_memory.errors import StudyError
-from mesa_memory.experiments import Study, draw
+from mesa_memory.experiments import Plan, Study, draw
 from mesa_memory.memories.registry import find
 from mesa_memory.memories.rephrasings import WORDINGS
 from mesa_memory.stores.open import open_store
@@ -57,11 +57,13 @@ def afraid(model):
     return model.afraid
 
 
-def audit(tmp_path, reader, world=0, memories=("short_term", "stlt"), n=6, **given):
+def audit(
+    tmp_path, reader, world=0, memories=("short_term", "stlt"), n=6, plan=None, **given
+):
     study = Study(
         Well, {"memory": list(memories), "reader": reader, "n": [n]},
         seeds=range(10 * world, 10 * world + 10), steps=8, outcomes={"afraid": afraid},
-        store=tmp_path / f"{reader}{world}.sqlite", record=False,
+        store=tmp_path / f"{reader}{world}.sqlite", record=False, plan=plan,
     )  # fmt: skip
     study.run("serial", progress=False)
     return study.audit("short_term", executor="serial", progress=False, **given)
@@ -124,6 +126,14 @@ def test_who_counts_words_is_not_blamed_and_finished_runs_are_not_repeated(tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("planned", [True, False])
+def test_an_audit_says_what_the_plan_of_its_study_says(tmp_path, planned):
+    plan = Plan("memory", base="short_term", outcome="afraid") if planned else None
+    found = str(audit(tmp_path, "whole", n=2, plan=plan))
+    told = "it is not what the plan of the study names", "the study has no plan"
+    assert told[not planned] in found and told[planned] not in found
+
+
 def test_an_order_is_blamed_in_every_world_and_no_form_where_words_are_counted(
     tmp_path,
 ):

@@ -9,17 +9,19 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import EpisodicMemory, Services, STLTMemory, configure, open_run
-from mesa_memory.errors import UnknownMemory
+from mesa_memory.errors import StudyError, UnknownMemory
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.trust_market.model import TrustMarket
 from mesa_memory.experiments import placebo
 from mesa_memory.llm.tokens import count_tokens
+from mesa_memory.memories.host.interventions import probe
 from mesa_memory.memories.host.reads import SHOWN_SECTIONS
 from mesa_memory.memories.placebo import FILLER, KINDS, Placebo, of_length
 from mesa_memory.memories.registry import OUR_MEMORIES, find
 from mesa_memory.memories.tools import search_memories
 from tests.support.deciding import Deciders, provider
 from tests.support.playing import play
+from tests.support.single import Asked
 
 STEPS = 6
 #: memories that ask nothing in the world of ``Readers``
@@ -165,6 +167,33 @@ def test_a_search_by_a_tool_shows_the_placebo(kind):
     agent.memory.process_step()
     told = search_memories(agent, "well")
     assert "the well behind the mill is poisoned" not in told and told.strip()
+
+
+@pytest.mark.parametrize("memory", list(OUR_MEMORIES))
+def test_no_line_of_a_text_is_taken_for_a_heading_by_its_form(memory):
+    model = RumorModel(3, memory, rng=1)
+    of = model.agents[0].memory
+    of.agent.memory.process_step()
+    texts = "Here is my plan:", "Agent 7:", "Step up to the well:", "Step 4:"
+    told = Placebo("neutral", KINDS["neutral"])(of, "memory", "\n".join(texts))
+    assert not any(text in told for text in texts[:3]) and texts[3] in told
+
+
+def test_a_program_that_recalls_under_a_placebo_is_refused_and_a_probe_sees_the_placebo():
+    model = mesa.Model(rng=1)
+    llm = Asked()
+    configure(model, llm=llm, execution="blocking")
+    agent = LLMAgent(model, CoTReasoning, "ollama/test")
+    agent.memory = find("placebo:neutral:episodic")(agent)
+    agent.memory.add_to_memory("note", {"note": "the well behind the mill is poisoned"})
+    agent.memory.process_step()
+    with pytest.raises(StudyError, match="would show agent 1 the truth"):
+        agent.memory.recall("well")
+    with agent.memory.peek():
+        assert agent.memory.recall("well")
+    probe(agent, "Is the well safe?")
+    assert llm.asked[-1].purpose == "probe"
+    assert "poisoned" not in str(llm.asked[-1].messages())
 
 
 @pytest.mark.parametrize("tokens", [0, 1, 7, 40, 400])

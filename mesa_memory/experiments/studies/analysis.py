@@ -184,6 +184,11 @@ def _note(study: Any, planned: bool, outcome: str) -> str:
         return f"Secondary outcome of the plan: {study.plan}."
     if planned:
         return f"Planned before the first run: {study.plan}."
+    return unplanned(study)
+
+
+def unplanned(study: Any) -> str:
+    """The note on what the plan of a study does not name."""
     if study.plan is None:
         return EXPLORATORY.format("the study has no plan")
     return EXPLORATORY.format("it is not what the plan of the study names")

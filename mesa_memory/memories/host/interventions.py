@@ -262,13 +262,18 @@ def _current(memory: MemoryModule, record: MemoryRecord | str) -> MemoryRecord:
 
 
 def _recalled(memory: MemoryModule, question: str) -> list[str]:
-    """The events recalled for the question, in memories that can recall."""
-    recall = getattr(memory, "recall", None)
-    if recall is None:
+    """The events recalled for the question, in memories that can recall.
+
+    Of a placebo, what it shows instead.
+    """
+    search = getattr(memory, "search", None)
+    if search is None:
         return []
-    found = [each.record for each in recall(question, PROBE_EVENTS)]
-    view = memory.view()
-    return [render.at_step(r.step, view.own_line(r), view.wording) for r in found]
+    found = [each.record for each in search(question, PROBE_EVENTS).records]
+    view, instead = memory.view(), memory.shown_instead
+    lines = [render.at_step(r.step, view.own_line(r), view.wording) for r in found]
+    text = "\n".join(lines)
+    return instead(memory, "search", text).split("\n") if instead and text else lines
 
 
 def _note(memory: MemoryModule, kind: str, detail: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Embedded
 from mesa_memory.core.text.vocabulary import vocabulary
 from mesa_memory.core.wording import Voice
+from mesa_memory.errors import StudyError
 from mesa_memory.layers.stream.recalling import (
     Query,
     RecallResult,
@@ -116,6 +117,7 @@ class RecallMixin:
     services: Any
     asettle: Callable[..., Coroutine[Any, Any, None]]
     held_records: Callable[[], list[MemoryRecord]]
+    shown_instead: Any
     _recalls: Any
 
     def rankers(self) -> list[RecallService]:
@@ -155,7 +157,14 @@ class RecallMixin:
             EmbedderError: if the query cannot be embedded.
             ValueError: if k is negative.
             TypeError: if query or scoring is of another type.
+            StudyError: if the agent is shown a placebo, unless within ``peek``.
         """
+        if getattr(self.shown_instead, "masks", False) and not self.view().unnoticed:
+            raise StudyError(
+                f"recall() would show agent {self.agent.unique_id} the truth, and it is "
+                f"shown a {self.shown_instead}: decide from get_prompt_ready() or "
+                "search_memories(), which are masked, or observe within memory.peek()"
+            )
         filters = {"kinds": kinds, "since": since, "until": until, "subject": subject}
         found = self.search(query, k, scoring, **filters).records
         # What was recorded stays as it is, whatever the reader does.
