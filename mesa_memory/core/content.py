@@ -175,15 +175,15 @@ def _fields_of(value: Any) -> dict[str, Any] | None:
     names: list[str] = []
     if is_dataclass(kind):
         names = [each.name for each in fields(kind)]
-    elif listed_by := _attribute(kind, "__attrs_attrs__"):
+    elif listed_by := attribute(kind, "__attrs_attrs__"):
         names = [each.name for each in listed_by]
     elif isinstance(value, tuple):
-        names = [*(_attribute(kind, "_fields") or ())]
-    elif _attribute(kind, "__pydantic_validator__"):
+        names = [*(attribute(kind, "_fields") or ())]
+    elif attribute(kind, "__pydantic_validator__"):
         names = [*kind.model_fields, *(value.__pydantic_extra__ or ())]
-    elif not _has_text(kind) and "unique_id" in (_attribute(value, "__dict__") or ()):
+    elif not _has_text(kind) and "unique_id" in (attribute(value, "__dict__") or ()):
         return {name: plain(each, MAX_DEPTH) for name, each in vars(value).items()}
-    return {name: _attribute(value, name) for name in names} if names else None
+    return {name: attribute(value, name) for name in names} if names else None
 
 
 def _has_text(kind: type) -> bool:
@@ -191,7 +191,7 @@ def _has_text(kind: type) -> bool:
     return (kind.__str__, kind.__repr__) != (object.__str__, object.__repr__)
 
 
-def _attribute(value: Any, name: str) -> Any:
+def attribute(value: Any, name: str) -> Any:
     """An attribute; None if it is missing or cannot be read."""
     try:
         return getattr(value, name, None)

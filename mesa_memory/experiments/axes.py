@@ -18,9 +18,9 @@ from mesa_memory.hosts.mesa_llm import forget_tools
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.memories import registry
 from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.statistics.comparison import Contrast, contrasts_of
 from mesa_memory.statistics.difference import (
     PairedDifference,
-    holm,
     number,
     said_p,
     seeds_to_decide,
@@ -203,6 +203,7 @@ class TurnedStudy:
         turns: the axis by the name of its turn.
         untested: why an axis is left out, by axis.
         audited: the study that is run.
+        by_code: code decides for the agents: their models are policies of this package.
     """
 
     study: Any
@@ -211,6 +212,7 @@ class TurnedStudy:
     turns: dict[str, str]
     untested: dict[str, str]
     audited: Any
+    by_code: bool
 
     @classmethod
     def of(
@@ -220,7 +222,7 @@ class TurnedStudy:
         """The study for these axes."""
         levels = [memory, base] if base not in (None, memory) else [memory]
         mine = [a for a in study.design.arms if readable(a[1].get(MEMORY)) in levels]
-        untested = _untested(study, mine[0], axes, given)
+        untested, by_code = _first_look(study, mine[0], axes, given)
         turns: dict[str, str] = {}
         arms = [_arm(each, AS_IT_IS) for each in mine]
         for axis in axes:
@@ -237,7 +239,7 @@ class TurnedStudy:
             name: each for name, each in study.outcomes.items() if name == outcome
         }
         audited.take(replace(study.design, arms=tuple(arms)), None)
-        return cls(study, memory, base, turns, untested, audited)
+        return cls(study, memory, base, turns, untested, audited, by_code)
 
     @property
     def announcement(self) -> str:
@@ -258,23 +260,20 @@ class TurnedStudy:
         """A verdict for each axis but the wording, once the runs are finished."""
         frame = self.audited.results().runs
         before = self._effect(frame, AS_IT_IS, outcome)
-        tried = {t: self._effect(frame, t, outcome) for t in self.turns}
-        found: list[tuple[str, AxisVerdict]] = []
-        shifts = {}
-        for turn, effect in tried.items():
+        pairs: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        for turn, axis in self.turns.items():
+            effect = self._effect(frame, turn, outcome)
             seeds = [seed for seed in before if seed in effect]
             if len(seeds) < 2:
-                self.untested[self.turns[turn]] = f"its runs failed: {self._error(frame, turn)}"  # fmt: skip
+                self.untested[axis] = f"its runs failed: {self._error(frame, turn)}"
                 continue
-            pairs = np.array([[before[s], effect[s]] for s in seeds]).T
-            shifts[turn] = (pairs, PairedDifference(tuple(_rounded(pairs)), bounds))
-        corrected = holm([shift.p for _, shift in shifts.values()])
-        for (turn, (pairs, shift)), p in zip(shifts.items(), corrected):
-            axis = self.turns[turn]
-            told = judged(
-                axis, turn, pairs, shift, p, margin, len(shifts), self._has_base
-            )
-            found.append((axis, told))
+            after, known = ([[of[s]] for s in seeds] for of in (effect, before))
+            pairs[turn] = np.array(after), np.array(known)
+        turns = margin, len(pairs), self._has_base
+        found = [
+            judged(self.turns[shift.arm], shift, pairs[shift.arm][1].ravel(), *turns)
+            for shift in contrasts_of(pairs, bounds)
+        ]
         return [
             self._of(axis, found, frame, outcome) for axis in axes if axis != WORDING
         ]
@@ -298,7 +297,7 @@ class TurnedStudy:
         return str(told.iloc[0])[:160] if len(told) else "they are not finished"
 
     def _of(
-        self, axis: str, found: list[tuple[str, AxisVerdict]], frame: Any, outcome: str
+        self, axis: str, found: list[AxisVerdict], frame: Any, outcome: str
     ) -> AxisVerdict:
         if axis == SHARING:
             most = frame[SHARING].max()
@@ -311,7 +310,7 @@ class TurnedStudy:
             return AxisVerdict(axis, UNTESTED, self.untested[axis])
         if axis == STREAMS and (differ := self._irreproducible(frame, outcome)):
             return AxisVerdict(axis, FRAGILE, differ)
-        return worst([told for of, told in found if of == axis])
+        return worst([told for told in found if told.axis == axis])
 
     def _irreproducible(self, frame: Any, outcome: str) -> str:
         """A sentence if runs made again with the same seeds had another outcome."""
@@ -355,34 +354,26 @@ def _setting(factor: str, value: Any) -> Callable[[Any], Any]:
     return lambda arm: ({**arm[0], factor: value}, {**arm[1], factor: label})
 
 
-def _untested(
+def _first_look(
     study: Any, arm: Any, axes: Sequence[str], given: Mapping[str, Any]
-) -> dict[str, str]:
-    """Why an axis cannot be tested, from one model that is made and not run."""
+) -> tuple[dict[str, str], bool]:
+    """Why an axis cannot be tested, and whether code decides, from one model that is not run."""
     labels = arm[1]
     case = next(c for c in study.cases.values() if c.labels == labels)
     model = study.arms[case.key].make()
     try:
         several = len(model.agents) > 1
         named = bool(_named(model))
+        llms = [str(getattr(getattr(a, "llm", None), "llm_model", "")) for a in model.agents]  # fmt: skip
     finally:
         forget_tools(model)
+    by_code = bool(llms) and all(name.startswith(f"{PROVIDER}/") for name in llms)
     found = {axis: f"give given={{{axis!r}: …}}" for axis in GIVEN if axis not in given}
     if not several:
         found |= dict.fromkeys(("order", "ids"), "the model begins with one agent")
     if not named:
         found["names"] = "no agent has a name that can be set"
-    return {axis: why for axis, why in found.items() if axis in axes}
-
-
-def of_policies(study: Any) -> bool:
-    """True if code decides for the agents: their models are policies of this package."""
-    model = next(iter(study.arms.values())).make()
-    try:
-        names = [str(getattr(getattr(a, "llm", None), "llm_model", "")) for a in model.agents]  # fmt: skip
-    finally:
-        forget_tools(model)
-    return bool(names) and all(name.startswith(f"{PROVIDER}/") for name in names)
+    return {axis: why for axis, why in found.items() if axis in axes}, by_code
 
 
 def worst(found: Sequence[AxisVerdict]) -> AxisVerdict:
@@ -394,29 +385,23 @@ def worst(found: Sequence[AxisVerdict]) -> AxisVerdict:
 # -- verdicts --------------------------------------------------------------------------
 
 
-def _rounded(pairs: np.ndarray) -> list[float]:
-    found = pairs[1] - pairs[0]
-    found[np.abs(found) <= 1e-9 * np.abs(pairs).max(axis=0)] = 0.0
-    return [float(each) for each in found]
-
-
 def judged(
-    axis: str, turn: str, pairs: np.ndarray, shift: PairedDifference, p: float,
-    margin: float | None, turns: int, has_base: bool,
+    axis: str, turn: Contrast, before: np.ndarray, margin: float | None, turns: int,
+    has_base: bool,
 ) -> AxisVerdict:  # fmt: skip
     """The verdict on one turn.
 
     Args:
-        axis, turn: their names.
-        pairs: the effect before and after the turn, shape (2, seeds).
-        shift: their difference.
-        p: of the shift, corrected for the number of turns.
+        axis: its name.
+        turn: its effect against that without it, p corrected for the number of turns.
+        before: the effect without it, one for each seed.
         margin: the largest shift that counts as none; None compares with none.
         turns: the number of turns that are compared.
         has_base: the effect is a difference from a base, so that it can vanish.
     """
+    shift, p = turn.difference, turn.p_holm
     low, high = shift.interval()
-    told = f"{turn} changes the {'effect' if has_base else 'outcome'} by "
+    told = f"{turn.arm} changes the {'effect' if has_base else 'outcome'} by "
     told += f"{signed(shift.mean)} [{number(low)}, {number(high)}], {said_p(p)}"
     if margin is not None:
         told += f", margin {margin:g}"
@@ -427,7 +412,7 @@ def judged(
     if p >= 0.05:
         more = f"{told}; {_needed(shift, margin, turns)}"
         return AxisVerdict(axis, UNDECIDED, more, shift)
-    if has_base and _vanishes(pairs):
+    if has_base and _vanishes(before, before + shift.values):
         return AxisVerdict(axis, FRAGILE, f"{told}; the effect is gone or turned round", shift)  # fmt: skip
     if not has_base and margin is not None and (low > margin or high < -margin):
         return AxisVerdict(axis, FRAGILE, told, shift)
@@ -442,9 +427,9 @@ def _within(shift: PairedDifference, margin: float) -> bool:
     return p is not None and p < 0.05
 
 
-def _vanishes(pairs: np.ndarray) -> bool:
+def _vanishes(*effects: np.ndarray) -> bool:
     """True if there was an effect, and none of its sign is left."""
-    before, after = (PairedDifference(tuple(map(float, row))) for row in pairs)
+    before, after = (PairedDifference(tuple(map(float, each))) for each in effects)
     (low, high), (after_low, after_high) = before.interval(), after.interval()
     return (low > 0 and after_low <= 0) or (high < 0 and after_high >= 0)
 

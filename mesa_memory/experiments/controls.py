@@ -19,7 +19,6 @@ from mesa_memory.experiments.axes import (
     AxisVerdict,
     TurnedStudy,
     judged,
-    of_policies,
     worst,
 )
 from mesa_memory.experiments.studies.analysis import outcome_of, unplanned
@@ -195,24 +194,6 @@ def _unchanged(
     )
 
 
-def audit_of(
-    study: Any,
-    audited: Any,
-    unchanged: tuple[str, ...],
-    memory: Any,
-    outcome: str | None,
-    base: Any,
-) -> Audit:
-    """The audit of an arm whose wordings are finished."""
-    wordings = audited.compare(MEMORY, base=str(memory), outcome=outcome)
-    wordings = replace(wordings, notes=(unplanned(study),))
-    if base is None or base == memory:
-        return Audit(wordings, None, unchanged)
-    whole = study.compare(MEMORY, base=base, outcome=outcome)
-    mine = tuple(each for each in whole.contrasts if each.arm == memory)
-    return Audit(wordings, replace(whole, contrasts=mine), unchanged)
-
-
 #: what an audit cannot see
 OUTSIDE = (
     "What lies outside of memory, such as the topology or the schedule of the model, is "
@@ -260,7 +241,7 @@ def audit(
     if told.wordings is not None:
         found = _of_wordings(told.wordings, told.effect, margin)
     verdicts = [found, *verdicts] if found else verdicts
-    notes = (CODE_READS, OUTSIDE) if of_policies(study) else (OUTSIDE,)
+    notes = (CODE_READS, OUTSIDE) if turned.by_code else (OUTSIDE,)
     return replace(told, axes=tuple(verdicts), notes=notes)
 
 
@@ -268,25 +249,25 @@ def _audit_wordings(
     study: Any, memory: Any, outcome: str, base: Any,
     wordings: Mapping[str, Callable[[str], str]], executor: Any, progress: bool,
 ) -> Audit:  # fmt: skip
-    audited, same = audit_study(study, memory, outcome, wordings)
+    """The wordings of an arm, and the effect of the memory against its base."""
+    audited, unchanged = audit_study(study, memory, outcome, wordings)
     audited.run(executor, progress=progress)
-    return audit_of(study, audited, same, memory, outcome, base)
+    compared = audited.compare(MEMORY, base=str(memory), outcome=outcome)
+    compared = replace(compared, notes=(unplanned(study),))
+    if base is None or base == memory:
+        return Audit(compared, None, unchanged)
+    whole = study.compare(MEMORY, base=base, outcome=outcome)
+    mine = tuple(each for each in whole.contrasts if each.arm == memory)
+    return Audit(compared, replace(whole, contrasts=mine), unchanged)
 
 
 def _of_wordings(
     wordings: Comparison, effect: Comparison | None, margin: float | None
 ) -> AxisVerdict:
     """The verdict on the wording that matters most."""
-    found, own = [], np.array(wordings.base_values)
-    base = None
-    if effect is not None and effect.seeds == wordings.seeds:
-        base = np.array(effect.base_values)
-    for each in wordings.contrasts:
-        before = own if base is None else own - base
-        pairs = np.array([before, before + each.difference.values])
-        count = len(wordings.contrasts)
-        found.append(
-            judged(WORDING, str(each.arm), pairs, each.difference, each.p_holm, margin,
-                   count, base is not None)
-        )  # fmt: skip
-    return worst(found)
+    before, turns = np.array(wordings.base_values), wordings.contrasts
+    has_base = effect is not None and effect.seeds == wordings.seeds
+    if has_base:
+        before = before - effect.base_values  # type: ignore[union-attr]
+    known = margin, len(turns), has_base
+    return worst([judged(WORDING, each, before, *known) for each in turns])

@@ -16,7 +16,6 @@ import numpy as np
 
 from mesa_memory.errors import NoSeed
 from mesa_memory.hosts import mesa
-from mesa_memory.hosts import mesa as mesa_arguments
 
 #: raised when the same address would give other numbers
 ADDRESS_FORM = 1
@@ -61,7 +60,7 @@ def draw(agent: Any, purpose: str, step: float | None = None) -> np.random.Gener
     one = hasattr(agent, "unique_id") and hasattr(agent, "model")
     model = agent.model if one else agent
     who = _unique_id(agent) if one else None
-    start = mesa_arguments.first_state(model)
+    start = mesa.first_state(model)
     if start is None:
         raise NoSeed(
             f"draw({type(agent).__name__}, {purpose!r}) needs the seed of a Mesa model, "

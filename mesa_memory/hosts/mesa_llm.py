@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 from mesa_memory.core.by_identity import ByIdentity
 from mesa_memory.core.content import (
+    attribute,
     by_id,
     id_of,
     is_id,
@@ -338,7 +339,7 @@ class Names:
         Only whole numbers are known to be ids of the model's own agents.
         """
         model = self._model()
-        made = _attribute(model, "agent_id_counter")
+        made = attribute(model, "agent_id_counter")
         if type(unique_id) is not int or not made or not 0 < unique_id < made:
             return False
         agent = self.agent(unique_id)
@@ -346,15 +347,15 @@ class Names:
 
     def meet(self, agent: Any) -> None:
         """Takes note of an agent as it is now."""
-        unique_id = _attribute(agent, "unique_id")
+        unique_id = attribute(agent, "unique_id")
         if not is_id(unique_id):
             return
         known = self._agents.get(unique_id)
         if known is None or known() is not agent:
             self._agents[unique_id] = weakref.ref(agent)
         self._call(unique_id, own_name(agent))
-        has_mind = _attribute(agent, "memory") is not None
-        self._minds[unique_id] = has_mind or _attribute(agent, "llm") is not None
+        has_mind = attribute(agent, "memory") is not None
+        self._minds[unique_id] = has_mind or attribute(agent, "llm") is not None
 
     def departed(self) -> list[list]:
         """Unique ids and names of agents that have left the model."""
@@ -363,7 +364,7 @@ class Names:
         self._look()
         if self._left[0] != self._looked:
             agents = _agents_of(self._model())
-            here = {_attribute(agent, "unique_id") for agent in agents}
+            here = {attribute(agent, "unique_id") for agent in agents}
             left = [[i, name] for i, name in self._names.items() if i not in here]
             self._left = (self._looked, left)
         return self._left[1]
@@ -394,7 +395,7 @@ class Names:
         """Looks through all agents, unless they are those of the last time."""
         model = self._model()
         agents = _agents_of(model)
-        there = _attribute(model, "agent_id_counter"), len(agents)
+        there = attribute(model, "agent_id_counter"), len(agents)
         if there != self._looked:
             self._looked = there
             for agent in list(agents):
@@ -404,10 +405,10 @@ class Names:
 class NamesNow:
     """The names of a model's agents at one moment: each is looked up once."""
 
-    __slots__ = ("_called", "_full", "all")
+    __slots__ = ("_called", "_full", "all", "name", "unique_id")
 
     def __init__(self, names: Names) -> None:
-        self.all = names
+        self.all, self.name, self.unique_id = names, names.name, names.unique_id
         self._called: dict[Any, str] = {}
         self._full: dict[Any, str] = {}
 
@@ -429,14 +430,6 @@ class NamesNow:
             name = self._full[unique_id] = self.all.full(unique_id)
         return name
 
-    def name(self, unique_id: Any) -> str:
-        """The agent's own name; empty without one."""
-        return self.all.name(unique_id)
-
-    def unique_id(self, who: Any) -> Any:
-        """The id of an agent given as itself, by its id, or by its id as text."""
-        return self.all.unique_id(who)
-
 
 def own_name(agent: Any) -> str:
     """An agent's ``name`` on one line; empty without one."""
@@ -449,7 +442,7 @@ def own_name(agent: Any) -> str:
 
 def role_of(agent: Any) -> str:
     """The beginning of an agent's ``system_prompt`` on one line; empty without one."""
-    role = _attribute(agent, "system_prompt")
+    role = attribute(agent, "system_prompt")
     return _line(role, ROLE_CHARS) if isinstance(role, str) else ""
 
 
@@ -466,12 +459,5 @@ def _called(unique_id: Any, name: str) -> str:
 
 
 def _agents_of(model: Any) -> Collection[Any]:
-    agents = _attribute(model, "agents")
+    agents = attribute(model, "agents")
     return agents if isinstance(agents, Collection) else ()  # of a stand-in: anything
-
-
-def _attribute(thing: Any, name: str) -> Any:
-    try:
-        return getattr(thing, name, None)
-    except Exception:  # a user's property may do anything
-        return None

@@ -1,6 +1,6 @@
 """Numbers and outcomes of a run by step, and its agents' answers to questions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sqlalchemy import case, func, select
@@ -51,19 +51,30 @@ def outcomes_by_step(
         run: a recorded run.
         steps: finished ones, in order.
     """
+    return {
+        step: {
+            kind.removeprefix(OUTCOMES): state
+            for kind, state in now.items()
+            if kind.startswith(OUTCOMES)
+        }
+        for step, now in seen_by_step(run, steps)
+    }
+
+
+def seen_by_step(
+    run: RecordedRun, steps: Iterable[float]
+) -> Iterator[tuple[float, dict[str, dict[str, Any]]]]:
+    """What ``scenes`` told by the end of each step, by kind; None of what is gone."""
     log = schema.scenes
     wanted = select(log.c.step, log.c.kind, log.c.state).where(run.mine(log))
     rows = run.rows(wanted.order_by(log.c.seq))
-    found, now, place = {}, dict[str, dict[str, Any]](), 0
+    now, place = dict[str, dict[str, Any]](), 0
     for step in steps:
         while place < len(rows) and rows[place][0] <= step:
             _, kind, state = rows[place]
-            if kind.startswith(OUTCOMES):
-                name = kind.removeprefix(OUTCOMES)
-                now = now | {name: now.get(name, {}) | (state or {})}
+            now = now | {kind: now.get(kind, {}) | (state or {})}
             place += 1
-        found[step] = now
-    return found
+        yield step, now
 
 
 def outcomes(run: RecordedRun) -> Table:

@@ -13,7 +13,7 @@ import mesa_memory.stores.schema as schema
 from mesa_memory.core.codec import readable
 from mesa_memory.core.text.tool_calls import functions
 from mesa_memory.errors import MissingExtra
-from mesa_memory.runs.measured import outcomes
+from mesa_memory.runs.measured import outcomes, seen_by_step
 from mesa_memory.runs.past import lives
 from mesa_memory.runs.recorded import RecordedRun
 from mesa_memory.runs.spreadsheet import write_csv
@@ -146,25 +146,16 @@ def panel(
 
 def _lived(run: RecordedRun) -> dict[Key, Row]:
     """A row for each agent at the end of each finished step, with place and classes."""
-    log, agents = schema.scenes, schema.agents
-    wanted = select(log.c.step, log.c.kind, log.c.state).where(
-        run.mine(log), log.c.kind.in_(("population", "places"))
-    )
-    changes = run.rows(wanted.order_by(log.c.seq))
+    agents = schema.agents
     memories: dict[str, str] = dict(
         run.rows(select(agents.c.agent, agents.c.memory).where(run.mine(agents)))  # type: ignore[arg-type]
     )
-    now: dict[str, dict[str, Any]] = {"population": {}, "places": {}}
-    rows, at = {}, 0
-    for step in run.steps:
-        while at < len(changes) and changes[at][0] <= step:
-            _, kind, state = changes[at]
-            now[kind] |= state or {}
-            at += 1
-        for agent, kind in now["population"].items():
+    rows = {}
+    for step, now in seen_by_step(run, run.steps):
+        for agent, kind in now.get("population", {}).items():
             if kind is not None:
                 row = _row(run, step, agent)
-                x, y = now["places"].get(agent) or (None, None)
+                x, y = now.get("places", {}).get(agent) or (None, None)
                 row |= {"agent_class": kind, "present": True, "x": x, "y": y}
                 rows[step, agent] = row | {"memory_class": memories.get(agent)}
     return rows

@@ -95,6 +95,7 @@ def run[T](steps: Flow[T], handler: Handler, first: Effect | None = None) -> T:
         return stop.value
     finally:
         steps.close()
+        handler.release()
 
 
 async def arun[T](steps: Flow[T], handler: Handler, first: Effect | None = None) -> T:
@@ -112,6 +113,7 @@ async def arun[T](steps: Flow[T], handler: Handler, first: Effect | None = None)
         return stop.value
     finally:
         steps.close()
+        handler.release()
 
 
 def guarded[T](flow: Flow[T], guard: Any) -> Flow[T]:
@@ -191,27 +193,21 @@ class EffectHandler:
 
     def run(self, flow: Flow[Any]) -> Any:
         """The result of the flow, blocking."""
-        try:
-            return run(flow, self)
-        finally:
-            self.release()
+        return run(flow, self)
 
     async def arun(self, flow: Flow[Any]) -> Any:
         """``run``, for event loops."""
-        try:
-            return await arun(flow, self)
-        finally:
-            self.release()
+        return await arun(flow, self)
 
     async def drive(self, flow: Flow[Any]) -> Any:
-        """The result of a gathered flow, or the fault that ended it."""
+        """The result of a gathered flow, or the error that ended it."""
         try:
             return await self.arun(flow)
-        except FAULTS as fault:
-            return fault
+        except Exception as error:
+            return error
 
     def drive_here(self, flow: Flow[Any]) -> Any:
-        """``drive``, blocking; any other error is returned, too."""
+        """``drive``, blocking."""
         try:
             return self.run(flow)
         except Exception as error:
@@ -224,15 +220,12 @@ class EffectHandler:
             return _outcomes([b.drive_here(flow) for b, flow in branches])
         waiting = [background.submit(b.drive(flow)) for b, flow in branches]
         try:
-            errors = [future.exception() for future in waiting]
+            found = [future.result() for future in waiting]
         except BaseException:  # Ctrl-C: nobody wants the others' answers any more
             for future in waiting:
                 future.cancel()
             raise
-        return _outcomes(
-            future.result() if error is None else error
-            for error, future in zip(errors, waiting)
-        )
+        return _outcomes(found)
 
     def _branches(self, effect: Gather) -> list[tuple["EffectHandler", Flow[Any]]]:
         """A separate performer for each flow: its open work ends with it."""
@@ -280,9 +273,8 @@ class EffectHandler:
         return self._services.publish(values)
 
 
-def _outcomes(outcomes: Iterable[Any]) -> list[Any]:
+def _outcomes(found: list[Any]) -> list[Any]:
     """The outcomes of gathered flows; an error that is not a fault is raised."""
-    found = list(outcomes)
     for outcome in found:
         if isinstance(outcome, BaseException) and not isinstance(outcome, FAULTS):
             raise outcome
@@ -422,10 +414,7 @@ class CommitQueue:
                     later = self._continue(flow, handler, effect)
                     context.run(background.spawn, later)
                     return
-                try:
-                    context.run(run, flow, handler, effect)
-                finally:
-                    handler.release()
+                context.run(run, flow, handler, effect)
         except Exception as error:
             self._leave(error)
         except BaseException:  # Ctrl-C: free the memory, then let it through
@@ -503,7 +492,6 @@ class CommitQueue:
         except Exception as raised:
             error = raised
         finally:
-            handler.release()
             self._leave(error)
 
     def unfinished(self) -> list[Any]:

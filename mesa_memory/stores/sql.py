@@ -27,7 +27,7 @@ from mesa_memory.stores.faults import fault
 from mesa_memory.stores.leases import Leases, RunLocks
 from mesa_memory.stores.schema import REPLACED_TABLES, clean_rows, metadata, storable
 
-#: the lists of a batch that change records, and the columns they give
+#: the lists of a batch that change records, and the columns they give, the step last
 CHANGES = {
     "graded": ("importance", "graded_at"),
     "closed": ("valid_to", "closed_because", "superseded_by", "closed_at"),
@@ -478,13 +478,10 @@ class Store:
         steps, records = schema.steps, schema.records
         kept = sa.select(sa.func.max(steps.c.seq)).filter_by(run=run)
         seq = on.scalar(kept.where(steps.c.step <= after_step)) or 0
-        for kind, changed in (
-            ("closed", records.c.closed_at),
-            ("graded", records.c.graded_at),
-            ("staled", records.c.staled_at),
-        ):
-            undone = sa.update(records).filter_by(run=run).where(changed > after_step)
-            on.execute(undone.values(dict.fromkeys(CHANGES[kind])))
+        for columns in CHANGES.values():
+            undone = sa.update(records).filter_by(run=run)
+            undone = undone.where(records.c[columns[-1]] > after_step)
+            on.execute(undone.values(dict.fromkeys(columns)))
         for table in schema.NUMBERED_TABLES:
             gone = sa.delete(table).filter_by(run=run)
             late_rows = (table.c.seq > seq) & (table.c.seq <= schema.PROBES)

@@ -10,6 +10,7 @@ from mesa_memory import configure
 from mesa_memory.experiments import Study
 from mesa_memory.experiments.axes import AXES, FRAGILE, GIVEN, SHIFTED, judged
 from mesa_memory.experiments.controls import CODE_READS, OUTSIDE
+from mesa_memory.statistics.comparison import Contrast
 from mesa_memory.statistics.difference import PairedDifference
 from tests.support.zoo import FAULTS, Town, afraid, audited
 
@@ -109,9 +110,9 @@ def test_a_model_with_one_nameless_agent_has_no_order_ids_and_names(tmp_path):
     ],
 )  # fmt: skip
 def test_a_verdict_follows_from_interval_margin_and_effect(before, after, margin, verdict):  # fmt: skip
-    pairs = np.array([before, after])
-    shift = PairedDifference(tuple(pairs[1] - pairs[0]))
-    found = judged("order", "order", pairs, shift, shift.p, margin, 1, True)
+    shift = PairedDifference(tuple(np.subtract(after, before)))
+    turn = Contrast("order", 0.0, shift, None, shift.p)
+    found = judged("order", turn, np.array(before), margin, 1, True)
     assert found.verdict == verdict, found
 
 

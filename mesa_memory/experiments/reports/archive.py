@@ -7,7 +7,6 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-import mesa_memory.stores.schema as columns
 import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StudyError
 from mesa_memory.experiments.reports.facts import facts_of_study
@@ -155,7 +154,7 @@ def _silence(file: Path) -> None:
             values = ", ".join(
                 f'"{column.name}" = NULL'
                 for column in table.columns
-                if isinstance(column.type, columns.Document | columns.Text)
+                if isinstance(column.type, schema.Document | schema.Text)
                 and column.name not in names
                 and table.name not in _EMPTIED
             )

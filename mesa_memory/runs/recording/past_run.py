@@ -15,7 +15,7 @@ from mesa_memory.core.text.naming import with_name
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa_llm import Names
 from mesa_memory.layers.base import Layer
-from mesa_memory.memories.host.interventions import changed_by_hand
+from mesa_memory.memories.host.interventions import changed_by_hand, memory_of
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.transfer import SourceMemory, copy_layers
 from mesa_memory.runs.recording.stored import RecordedVectors, StoredRecords
@@ -73,12 +73,7 @@ def carry_over(
         StoreError: if the run cannot be read, or lacks this checkpoint.
         TypeError: if the agent's memory is of another package.
     """
-    memory = getattr(into, "memory", None)
-    if not isinstance(memory, MemoryModule):
-        raise TypeError(
-            f"agent {getattr(into, 'unique_id', into)} must have a memory of "
-            f"mesa_memory to carry something into, got {type(memory).__name__}"
-        )
+    memory = memory_of(into)
     if isinstance(layers, str):
         raise TypeError(
             f"layers must be a tuple of names, got {layers!r}: ({layers!r},)"

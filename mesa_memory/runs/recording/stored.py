@@ -124,12 +124,10 @@ class StoredRecords:
     def _then(self, row: Any) -> dict[str, Any]:
         """The row as it was at the end of the step."""
         then = dict(row)
-        if then.pop("reopened"):
-            then |= dict.fromkeys(CHANGES["closed"])
-        if then["graded_at"] is not None and then["graded_at"] > self._step:
-            then |= dict.fromkeys(CHANGES["graded"])
-        if then["staled_at"] is not None and then["staled_at"] > self._step:
-            then |= dict.fromkeys(CHANGES["staled"])
+        for columns in CHANGES.values():
+            changed_at = row[columns[-1]]
+            if changed_at is not None and changed_at > self._step:
+                then |= dict.fromkeys(columns)
         return then
 
 
