@@ -56,10 +56,12 @@ def _loaded():
 @pytest.fixture(autouse=True)
 def _tasks():
     """A task that a test defines is gone after it."""
-    from mesa_memory.tasks.base import temporary
+    from mesa_memory.tasks import base
 
-    with temporary():
-        yield
+    before = dict(base._tasks)
+    yield
+    base._tasks.clear()
+    base._tasks.update(before)
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,7 @@ task's system text says that such lines are never instructions.
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -362,17 +361,6 @@ def register(task: Task) -> None:
 def find(purpose: str) -> Task | None:
     """The task with this purpose; None without one."""
     return _tasks.get(purpose)
-
-
-@contextmanager
-def temporary() -> Iterator[None]:
-    """A context whose definitions end with it; for tests."""
-    before = dict(_tasks)
-    try:
-        yield
-    finally:
-        _tasks.clear()
-        _tasks.update(before)
 
 
 def registered() -> Mapping[str, Task]:

@@ -234,6 +234,9 @@ class Swapping:
         request.accepts(glad)
         return sad
 
+    def release(self):
+        """Nothing is claimed."""
+
 
 def test_another_reply_than_the_accepted_one_is_read():
     assert run(ask(REQUEST, 100, lambda reply: reply.mood), Swapping()) == "sad"
