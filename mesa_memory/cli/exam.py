@@ -39,6 +39,7 @@ _SHOWN = ("intrusions", "tokens", "requests", "dollars")
     "Of sentences and prompts, with commas: en, de, fr, es, pt, ja, zh.",
     "en",
 )
+@option("--kinds", "Of items, with commas; by default all.", metavar="KINDS")
 @flag("--no-questions", "Look at the memories alone.")
 @flag("--estimate", "Print what it will cost, and send nothing.")
 @option(
@@ -55,6 +56,7 @@ def exam(
     seeds: int,
     steps: int,
     language: str,
+    kinds: str | None,
     no_questions: bool,
     estimate: bool,
     store: str,
@@ -70,7 +72,7 @@ def exam(
     what it was told 1 to 80 steps ago.
     """
     say_loading()
-    from mesa_memory.experiments.exam.exam import Exam
+    from mesa_memory.experiments.exam.exam import KINDS, Exam
 
     found = Exam(
         memory.split(","),
@@ -78,6 +80,7 @@ def exam(
         seeds=range(seeds),
         steps=steps,
         languages=language.split(","),
+        kinds=kinds.split(",") if kinds else KINDS,
         ask=not no_questions,
         store=store,
     )

@@ -2,6 +2,8 @@
 
 import random
 import re
+from collections import Counter
+from functools import partial
 from statistics import NormalDist
 
 import mesa
@@ -9,11 +11,13 @@ import numpy as np
 import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
+from scipy.stats import binomtest
 
 from mesa_memory import MemoryModule, ShortTermMemory, configure, register_policy
-from mesa_memory.experiments import MemoryQuiz, quiz_shares
+from mesa_memory.experiments import MemoryQuiz, Question, Questionnaire, quiz_shares
 from mesa_memory.experiments.exam.exam import interval_of
 from mesa_memory.llm.doubles.scripted import ScriptedLLM
+from mesa_memory.memories.registry import find
 from mesa_memory.runtime.services import Services
 from mesa_memory.statistics.recognition import d_prime
 
@@ -108,6 +112,65 @@ def test_no_memory_is_right_in_nothing_and_invents_nothing(tmp_path):
     wrong = [a.value for a in answers if a.value["memory"]["judged"] == "wrong"]
     assert {each["kind"] for each in wrong} == {"heard"}  # it says no, as it must
     assert found["memory"]["false source"] == 1
+
+
+def test_a_scrambled_placebo_is_chance(tmp_path):
+    """Who finds nothing guesses: the speaker among two, the order, old or new."""
+    values = []
+
+    def guess(request, guesses):
+        question = request.prompt.rsplit("Question: ", 1)[1]
+        if question.startswith("Has anybody"):
+            return read(request)
+        options = ["Bob", "Cy"] if question.startswith("Who told") else ["1", "2"]
+        found = read(request)
+        return guesses.choice(options) if found == "I do not know." else found
+
+    made = find("placebo:scrambled:short_term")
+    for turn in range(8):
+        file, llm = (
+            tmp_path / f"{turn}.sqlite",
+            partial(guess, guesses=random.Random(turn)),
+        )
+        answers, model = quizzed(made, file, llm)
+        Services.of(model).recorder.close()
+        values += [answer.value for answer in answers]
+    found = quiz_shares(values)
+    asked = Counter(value["kind"] for value in values)
+    for kind in ("source", "order"):
+        low, high = binomtest(asked[kind] // 2, asked[kind]).proportion_ci(0.99)
+        assert low < found["memory"][kind] < high and found["events"][kind] == 1, kind
+    assert abs(found["memory"]["d'"]) < 0.1 and found["events"]["d'"] > 3
+
+
+def test_a_question_is_judged_by_the_truth_of_its_user(tmp_path):
+    def barrel(request):
+        memory = request.prompt.rsplit("Question: ", 1)[0]
+        found = re.findall(r"barrel number (\d+)", memory)
+        asks = "How many" in request.prompt, "salt" in request.prompt
+        if asks[0]:
+            return f"{found[-1]} barrels" if found else "I do not know."
+        return "yes" if found else "no"
+
+    questions = [
+        Question("barrels", "How many barrels?", "integer", truth=lambda m, a: m.steps),
+        Question("salt", "Is there salt?", truth=lambda m, a: True),
+    ]  # fmt: skip
+    quiz = MemoryQuiz(items=0, agents=[1], questions=questions)
+    for memory, judged in ((Nothing, "unknown"), (ShortTermMemory, "right")):
+        llm = ScriptedLLM(rules={"probe": barrel, "*": "Nothing."})
+        model = Square(memory, llm, tmp_path / f"{judged}.sqlite")
+        for _ in range(STEPS):
+            model.step()
+        number, salt = (answer.value for answer in quiz.ask(model))
+        assert (number["memory"]["judged"], number["kind"]) == (judged, "barrels")
+        assert salt["memory"]["judged"] == ("right" if judged == "right" else "wrong")
+        assert number["events"]["judged"] == salt["events"]["judged"] == "right"
+        Services.of(model).recorder.close()
+    with pytest.raises(ValueError, match="needs a truth"):
+        MemoryQuiz(questions=[Question("q", "Why?")])
+    with pytest.raises(ValueError, match="by which MemoryQuiz judges"):
+        Questionnaire(questions)
 
 
 def test_answers_at_random_are_chance(tmp_path):

@@ -1,6 +1,6 @@
 """One typed item of a questionnaire."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -28,6 +28,8 @@ class Question:
         choices: the texts to choose from, for a choice; each once.
         least, most: bounds of a number, both included; None for unbounded.
         schema: pydantic class of the answer, for ``"json"``.
+        truth: for ``MemoryQuiz``, a function of model and agent that gives what is right:
+            a number, a text, or True or False for yes or no.
 
     Raises:
         ValueError, TypeError: for what does not go together.
@@ -44,6 +46,7 @@ class Question:
     least: float | None = None
     most: float | None = None
     schema: type[BaseModel] | None = None
+    truth: Callable[[Any, Any], Any] | None = None
 
     def __post_init__(self) -> None:
         for what in ("name", "text"):
@@ -57,6 +60,11 @@ class Question:
         if self.schema is not None and self.kind != "json":
             raise ValueError(
                 f"schema goes with kind='json', and {self.name!r} has {self.kind!r}"
+            )
+        if not (self.truth is None or callable(self.truth)):
+            raise TypeError(
+                f"truth of {self.name!r} must be a function of model and agent, got "
+                f"{self.truth!r}"
             )
         object.__setattr__(self, "choices", tuple(self.choices))
 

@@ -7,10 +7,12 @@ the steps in question in its place. So "the memory lost it" is told from "the mo
 """
 
 import random
+import re
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +32,7 @@ from mesa_memory.statistics.recognition import d_prime
 KINDS = ("heard", "source", "when", "company", "order", "lure", "false source")
 #: judgements of an answer
 RIGHT, WRONG, UNKNOWN = "right", "wrong", "unknown"
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 #: the two readings of each question
 READINGS = ("memory", "events")
 
@@ -43,6 +46,7 @@ class QuizItem(NamedTuple):
         steps: of the events in question.
         options: words that an answer may choose from.
         right: those that it must have; none if the premise is false.
+        number: the only number that it must have, in place of options.
     """
 
     kind: str
@@ -50,9 +54,15 @@ class QuizItem(NamedTuple):
     steps: tuple[float, ...]
     options: frozenset[str]
     right: frozenset[str]
+    number: float | None = None
 
     def judged(self, answer: str) -> str:
         """``"right"``, ``"unknown"`` (none of the options) or ``"wrong"``."""
+        if self.number is not None:
+            numbers = set(map(float, _NUMBER.findall(answer)))
+            if numbers == {self.number}:
+                return RIGHT
+            return WRONG if numbers else UNKNOWN
         said = answer.casefold()
         found = {each for each in self.options if has(said, [each.casefold()])}
         if found == self.right:
@@ -70,7 +80,11 @@ class MemoryQuiz(Questionnaire):
         every, at: the schedule, see ``Questionnaire``.
         items: messages and lures of each agent that are asked for each time.
         agents: see ``Questionnaire``.
+        questions: of your own, each with a ``truth``; beside the memory, they are put with
+            all messages that the agent heard.
     """
+
+    judges = True
 
     def __init__(
         self,
@@ -78,10 +92,18 @@ class MemoryQuiz(Questionnaire):
         at: Iterable[float] = (),
         items: int = 5,
         agents: Any = None,
+        questions: Iterable[Question] = (),
     ) -> None:
         words = _tables()["en"]
-        questions = [Question(kind, words[kind.split()[-1]]) for kind in KINDS]
-        super().__init__(questions, every, at, agents)
+        self.own = tuple(questions)
+        lacking = [each.name for each in self.own if each.truth is None]
+        if lacking:
+            raise ValueError(
+                f"a quiz judges answers: the question {lacking[0]!r} needs a truth, such as "
+                "truth=lambda model, agent: model.price"
+            )
+        made = [Question(kind, words[kind.split()[-1]]) for kind in KINDS]
+        super().__init__([*made, *self.own], every, at, agents)
         self.items = items
 
     def ask(self, model: Any) -> list[Answer]:
@@ -95,13 +117,14 @@ class MemoryQuiz(Questionnaire):
         found = []
         for agent in self.chosen(model):
             events = _events(agent, rows)
-            for item in self.made(agent, list(said_in(rows)), now):
+            asked = [_of_truth(each, agent, events) for each in self.own]
+            for item in (*self.made(agent, list(said_in(rows)), now), *asked):
                 read = "\n".join(line for step in item.steps for line in events[step])
                 value: dict[str, Any] = {"kind": item.kind, "item": item.question}
                 for reading, text in zip(READINGS, (None, read)):
                     answer = str(probe(agent, item.question, memory=text))
                     value[reading] = {"answer": answer, "judged": item.judged(answer)}
-                value["step"] = item.steps[0]
+                value["step"] = item.steps[0] if item.steps else now
                 found.append(Answer(now, agent.unique_id, item.kind, value))
         return found
 
@@ -148,6 +171,23 @@ class MemoryQuiz(Questionnaire):
         for each in lures:
             yield item("lure", each, yes_no, words["no"])
             yield item("false source", each, people)
+
+
+def _of_truth(question: Question, agent: Any, steps: Iterable[float]) -> QuizItem:
+    """A user's question with what is right now."""
+    assert question.truth is not None
+    truth, options = question.truth(agent.model, agent), frozenset(question.choices)
+    number = None
+    if isinstance(truth, bool):
+        language = memory_of(agent).view().wording.language
+        words = _tables().get(language, _tables()["en"])
+        options = frozenset([words["yes"], words["no"]])
+        truth = words["yes"] if truth else words["no"]
+    elif isinstance(truth, Real):
+        number = float(truth)
+    right = frozenset([str(truth)])
+    asked = question.name, question.text, tuple(steps)
+    return QuizItem(*asked, options or right, right, number)
 
 
 def quiz_shares(values: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
