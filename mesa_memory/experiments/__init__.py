@@ -5,6 +5,7 @@ from typing import Any
 from mesa_memory import exported
 
 _PLACES = {
+    "After": "experiments.measures.after",
     "BiographyQuestions": "experiments.measures.biographies",
     "ChangeAfter": "experiments.changes",
     "Exam": "experiments.exam.exam",

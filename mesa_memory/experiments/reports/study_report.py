@@ -74,10 +74,16 @@ def write_study_report(
     return target
 
 
-def _curves(
+def _curves(*given: Any) -> tuple[str, list[str]] | None:
+    """``curves`` as a picture."""
+    drawn = curves(*given)
+    return None if drawn is None else (picture(drawn[0]), drawn[1])
+
+
+def curves(
     steps: Any, found: Comparison, own: Collection[str]
-) -> tuple[str, list[str]] | None:
-    """The measures of the arms by step, as a picture; and their names.
+) -> tuple[Any, list[str]] | None:
+    """The measures of the arms by step, as a figure; and their names.
 
     Args:
         steps: ``Results.steps``, whose columns after ``step`` are the measures.
@@ -115,7 +121,7 @@ def _curves(
     for panel in panels[len(names) :]:
         panel.set_axis_off()
     panels[0].legend(fontsize=8)
-    return picture(figure), names
+    return figure, names
 
 
 def _seeds(found: Comparison) -> tuple[list[str], list[list[str]]]:

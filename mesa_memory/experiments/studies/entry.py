@@ -9,6 +9,7 @@ from mesa_memory.core.codec import encode, full_name
 from mesa_memory.core.content import text_of
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import MeasureError, StudyChanged, StudyError
+from mesa_memory.experiments.measures.after import After
 from mesa_memory.experiments.measures.watch import check_attributes, check_functions
 from mesa_memory.experiments.studies.arm import MEMORY
 from mesa_memory.experiments.studies.design import Case, add_names
@@ -176,11 +177,16 @@ def described(study: Any) -> dict[str, Any]:
         "steps": study.steps,
         "record": study.record,
     }
+    over = {n: each for n, each in study.outcomes.items() if isinstance(each, After)}
+    if over:
+        found["after"] = {n: [o.measure, o.step, o.form] for n, o in over.items()}
     return found if study.plan is None else found | {"plan": str(study.plan)}
 
 
 def _told(function: Any) -> str:
     """The first sentence of an outcome's docstring; empty without one."""
+    if isinstance(function, After):
+        return str(function)
     text = (function.__doc__ or "").strip() if callable(function) else ""
     return text.partition("\n\n")[0].rstrip(".")
 

@@ -3,9 +3,11 @@
 import copy
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.codec import OBJECT, mark_of, readable
+from mesa_memory.experiments.measures.after import After
 from mesa_memory.experiments.measures.values import distinct_names
 from mesa_memory.experiments.measures.watch import MODEL
 from mesa_memory.experiments.studies.checks import CHECKS, arm_warnings
@@ -98,7 +100,7 @@ class Results:
         A text, also one in a list or a key of a dict, may be what an agent said.
         """
         found = copy.copy(self)
-        for name in ("runs", "steps", "agents"):
+        for name in ("runs", "steps", "agents", "_by_case"):
             vars(found).pop(name, None)
         found._measured = [
             {**row, **{n: numbers_only(row[n] or {}) for n in ("measured", "outcomes")}}
@@ -126,6 +128,8 @@ class Results:
         rows = []
         for case in self._rows:
             found = ended.get(case.number, {})
+            if found:
+                found = found | self._over_time(case.number)
             more = {n: readable(found.get(n)) for n in self._design.get("outcomes", ())}
             used = case.usage | case.usage.get("checks", {})
             done = {"state": case.state, "steps": _whole(case.done)}
@@ -133,6 +137,26 @@ class Results:
             end = {"error": case.error, "run": case.name if case.run else None}
             rows.append(self._cases[case.number] | done | more | spent | end)
         return self._frame(rows)
+
+    def _over_time(self, case: int) -> dict[str, float | None]:
+        """The outcomes of a case that are made from its measures, by name."""
+        over = self._design.get("after", {})
+        told = self._by_case.get(case, ()) if over else ()
+        return {
+            name: After(measure, *how).of([
+                (row["step"], readable(row["measured"].get(measure))) for row in told
+            ])
+            for name, (measure, *how) in over.items()
+        }  # fmt: skip
+
+    @cached_property
+    def _by_case(self) -> dict[int, list[dict[str, Any]]]:
+        """The measured rows of models, by case and step."""
+        found: dict[int, list[dict[str, Any]]] = {}
+        for row in sorted(self._measured, key=itemgetter("step")):
+            if row["agent"] == MODEL and row["measured"]:
+                found.setdefault(row["case"], []).append(row)
+        return found
 
     @property
     def warnings(self) -> list[str]:

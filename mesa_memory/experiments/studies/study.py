@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int, one_of
 from mesa_memory.errors import StudyError
+from mesa_memory.experiments.measures.after import After
 from mesa_memory.experiments.measures.questionnaires import Questionnaire, checked
 from mesa_memory.experiments.measures.watch import Measure, check_measures
 from mesa_memory.experiments.studies.analysis import (
@@ -41,6 +42,8 @@ from mesa_memory.stores.open import open_store
 from mesa_memory.stores.studies import Studies, StudyRow
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from mesa_memory.experiments.awareness import Awareness
     from mesa_memory.experiments.controls import Audit
     from mesa_memory.experiments.estimates import StudyEstimate
@@ -63,6 +66,7 @@ class Study:
         measures: functions of the model, or names of its attributes, by name; at the
             end of each step. What the model's DataCollector collects is kept anyway.
         outcomes: the same, at the end of the run only; attributes are there at first, too.
+            ``After`` makes one from a measure's values over time.
         questionnaires: what agents are asked, and when; nothing else changes by it.
         store: path of a SQLite file, or address of a PostgreSQL database.
         replicates: runs of each arm and seed; they differ in what language models
@@ -106,6 +110,12 @@ class Study:
         self.design = Design.of({} if factors is None else factors, seeds, replicates)
         self.measures = check_measures("measures", measures)
         self.outcomes = check_measures("outcomes", outcomes)
+        for what, each in self.outcomes.items():
+            if isinstance(each, After) and each.measure not in self.measures:
+                raise ValueError(
+                    f"outcomes[{what!r}] is {each}, and the study lacks this measure: give "
+                    f"measures={{{each.measure!r}: …}}"
+                )
         self.questionnaires = checked(questionnaires)
         self.location = location_of(store)
         self.name = getattr(model, "__name__", "study") if name is None else name
@@ -429,6 +439,25 @@ class Study:
         return write_study_report(
             self, path, found, audit, overwrite, others=others, refused=refused
         )
+
+    def curves(self, **compared: Any) -> "Figure":
+        """The measures by step: a line for each arm, with a band over its runs.
+
+        Args:
+            **compared: names the arms, see ``compare``.
+
+        Raises:
+            StudyError: if no measure changes with the steps.
+        """
+        from mesa_memory.experiments.reports.study_report import curves
+
+        found = curves(self.results().steps, self.compare(**compared), self.measures)
+        if found is None:
+            raise StudyError(
+                "no measure of the study changes with the steps: give measures=…, or let "
+                "the model's DataCollector collect some"
+            )
+        return found[0]
 
     def panel(
         self,
