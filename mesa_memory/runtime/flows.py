@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from mesa_memory.core.requests import (
     FAULTS,
@@ -60,23 +60,7 @@ def execution_of(name: str | None) -> str:
 # -- the drivers ------------------------------------------------------------------------
 
 
-class Handler(Protocol):
-    """Answers effects."""
-
-    def instant(self) -> bool:
-        """True if every answer comes without waiting."""
-
-    def release(self) -> None:
-        """The flow has ended, well or not."""
-
-    def perform(self, effect: Effect) -> Any:
-        """The answer, blocking."""
-
-    async def aperform(self, effect: Effect) -> Any:
-        """The answer, without blocking the event loop."""
-
-
-def run[T](steps: Flow[T], handler: Handler, first: Effect | None = None) -> T:
+def run[T](steps: Flow[T], handler: "EffectHandler", first: Effect | None = None) -> T:
     """Drives a flow to its end, blocking at each effect.
 
     Args:
@@ -98,7 +82,9 @@ def run[T](steps: Flow[T], handler: Handler, first: Effect | None = None) -> T:
         handler.release()
 
 
-async def arun[T](steps: Flow[T], handler: Handler, first: Effect | None = None) -> T:
+async def arun[T](
+    steps: Flow[T], handler: "EffectHandler", first: Effect | None = None
+) -> T:
     """``run``, awaiting each effect."""
     try:
         effect = next(steps) if first is None else first
@@ -191,25 +177,17 @@ class EffectHandler:
             self._services.shared.publish(dict.fromkeys(self._claims))
             self._claims.clear()
 
-    def run(self, flow: Flow[Any]) -> Any:
-        """The result of the flow, blocking."""
-        return run(flow, self)
-
-    async def arun(self, flow: Flow[Any]) -> Any:
-        """``run``, for event loops."""
-        return await arun(flow, self)
-
     async def drive(self, flow: Flow[Any]) -> Any:
         """The result of a gathered flow, or the error that ended it."""
         try:
-            return await self.arun(flow)
+            return await arun(flow, self)
         except Exception as error:
             return error
 
     def drive_here(self, flow: Flow[Any]) -> Any:
         """``drive``, blocking."""
         try:
-            return self.run(flow)
+            return run(flow, self)
         except Exception as error:
             return error
 
@@ -355,7 +333,7 @@ class CommitQueue:
     def __init__(
         self,
         settle: Callable[[Any], Flow[None]],
-        handler: Callable[[], Handler],
+        handler: Callable[[], EffectHandler],
         guard: Any,
     ) -> None:
         self._guard = guard

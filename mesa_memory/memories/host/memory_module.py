@@ -33,7 +33,13 @@ from mesa_memory.memories.host.layer_names import layers_of, memories_of, new_la
 from mesa_memory.memories.host.reads import MemoryLock, MemoryReads
 from mesa_memory.memories.host.state import restore_memory, snapshot_of
 from mesa_memory.runtime.copies import serve_copy
-from mesa_memory.runtime.flows import MAX_WAITING_BATCHES, CommitQueue, EffectHandler
+from mesa_memory.runtime.flows import (
+    MAX_WAITING_BATCHES,
+    CommitQueue,
+    EffectHandler,
+    arun,
+    run,
+)
 from mesa_memory.runtime.loop import background, elsewhere, in_event_loop
 from mesa_memory.runtime.model_choice import ModelChoice
 from mesa_memory.runtime.services import Services
@@ -386,15 +392,12 @@ class MemoryModule(MemoryReads):
 
     def renew_work(self) -> None:
         """Begins a queue of its own, which the services get to know when they are asked."""
-        self.work = CommitQueue(self._settle, self._handler, self._lock)
+        self.work = CommitQueue(self._settle, lambda: EffectHandler(self), self._lock)
         self._model = None
-
-    def _handler(self) -> EffectHandler:
-        return EffectHandler(self)
 
     def run(self, flow: Flow[Any]) -> Any:
         """Runs a flow in this thread and returns its result."""
-        return EffectHandler(self).run(flow)
+        return run(flow, EffectHandler(self))
 
     def run_aside(self, flow: Flow[Any]) -> Any:
         """``run``, in a thread in which no event loop runs."""
@@ -402,7 +405,7 @@ class MemoryModule(MemoryReads):
 
     async def arun(self, flow: Flow[Any]) -> Any:
         """``run``, for event loops: the flow is answered in the background."""
-        work = EffectHandler(self).arun(flow)
+        work = arun(flow, EffectHandler(self))
         return await asyncio.wrap_future(background.submit(work))
 
     @property
