@@ -64,7 +64,7 @@ def outcomes_by_step(
 def seen_by_step(
     run: RecordedRun, steps: Iterable[float]
 ) -> Iterator[tuple[float, dict[str, dict[str, Any]]]]:
-    """What ``scenes`` told by the end of each step, by kind; None of what is gone."""
+    """The state of all that each step has, by kind and name; None for what has left."""
     log = schema.scenes
     wanted = select(log.c.step, log.c.kind, log.c.state).where(run.mine(log))
     rows = run.rows(wanted.order_by(log.c.seq))
