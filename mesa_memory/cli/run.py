@@ -436,7 +436,7 @@ def attribute(
 
     RUN is the path or address of a store; #3 after it is its third run. The run stays as
     it is. Copies of it go on from the step; what they ask of language models is paid, and
-    the price is said before. Ctrl-C ends it and prints what was found.
+    the price is said before. Ctrl-C ends it and prints its results so far.
     """
     say_loading()
     from mesa_memory.experiments.attribution import attribute as find

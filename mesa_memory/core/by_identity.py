@@ -5,9 +5,10 @@ from typing import Any
 
 
 class ByIdentity[Value]:
-    """A weak dictionary whose keys need no hash, and of which no two are equal.
+    """A weak dictionary by identity: its keys do not need a hash.
 
-    A model that is a dataclass, or defines ``__eq__``, has no hash, or that of another.
+    A model that is a dataclass, or defines ``__eq__``, cannot be hashed, or is equal to
+    another model.
     """
 
     def __init__(self) -> None:

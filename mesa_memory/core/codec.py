@@ -168,7 +168,7 @@ def encode_snapshot(snapshot: Any) -> Any:
     """The snapshot of a memory or a model as JSON that refers to records by their ids.
 
     Raises:
-        TypeError: for an object that has no plain form.
+        TypeError: for an object that cannot be written as plain data.
     """
     return encode(snapshot, _in_snapshot)
 

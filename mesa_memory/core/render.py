@@ -70,7 +70,7 @@ def told(event: MemoryRecord, limit: int, voice: Voice) -> EventLine:
     """An event on one line, see ``event_text``; made once, and kept with the event.
 
     Args:
-        voice: of requests about the event's owner, or of what the owner is told.
+        voice: of requests about the event's owner, or of texts for the owner.
     """
     known = event.told.get(voice.to_owner) or event.told.get(None)
     if known is not None and known.content is event.content:

@@ -143,7 +143,7 @@ def step_sentence(common: PromptFile) -> str:
 
 
 def checked_step_name(name: Any) -> str:
-    """A name of a step for the middle of a sentence; None is none.
+    """A name of a step for the middle of a sentence; empty for None.
 
     Raises:
         TypeError: if it is not a text.
@@ -232,7 +232,7 @@ class Voice:
         owner: unique id of the agent that remembers: what it heard went to it, and
             messages name those to whom they went; None leaves them out.
         to_owner: whether it reads the text itself and is called "you".
-        names: by unique id, those that it was asked for; without an owner, none is kept.
+        names: the requested ones by unique id; without an owner, they are not kept.
     """
 
     naming: Callable[[Any], str] = by_id

@@ -1,4 +1,4 @@
-"""Attribution: which memory an outcome or a decision depends on, found by erasing it.
+"""Attribution: the memory on which an outcome or a decision depends, found by erasing it.
 
 A recorded run is taken up at a step. Copies of it go on to the end: some as they are, and
 some without the records that say the same thing, in all agents that have them. If the
@@ -44,8 +44,8 @@ class Effect:
 
     Attributes:
         erasure: the records.
-        difference: the outcome without them less the outcome as it was; if they were
-            kept alone, the outcome with them less the outcome without all candidates.
+        difference: the outcome without them minus the outcome as it was; if they were
+            kept alone, the outcome with them minus the outcome without all candidates.
         p_holm: corrected for the number of confirmed effects; None if it was not tested.
         part_of: the text of the group of which it is one record; empty for a group.
         kept: whether the records were kept alone, and all other candidates erased.

@@ -311,7 +311,7 @@ class Impressions(Layer):
     ) -> tuple[str, str, bool]:
         """An event for the offline rules: its line, its words and its speaker.
 
-        The line of a message is that of the agent's own prompt. A deed says nothing.
+        A message has the line of the agent's own prompt. A deed says nothing.
         """
         content = event.content
         if event.kind != "message" or not isinstance(content, Mapping):

@@ -1,4 +1,4 @@
-"""What holds for one read of a memory, or for one batch of steps that it settles."""
+"""The facts of one read of a memory, or of one batch of steps that it settles."""
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -204,7 +204,7 @@ class StepView:
 
     @property
     def model_choice(self) -> Any:
-        """Which model the memory asks; see ``runtime.model_choice``."""
+        """The model that the memory asks; see ``runtime.model_choice``."""
         return self.memory.model_choice
 
     def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
@@ -240,7 +240,7 @@ class StepView:
 
 
 class Read(NamedTuple):
-    """How a memory is read here and now; holds neither the memory nor its agent.
+    """The state of the current read; holds neither the memory nor its agent.
 
     Connections and tasks that begin meanwhile keep a copy of all context variables.
 

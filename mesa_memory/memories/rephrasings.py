@@ -123,7 +123,7 @@ def is_heading(line: str) -> bool:
     """True for the heading of a section, a step or a conversation.
 
     A line about an event begins with a bullet, or has a colon after its speaker: it is
-    no heading, even if it ends with a colon.
+    not a heading, even if it ends with a colon.
     """
     told = line.rstrip()
     return told.find(":") == len(told) - 1 >= 0 and not _BULLET.match(line)

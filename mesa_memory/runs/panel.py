@@ -231,7 +231,7 @@ def _records(run: RecordedRun, rows: dict[Key, Row]) -> dict[str, Any]:
 
 
 def _holding(run: RecordedRun, text: str) -> dict[str, list[tuple[float, Any]]]:
-    """When each agent held a record that states a text: beginnings and ends."""
+    """Beginnings and ends of each agent's records that state a text."""
     from mesa_memory.runs.claims.claim import claim
     from mesa_memory.runs.claims.clauses import sentences
 

@@ -46,7 +46,7 @@ class Past:
         self._versions = Versions(self.rows)
 
     def until(self, step: float) -> list[Row]:
-        """The records that came by the end of a step, also those that ended."""
+        """The records until the end of a step, current and ended."""
         return [as_known(r, step) for r in self.rows if r["valid_from"] <= step]
 
     def at(self, step: float) -> list[Row]:

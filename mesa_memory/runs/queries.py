@@ -36,7 +36,7 @@ def valid_at(step: float) -> ColumnElement[bool]:
 
 
 def as_known(row: dict[str, Any], step: float) -> dict[str, Any]:
-    """A record as it was at the end of a step, without what was found out later.
+    """A record as it was at the end of a step, without later grades and doubts.
 
     Args:
         row: of ``records``, with ``graded_at``.
@@ -356,7 +356,7 @@ class Queries(RecordedRun):
 
     @property
     def step_name(self) -> str:
-        """What a step is, as the agents were told; empty if they were not."""
+        """The meaning of a step in the agents' prompts; empty without one."""
         return next(iter(step_names(self.prompt_files(as_records=True))), "")
 
     def prompt_files(self, *, as_records: bool = False) -> Any:
@@ -521,9 +521,9 @@ class Queries(RecordedRun):
                 form; an empty list gives one row for all calls. A ``cost`` is None if any call's price
                 is unknown; ``unpriced`` is the number of these calls. ``tokens_cached``
                 is the part of ``tokens_in`` that providers read from their caches. Of
-                the calls, ``asked_again`` ask once more after a reply that could not be
-                used, ``doubtful`` have a reply that may be wrong, and ``given_up`` one
-                that its memory could not use in the end.
+                the calls, ``asked_again`` repeat a request after an unusable reply,
+                ``doubtful`` have a reply that may be wrong, and ``given_up`` a last
+                reply that was unusable.
             as_records: a list of dicts instead of a DataFrame.
         """
         names = [by] if isinstance(by, str) else list(dict.fromkeys(by))

@@ -193,7 +193,7 @@ class Run(Queries):
         return Parting(self.differences(other, events), events, (mine, theirs))
 
     def drift(self, agent: Any = None, *, as_records: bool = False) -> Any:
-        """What summaries, stories and insights made of the statements they rest on.
+        """Changes of statements by the summaries, stories and insights that rest on them.
 
         A row for each statement of a record's sources, whose ``fate`` is ``"kept"``,
         ``"changed"`` or ``"omitted"``, and for each sentence that was ``"added"``;

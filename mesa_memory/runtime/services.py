@@ -58,7 +58,7 @@ class Services:
         offline_for_all: ``llm`` also answers memories whose own was replaced.
         agents: True if agents' own requests come here; None before ``configure``.
         model: asked by memories without an own ``llm_model``; None is the agent's.
-        models: those that are asked for a purpose instead, by purpose.
+        models: other models to ask, by purpose.
         embedder: turns texts into vectors; what it needs is loaded on first use.
         settings: how requests are sent.
         ledger: what it cost so far.

@@ -22,7 +22,7 @@ TIPPING_GAP, TIPPING_SKEWNESS = 0.5, 1.5
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Paired differences: outcome of the arm less outcome of the base at the same seed.
+    """Paired differences: outcome of the arm minus outcome of the base at the same seed.
 
     Attributes:
         values: one for each seed, in the order of the seeds; at least two.
@@ -129,7 +129,7 @@ class PairedDifference:
 
 @dataclass(frozen=True)
 class GroupDifference:
-    """The mean of one group less the mean of another.
+    """The mean of one group minus the mean of another.
 
     Attributes:
         values: outcomes of the group, at least two.

@@ -34,7 +34,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class EffectContrast(Contrast):
-    """The effect of an arm at one level of the other factor, less that at another level.
+    """The effect of an arm at one level of the other factor minus its effect at another level.
 
     Attributes:
         effect: what differs, in words: "the effect of memory".
@@ -74,7 +74,7 @@ class EffectContrast(Contrast):
 class Interaction(Comparison):
     """Effects of a factor at the levels of another one, and the differences of effects.
 
-    ``contrasts`` has each arm with each pair of levels, first less second. ``values`` are
+    ``contrasts`` has each arm with each pair of levels, first minus second. ``values`` are
     the outcomes by arm and level.
 
     Attributes:
@@ -114,7 +114,7 @@ class Interaction(Comparison):
             panel.axhline(0, color="grey", lw=0.8)
             names = [str(each.arm.level) for each in effects]
             panel.set_xticks(range(len(names)), names, rotation=30, ha="right")
-            panel.set_title(f"{arm} less {self.base}", fontsize=9)
+            panel.set_title(f"{arm} minus {self.base}", fontsize=9)
         panels[0].set_ylabel(f"effect on {self.outcome}")
         return figure
 
@@ -135,14 +135,14 @@ def compare_effects(
 ) -> Interaction:
     """Compares the effects of a factor between the levels of another one.
 
-    At each seed the effect is the outcome of an arm less that of the base at the same
-    level; a contrast is the effect at one level less the effect at another one. Intervals,
+    At each seed the effect is the outcome of an arm minus that of the base at the same
+    level; a contrast is the effect at one level minus the effect at another one. Intervals,
     tests and equivalence are those of ``compare``; p is corrected for all contrasts (Holm).
 
     Args:
         by: name of the column of the other factor.
         frame, factor, outcome, base, margin, bounds, leave_out_nan, others, level, notes:
-            see ``compare``; ``bounds`` are those of the outcome.
+            see ``compare``.
 
     Raises:
         ValueError: as ``compare``; or if ``by`` has a single level, or an arm no runs at one.
@@ -206,7 +206,7 @@ def _compared(
     twice = None if bounds is None else (2 * bounds[0], 2 * bounds[1])
     contrasts = contrasts_of(
         {
-            f"{arm}: {one} less {other}": (
+            f"{arm}: {one} minus {other}": (
                 of[arm, one] - of[base, one], of[arm, other] - of[base, other],
             )
             for arm, one, other in pairs

@@ -163,7 +163,7 @@ class Usable(NamedTuple):
 
     Attributes:
         impressions: by place from 0.
-        doubt: of whom there is no usable one, and why; empty if of nobody.
+        doubt: the agents without a usable one, and why; empty without such agents.
     """
 
     impressions: dict[int, Impression]

@@ -162,7 +162,7 @@ def test_a_fact_of_several_events_is_a_group_of_its_own(tmp_path):
     assert {*map(len, groups[fact].records.values())} == {1}
 
 
-def test_one_decision_hangs_on_the_line_of_its_prompt(tmp_path, caplog):
+def test_one_decision_depends_on_the_line_of_its_prompt(tmp_path, caplog):
     file, model = recorded(tmp_path, rng=1, told=True)
     knower = int(model.knower) + 1
     hearer = next(n for n in range(1, 5) if n != knower)

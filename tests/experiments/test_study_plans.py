@@ -123,9 +123,9 @@ def test_a_plan_compares_effects_between_levels(tmp_path):
     assert "the effect of effect in 0.3 and 0.4: no difference was shown" in str(told)
     assert "Planned before the first run" in str(told)
     assert "between the levels of noise" in found.checklist()
-    assert found.seeds_for(interaction=0.1)["1.0: 0.3 less 0.4"][0] >= 6
+    assert found.seeds_for(interaction=0.1)["1.0: 0.3 minus 0.4"][0] >= 6
     page = found.report(tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "1.0: 0.3 less 0.4" in page and "From the outcome to one" not in page
+    assert "1.0: 0.3 minus 0.4" in page and "From the outcome to one" not in page
 
 
 def test_a_study_without_a_plan_is_exploratory(tmp_path):

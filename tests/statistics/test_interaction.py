@@ -140,7 +140,7 @@ def test_every_pair_of_levels_is_compared_and_corrected(tmp_path):
     }
     found = told(runs(effects))
     assert len(found.contrasts) == found.family == 6 and len(found.effects) == 6
-    assert "short: ring less star" in set(found.table()["arm"])
+    assert "short: ring minus star" in set(found.table()["arm"])
     assert "the effect of memory stlt differs between ring and line: -" in str(found)
     assert "p is corrected for 6 contrasts" in str(found)
     assert found.plot(tmp_path / "effects.png").stat().st_size > 10_000

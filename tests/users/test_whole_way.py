@@ -60,7 +60,7 @@ if __name__ == "__main__":
     assert found.exact and found.decision == "Sunday" and found.blamed
     assert {each.instead for each in found.blamed} == {"Saturday"}
 
-    # Does it hang on the wording, or on the length?
+    # Does it depend on the wording, or on the length?
     audit = study.audit(
         "episodic", outcome="right", base="short", executor="serial", progress=False
     )

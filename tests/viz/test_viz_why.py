@@ -54,7 +54,7 @@ def asked(files):
                     # A recall in which relevance counts: without it, the order is another.
                     if order(found, WITHOUT_RELEVANCE) != order(found, None):
                         return found, step, number
-    raise AssertionError("nobody asked anything whose order hangs on relevance")
+    raise AssertionError("nobody asked anything whose order depends on relevance")
 
 
 def download(window, button, within=""):

@@ -3,7 +3,7 @@
 *Old* statements are sentences of messages that an agent heard for the last time a
 retention interval ago. *New* ones, the lures, were heard by others in the same step, and
 nothing that this agent heard or said states them. The share of old statements that stand
-in what the agent is shown of its memory, less that of new ones, is its retention. Nothing
+in what the agent is shown of its memory, minus that of new ones, is its retention. Nothing
 is planted and no model is asked.
 """
 

@@ -227,7 +227,7 @@ class Facts(Layer):
     ) -> None:
         """Puts the statements into the table, by the steps of their events.
 
-        First those that end known facts: what is stated again beside them is sound.
+        Statements that end known facts come first: a repeated one beside them is sound.
         """
         # A fact does not rest on what the same reply ends, in whatever order, nor on
         # another value of its own topic.
@@ -362,7 +362,7 @@ class Facts(Layer):
     ) -> None:
         """Marks all that a speaker has said in words that it now takes back.
 
-        A fact that was so until now is over, and was no lie.
+        A fact that held until now is over, and was not a lie.
         """
         known, speakers = self.table.of(record), set(statement.speakers)
         over = statement.holds or statement.changed or self._me in speakers

@@ -24,7 +24,7 @@ class FactTable:
 
     Attributes:
         statements: of each record here, by id.
-        evidence: ids of all that facts were made of, also of those that have ended.
+        evidence: ids of the sources of all facts, current and ended.
 
     Args:
         records: of statements.

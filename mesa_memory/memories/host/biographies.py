@@ -36,9 +36,9 @@ def biography(agents: Iterable[Any], table: Any) -> dict[Any, list[MemoryRecord]
     Args:
         agents: each has a row in the table.
         table: pandas ``DataFrame``, or path of a CSV file, as spreadsheets save it:
-            UTF-8 or UTF-16, with commas, semicolons or tabs. One row for each agent. The column ``agent``, ``id`` or ``name`` (the first of these that
-            there is), or else the first column, has its unique id or its name; each
-            other column is a fact. Empty cells are left out.
+            UTF-8 or UTF-16, with commas, semicolons or tabs. One row for each agent. The first of the
+            columns ``agent``, ``id`` and ``name``, or else the first column, has its
+            unique id or its name; each other column is a fact. Empty cells are left out.
 
     Returns:
         The pinned records by unique id, in the order of the columns.

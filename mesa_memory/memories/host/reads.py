@@ -180,7 +180,7 @@ class MemoryReads(Memory):
         state: names of the attributes that a snapshot keeps: records and plain data.
         restored: names of the attributes that ``snapshot`` and ``restore`` of the class
             keep in a form of their own, or that users change between two steps.
-        journal: all that it has noted: records, and events on their way.
+        journal: its records, and events on their way.
         event_chars: longest text of one event in a prompt.
         section_chars: longest text of a prompt's section.
         display: whether new entries are printed.

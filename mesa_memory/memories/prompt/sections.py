@@ -37,7 +37,7 @@ class Section:
         lines: what it would show, oldest first.
         weight: its part of the budget is this over the sum of all.
         left: the part ``left out`` of the prompt file ``memory`` that counts the lines
-            for which there is no room.
+            without room.
         steps: its lines stand under the step at which they happened.
         problem: the reason why it is incomplete; empty if it is complete.
         weak: nothing fits what its lines were recalled for.

@@ -59,7 +59,7 @@ class Clause:
         text: its words.
         denied: whether the speaker denies it.
         open: whether the speaker leaves open if it is so.
-        judges: whether it speaks of what is true or false, as "but that is a lie".
+        judges: whether it calls something true or false, as "but that is a lie".
     """
 
     text: str

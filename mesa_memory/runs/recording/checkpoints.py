@@ -72,7 +72,7 @@ def snapshot(model: Any) -> dict[str, Any]:
 
 
 def _own_state(model: Any) -> Any:
-    """What ``get_state()`` gives; None without it and without ``set_state(state)``."""
+    """The result of ``get_state()``; None without it or without ``set_state(state)``."""
     get, put = (getattr(model, name, None) for name in ("get_state", "set_state"))
     if callable(get) and callable(put) and _takes(get) and _takes(put, None):
         return plain(get())

@@ -296,7 +296,7 @@ def statements(text: str, voices: Voices) -> Iterator[Statement]:
 
 
 def _clauses(sentence: str) -> list[str]:
-    """The parts of a sentence, each with a subject; a question has none.
+    """The parts of a sentence, each with a subject; empty for a question.
 
     What was so, before a part that says what is so now, is left out.
     """

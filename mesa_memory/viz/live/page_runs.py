@@ -33,7 +33,7 @@ class PageRuns:
     def of(cls, model: Any) -> "PageRuns":
         """The runs of the page that shows this model, made on first use.
 
-        They hang on the model, and live as long as it does. Models of its class that the
+        They belong to the model, and live as long as it does. Models of its class that the
         session has stepped before, while nothing showed them, are among them.
         """
         with _making:
