@@ -147,7 +147,7 @@ def compared(command: Any) -> Any:
             "--base",
             "The level that the others are compared with.  [default: the first]",
         ),
-        ("--factor", "Whose levels are compared.  [default: the only one]"),
+        ("--factor", "The factor with the levels to compare.  [default: the only one]"),
         ("--by", "Another factor: does the effect differ between its levels?"),
     ):
         kind = float if name == "--margin" else str

@@ -141,8 +141,10 @@ class GroupDifference:
 
     @property
     def mean(self) -> float:
-        """The difference of the means."""
-        return float(np.mean(self.values) - np.mean(self.base))
+        """The difference of the means; exactly 0 if all outcomes are equal."""
+        start = self.base[0]  # the mean of equal numbers may differ from them in a bit
+        values, base = np.subtract(self.values, start), np.subtract(self.base, start)
+        return float(values.mean() - base.mean())
 
     @property
     def interval(self) -> tuple[float, float]:

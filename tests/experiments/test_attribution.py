@@ -293,6 +293,8 @@ def test_the_difference_of_two_groups_is_that_of_scipy():
     assert found.interval == pytest.approx(tuple(welch.confidence_interval()))
     exact = stats.permutation_test((one, other), lambda a, b: sum(a) / 5 - sum(b) / 5)
     assert found.p == pytest.approx(exact.pvalue)
+    # The mean of twelve equal outcomes is not exactly this outcome.
+    assert GroupDifference([0.1] * 2, [0.1] * 12).mean == 0
     assert GroupDifference([1, 1], [1, 1]).p == 1 and GroupDifference(
         [2, 2], [1, 1]
     ).interval == (1, 1)
