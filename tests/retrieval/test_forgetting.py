@@ -28,6 +28,7 @@ from mesa_memory.retrieval.activation import KEPT, activations, later_ones, move
 from mesa_memory.retrieval.index import RecordIndex
 from mesa_memory.runs.past import past
 from mesa_memory.viz.data import recall as data
+from mesa_memory.viz.report.page import write_report
 from tests.support.playing import ended, lived
 from tests.support.single import memory_of, settle
 
@@ -186,6 +187,11 @@ def test_what_was_not_recalled_is_recorded_and_told(tmp_path):
                 assert data.reason(recall, each) == why
                 below += 1
     assert below > 3
+    page = tmp_path / "report.html"
+    with open_run(file) as run:
+        write_report(run, page)
+    told = "the base-level activation of ACT-R (decay 0.5, noise 0.5, threshold -5.7"
+    assert told in page.read_text(encoding="utf-8")
 
 
 def test_being_asked_leaves_no_trace_and_a_biography_is_not_forgotten():
