@@ -1,6 +1,6 @@
 """The dashboard of recorded runs, in a browser."""
 
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
@@ -65,12 +65,14 @@ def test_a_click_into_the_heat_map_selects_agent_and_step(window):
 
 def test_the_back_button_takes_a_choice_back(window):
     window.open()
+    step = window.step()
     window.page.get_by_role("tab", name="Agent", exact=True).click()
-    window.shows(view="agent")
-    assert "Agent 1, step 8" in window.text()
-    assert chosen(window) == "view=agent"
+    window.shows(view="agent", step=step)
+    agent = dict(parse_qsl(chosen(window)))["agent"]
+    assert f"Agent {agent}, step {step}" in window.text()
+    assert chosen(window) == f"view=agent&step={step}&agent={agent}"
     window.page.go_back()
-    window.shows(view="story")
+    window.shows(view="story", step=step, agent=agent)
     assert "Said and did" in window.text()
     assert chosen(window) == ""
 

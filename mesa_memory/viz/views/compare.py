@@ -415,7 +415,8 @@ def Drawn(
         lines, table = by_arm(table, of_arm), means(table, of_arm)
         counted, label = f"{arms} arms of {counted}", f"{label}, mean of runs"
     last = nearest(steps, focus.step) or steps[0]
-    values = [f"{value:,.4g} in {name}" for name, value in table.loc[last].items()]
+    now = table.loc[last].dropna()
+    values = [f"{value:,.4g} in {name}" for name, value in now.items()]
     ui.Answer(f"At step {ui.number(last)}, {label}: {'; '.join(values)}.")
     curves.StepChart(
         focus,
