@@ -119,6 +119,7 @@ class Selection:
         self.held = held
         self._openings: dict[str, Opening] = {}
         self._shown: dict[str, Any] = {}  # step and agent while none is chosen
+        self._moved = False  # a step, or the newest, was chosen in this session
 
     @property
     def choice(self) -> Choice:
@@ -130,8 +131,10 @@ class Selection:
 
         The step and the agent at which the page has opened stay, but in another run.
         """
+        moved = "step" in changes
         if self._blank and "run" not in changes:
             changes = self._shown | changes
+        self._moved = self._moved or moved
         if changes.get("agent") is not None:
             changes["agent"] = str(changes["agent"])
         self.held.value = replace(self.choice, **changes)
@@ -139,7 +142,7 @@ class Selection:
     @property
     def _blank(self) -> bool:
         """True if nothing but a run is chosen."""
-        return self.choice == Choice(run=self.choice.run)
+        return not self._moved and self.choice == Choice(run=self.choice.run)
 
     def _opening(self, source: RunState) -> Opening:
         """The step and agent that are shown without a choice."""

@@ -81,6 +81,13 @@ def test_a_page_stays_where_it_has_opened_until_the_run_goes_on_or_one_chooses()
     assert (chosen.step(run), chosen.agent(run)) == (4.0, 3)
 
 
+def test_the_newest_step_is_not_the_one_at_which_a_page_opens():
+    chosen = Selection(SimpleNamespace(value=Choice(step=0.0)))
+    chosen.choose(step=None)
+    assert chosen.choice == Choice()
+    assert chosen.step(state()) == 4.0 and chosen.follows(state())
+
+
 def test_another_run_opens_at_its_own_step():
     chosen = Selection(SimpleNamespace(value=Choice()))
     assert chosen.step(state()) == 2.0
