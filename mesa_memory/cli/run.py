@@ -153,7 +153,10 @@ def _recalls(run: "Run", rows: list[dict[str, Any]], output: Output) -> None:
         if rows:
             output.table("recalls", "", _RECALLS, rows)
         return
-    for _, found in groupby(_told(run, rows), itemgetter("seq")):
+    from mesa_memory.runs.past import with_repetitions
+
+    told = with_repetitions(run, _told(run, rows))
+    for _, found in groupby(told, itemgetter("seq")):
         several = list(found)
         purpose, query = several[0]["purpose"], several[0]["query"]
         asked = f": {cell(query)}" if query else ""

@@ -181,9 +181,14 @@ def _with_arguments(content: Any, chosen: list[tuple[str, Any]]) -> dict | None:
     return {**content, "tool_calls": full}
 
 
+def spoken_text(content: Mapping) -> str:
+    """The words of a message, without speaker and listeners."""
+    text = content.get("message")
+    return _own_text(content, "message") if text is None else value_text(text)
+
+
 def _message(content: Mapping, voice: Voice) -> str:
-    text, sender = content.get("message"), content.get("sender")
-    said = _own_text(content, "message") if text is None else value_text(text)
+    sender, said = content.get("sender"), spoken_text(content)
     if sender is None:
         return said
     return voice.message(sender, _several(content.get("recipients") or ()), said)

@@ -62,7 +62,9 @@ class MemoryRecord:
             work took, so the order is the same in every execution.
         stale_since: the step since when something that it rests on does not hold any
             more; None if all does.
-        told: its text, made once for each voice; see ``render.told``. No copy has it.
+        earlier: how many older repetitions of it its memory has forgotten.
+        told: its text, made once for each voice, see ``render.told``, and its statement,
+            see ``core.statement``. No copy has it.
     """
 
     id: str
@@ -81,7 +83,10 @@ class MemoryRecord:
     superseded_by: str | None = None
     order: tuple[int, int] = (0, 0)
     stale_since: float | None = None
-    told: dict[bool | None, Any] = field(default_factory=dict, init=False, repr=False)
+    earlier: int = 0
+    told: dict[bool | str | None, Any] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """All but the text, which belongs to the names of one model."""

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from mesa_memory.core.content import (  # noqa: F401 - modules use them as render.…
@@ -13,7 +12,7 @@ from mesa_memory.core.content import (  # noqa: F401 - modules use them as rende
     tokens_of,
     value_text,
 )
-from mesa_memory.core.events import ROUTINE_KINDS, event_text, message_text  # noqa: F401
+from mesa_memory.core.events import event_text, message_text, recipients_of, spoken_text  # noqa: F401
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.wording import ENGLISH, Voice, Wording
 
@@ -96,45 +95,25 @@ def record_text(kind: str, origin: str, content: Any) -> str:
     return event_text(kind, content, RECORD_CHARS)
 
 
-def repetitions(events: Iterable[tuple[str, str]]) -> list[list[int]]:
-    """The places of events, with repetitions that say nothing new together.
-
-    Args:
-        events: kind and line of each, oldest first.
-
-    Returns:
-        In the order of the last place: that is where a repeated line stays, so that it is
-        not the first to be cut.
-    """
-    places: dict[Any, list[int]] = {}
-    for place, (kind, line) in enumerate(events):
-        key = (kind, line) if kind in ROUTINE_KINDS else place
-        places.setdefault(key, []).append(place)
-    return sorted(places.values(), key=itemgetter(-1))
-
-
-def folded_lines(
-    steps: Iterable[tuple[Any, Sequence[tuple[str, str]]]], wording: Wording = ENGLISH
-) -> list[tuple[Any, str]]:
-    """Step and line of events, with each repetition that says nothing new as a number.
-
-    Args:
-        steps: step, and (kind, line) of its events, oldest first.
-    """
-    events = [(step, *event) for step, lines in steps for event in lines]
-    found = []
-    for places in repetitions([(kind, line) for _, kind, line in events]):
-        step, _, line = events[places[-1]]
-        if len(places) > 1:
-            line = repeated(line, len(places), events[places[0]][0], wording)
-        found.append((step, line))
-    return found
-
-
 def repeated(line: str, count: int, first: Any, wording: Wording = ENGLISH) -> str:
     """A line that stands for several; ``first`` is the step of the oldest."""
     values = {"line": line, "count": count, "step": value_text(first)}
     return wording.told("repeated", **values)
+
+
+def repeated_message(
+    events: Sequence[MemoryRecord], count: int, limit: int, voice: Voice
+) -> str:
+    """A line for a message that was said several times: by whom, how often, when last.
+
+    Args:
+        events: of each time, oldest first, as far as they are kept.
+        count: of all times.
+        limit: longest line, in characters.
+    """
+    said = [(event.sender, recipients_of(event.content)) for event in events]
+    step, text = value_text(events[-1].step), spoken_text(events[-1].content)
+    return shorten(voice.repeated_message(said, count, step, text), limit)
 
 
 def section(

@@ -260,10 +260,46 @@ class Voice:
 
     def message(self, sender: Any, recipients: Sequence[Any], text: str) -> str:
         """A spoken line with its speaker, and its listeners where known."""
-        say, who, to = self.wording.say, self(sender), ""
+        say, to = self.wording.say, self._listeners(sender, recipients)
+        return say("message", who=self._speaker(sender), to=to, text=text)
+
+    def repeated_message(
+        self,
+        said: Sequence[tuple[Any, Sequence[Any]]],
+        count: int,
+        step: str,
+        text: str,
+    ) -> str:
+        """A line for a message that was said several times.
+
+        Args:
+            said: sender and recipients of each time, oldest first. Of several senders, the
+                line leaves out who heard it.
+            count: how often.
+            step: of the newest.
+        """
+        senders, to = list(dict.fromkeys([sender for sender, _ in said])), ""
+        if len(senders) == 1:
+            heard = dict.fromkeys([other for _, several in said for other in several])
+            who, to = (
+                self._speaker(senders[0]),
+                self._listeners(senders[0], list(heard)),
+            )
+        else:
+            who = self.listed(senders, self.owner if self.to_owner else None)
+        values = {"who": who, "to": to, "count": count, "step": step, "text": text}
+        return self.wording.say("repeated message", **values)
+
+    def _speaker(self, sender: Any) -> str:
+        """The speaker at the beginning of a line."""
+        who = self(sender)
+        own = self.to_owner and self.owner is not None and sender == self.owner
+        return self.wording.say("you") if own else who
+
+    def _listeners(self, sender: Any, recipients: Sequence[Any]) -> str:
+        """The listeners, as far as they are known and told; else empty."""
+        say, to = self.wording.say, ""
         you = self.owner if self.to_owner else None
-        if you is not None and sender == you:
-            who = say("you")
         heard = self._heard(sender, recipients) if self.owner is not None else []
         if heard:
             several = len(heard) > MAX_ADDRESSEES + 1
@@ -275,11 +311,18 @@ class Voice:
             to = names[0]
             if len(heard) > 1:
                 to = say("to several", others=names, more=len(heard) - len(names))
-        return say("message", who=who, to=to, text=text)
+        return to
 
-    def listed(self, unique_ids: Iterable[Any]) -> str:
-        """Names in a sentence: ``Ada, Bob and Agent 4``; of many, how many more."""
-        say, several = self.wording.say, [self(each) for each in unique_ids]
+    def listed(self, unique_ids: Iterable[Any], you: Any = None) -> str:
+        """Names in a sentence: ``Ada, Bob and Agent 4``; of many, how many more.
+
+        Args:
+            you: the one who is called "you", behind the names; None calls all by name.
+        """
+        say, ids = self.wording.say, list(unique_ids)
+        several = [self(each) for each in ids if you is None or each != you]
+        if len(several) < len(ids):
+            several.insert(MAX_LISTED_NAMES - 1, say("and you"))
         if not several:
             return say("nobody else")
         shown = several[:MAX_LISTED_NAMES]
@@ -297,11 +340,37 @@ class Voice:
 
 
 @cache
-def speech(wording: Wording) -> re.Pattern[str]:
-    """Reads a message with its addressees back: who, to whom, what."""
-    told = wording("events", "message", who="\1", to="\2", text="\3")
-    form = re.escape(told).replace("\1", "(.+?)").replace("\2", "(.+?)")
-    return re.compile(f"^{form.replace('\3', '(.*)')}$", re.DOTALL)
+def spoken(wording: Wording) -> re.Pattern[str]:
+    """Reads a message line in any of its forms: of its groups that are found, the first
+    is who spoke, the last what.
+    """
+    forms = [
+        wording("events", part, who="\1", to=to, count="\3", step="\4", text="\5")
+        for part in ("repeated message", "message")
+        for to in ("\2", "")
+    ]
+    return re.compile(f"^(?:{_any_of(forms)})(.*)$", re.DOTALL)
+
+
+@cache
+def repetition(wording: Wording) -> re.Pattern[str]:
+    """Finds in a line how often something was, and when."""
+    given = {"count": "\3", "step": "\4"}
+    message = wording("events", "repeated message", who="", to="", text="", **given)
+    other = wording.told("repeated", line="", **given)
+    return re.compile(_any_of([message.strip(" :："), other.strip()]))
+
+
+#: signs in forms of lines, and what they stand for
+_SIGNS = {"\1": "(.+?)", "\2": ".+?", "\3": r"\d+", "\4": r"[-\d.]+", "\5": ""}
+
+
+def _any_of(forms: Sequence[str]) -> str:
+    """A regular expression for lines of these forms."""
+    told = "|".join(map(re.escape, forms))
+    for sign, form in _SIGNS.items():
+        told = told.replace(sign, form)
+    return told
 
 
 #: of texts for researchers: agents by their ids, in English

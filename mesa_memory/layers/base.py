@@ -14,6 +14,7 @@ from mesa_memory.core.content import storable
 from mesa_memory.core.records import DERIVED, MemoryRecord, Part, records_of
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.statement import statement
 from mesa_memory.layers.declared_state import declared_state, take_up
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.view import StepView
@@ -207,8 +208,9 @@ class Layer:
 
     def line(self, view: StepView, record: MemoryRecord) -> Line:
         """A record as a line, as all memories show it."""
-        text = view.own_line(record)
-        return Line(text, (record,), record.step, record.kind, wording=view.wording)
+        text, said = view.own_line(record), statement(record)
+        kind, step = record.kind, record.step
+        return Line(text, (record,), step, kind, wording=view.wording, said=said)
 
 
 #: the methods of a layer that are given the view, and their other arguments

@@ -1,8 +1,32 @@
 """Chooses the records that are evicted first when a memory is full."""
 
 import heapq
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
+
+
+def repeated_places(said: Sequence[Hashable], surplus: int) -> list[tuple[int, int]]:
+    """The places of repetitions to evict, each with that of the newest like it.
+
+    Args:
+        said: what each record says, and who; oldest first.
+        surplus: the most that are evicted: the oldest repetition of the one that is
+            repeated most, then again.
+    """
+    groups: dict[Hashable, list[int]] = {}
+    for place, key in enumerate(said):
+        groups.setdefault(key, []).append(place)
+    waiting = [(-len(places), places) for places in groups.values() if len(places) > 1]
+    heapq.heapify(waiting)
+    evicted: list[tuple[int, int]] = []
+    while waiting and len(evicted) < surplus:
+        count, (oldest, *rest) = waiting[0]
+        evicted.append((oldest, rest[-1]))
+        if len(rest) > 1:
+            heapq.heapreplace(waiting, (count + 1, rest))
+        else:
+            heapq.heappop(waiting)
+    return evicted
 
 
 def surplus_places(

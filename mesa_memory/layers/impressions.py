@@ -11,10 +11,11 @@ from mesa_memory.core.events import evidence, subjects
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Fault, Flow, LLMRequest, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.statement import statement
 from mesa_memory.core.text.naming import names_one_of
 from mesa_memory.errors import BadReply, ContentFiltered, PromptTooLong
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.lines import Line
+from mesa_memory.layers.lines import Line, folded_request
 from mesa_memory.layers.view import StepView, ask_about, askable
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import IMPRESS
@@ -272,19 +273,26 @@ class Impressions(Layer):
         before = known.content if known else None
         if known and known.stale_since is not None:
             before = known.content | {"stale": known.stale_since}
-        told = [(e.step, [(e.kind, self._evidence(view, e, subject))]) for e in since]
-        wording = view.wording
+        told = [
+            Line(
+                self._evidence(view, event, subject),
+                (event,),
+                event.step,
+                event.kind,
+                said=statement(event) if event.kind == "message" else None,
+            )
+            for event in since
+        ]
         lines = [
-            render.at_step(step, line, wording)
-            for step, line in render.folded_lines(told, wording)
+            render.at_step(line.step, line.text, view.wording)
+            for line in folded_request(view, told)
         ]
         return {
             "subject": view.names(subject),
             "previous": before,
             "since": lines,
             "seen": [
-                self._seen(view, event, line)
-                for event, (_, ((_, line),)) in zip(since, told)
+                self._seen(view, event, line.text) for event, line in zip(since, told)
             ],
             "meetings": len(since),
         }

@@ -1,19 +1,19 @@
 """Lines of a memory, with the records behind them, and the events of a step."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Self
 
 from mesa_memory.core import render
-from mesa_memory.core.events import BECAME, event_text, is_call, merged
+from mesa_memory.core.events import BECAME, event_text, is_call, merged, recipients_of
 from mesa_memory.core.inbox import superseded
 from mesa_memory.core.records import EVENT, MemoryRecord
+from mesa_memory.core.statement import KEEP, repetitions, statement
 from mesa_memory.core.wording import ENGLISH, Voice, Wording
 from mesa_memory.layers.view import StepView
 
 _KIND_AND_CONTENT = attrgetter("kind", "content")
-_KIND_AND_TEXT = attrgetter("kind", "text")
 
 
 class _LineFields(NamedTuple):
@@ -23,6 +23,7 @@ class _LineFields(NamedTuple):
     kind: str = ""
     rank: float = 0.0
     wording: Wording = ENGLISH
+    said: Hashable = None
 
 
 class Line(_LineFields):
@@ -39,6 +40,8 @@ class Line(_LineFields):
             layer says of its records, which may stand beside them.
         rank: what is left out first if room is lacking: the lowest.
         wording: the words of the remark on a line that may not hold.
+        said: of an event, what lines that say the same share, see ``statement``; None
+            compares their texts.
     """
 
     __slots__ = ()
@@ -51,6 +54,7 @@ class Line(_LineFields):
         kind: str = "",
         rank: float = 0.0,
         wording: Wording = ENGLISH,
+        said: Hashable = None,
     ) -> Self:
         """A line, marked if it may not hold; ``_replace`` marks nothing again."""
         for record in records:
@@ -58,7 +62,7 @@ class Line(_LineFields):
                 since = render.value_text(record.stale_since)
                 text = wording.told("stale", line=text, step=since)
                 break
-        return super().__new__(cls, text, records, step, kind, rank, wording)
+        return super().__new__(cls, text, records, step, kind, rank, wording, said)
 
     @property
     def ids(self) -> list[str]:
@@ -74,19 +78,26 @@ class _Texts:
         limit: longest line, in characters.
         names: of the agents in them, by unique id, as they were called then.
         lines: the same as lines of a prompt; None until they are asked for.
+        spoken: by place, the message of a line, if some events share a line.
     """
 
-    __slots__ = ("limit", "lines", "names", "texts", "wording")
+    __slots__ = ("limit", "lines", "names", "spoken", "texts", "wording")
 
     def __init__(
         self, events: Sequence[MemoryRecord], limit: int, voice: Voice, calls: bool
     ) -> None:
         self.limit, self.wording = limit, voice.wording
         self.lines: list[Line] | None = None
+        self.spoken: dict[int, MemoryRecord] = {}
         if calls:
             noting = voice.noting()
             self.names, told = noting.names, merged(map(_KIND_AND_CONTENT, events))
             self.texts = [(k, event_text(k, what, limit, noting)) for k, what in told]
+            said = iter([event for event in events if event.kind == "message"])
+            places = [
+                place for place, (kind, _) in enumerate(told) if kind == "message"
+            ]
+            self.spoken = dict(zip(places, said))  # merging leaves messages as they are
             return
         self.names, self.texts = {}, []
         for event in events:
@@ -151,14 +162,17 @@ class StepEvents:
         told, records = self._told(limit, voice), self.events
         if told.lines is not None:
             return told.lines
-        apart = len(records) == len(told.texts)  # else a call and its result are one
+        # The record of each line that has one: a call and its result are one line.
+        apart = len(records) == len(told.texts)
+        single = dict(enumerate(records)) if apart else told.spoken
         lines = [
             Line(
                 text,
-                (records[place],) if apart else records,
+                (single[place],) if place in single else records,
                 self.step,
                 kind,
                 wording=voice.wording,
+                said=statement(single[place]) if place in single else None,
             )
             for place, (kind, text) in enumerate(told.texts)
         ]
@@ -211,30 +225,119 @@ def pending(view: StepView) -> list[Line]:
     return of_steps(steps, view)
 
 
-def folded(lines: Sequence[Line]) -> list[Line]:
-    """Lines without repetitions that say nothing new; see ``render.repetitions``.
+def folded(
+    lines: Sequence[Line], limit: int, voice: Voice, since: float | None = None
+) -> list[Line]:
+    """Lines without repetitions; see ``statement``.
 
     What stays is the last of them, with how often it was, and the records of all.
+
+    Args:
+        limit: longest line, in characters.
+        since: from this step on, a conversation stays as it was.
     """
-    kept = []
-    for places in render.repetitions(list(map(_KIND_AND_TEXT, lines))):
-        line = lines[places[-1]]
-        if len(places) > 1:
-            records = tuple([r for p in places for r in lines[p].records])
-            first = lines[places[0]].step
-            told = render.repeated(line.text, len(places), first, line.wording)
-            line = line._replace(text=told, records=records)
-        kept.append(line)
-    return kept
+    keys = [
+        line.said or ((line.kind, line.text) if line.kind else n)
+        for n, line in enumerate(lines)
+    ]
+    if len(set(keys)) == len(keys):
+        return list(lines)
+    places = repetitions(keys)
+    if since is not None:
+        places = _apart(places, lines, since, voice.owner)
+    return [
+        lines[several[0]]
+        if len(several) == 1
+        else _one_line([lines[place] for place in several], limit, voice)
+        for several in places
+    ]
 
 
-def in_steps(lines: Sequence[Line], wording: Wording = ENGLISH) -> list[str]:
-    """Lines as text, folded, one block for each step, in the order given."""
-    return under_steps(folded(lines), wording)
+def _apart(
+    groups: Sequence[Sequence[int]], lines: Sequence[Line], since: float, owner: Any
+) -> list[list[int]]:
+    """Repetitions without those within one conversation since a step."""
+    found: list[list[int]] = []
+    for places in groups:
+        if len(places) == 1 or lines[places[-1]].kind != "message":
+            found.append([*places])
+            continue
+        shown, rest = set[frozenset[Any]](), list[int]()
+        for place in reversed(places):
+            line = lines[place]
+            event = line.records[0]
+            if line.step < since or event.sender is None:
+                rest.append(place)
+                continue
+            talk = frozenset([owner, event.sender, *recipients_of(event.content)])
+            if talk in shown:
+                found.append([place])
+            else:
+                rest.append(place)
+            shown.add(talk)
+        found.append(rest[::-1])
+    return sorted(found, key=itemgetter(-1))
+
+
+def _one_line(several: Sequence[Line], limit: int, voice: Voice) -> Line:
+    """A line for several that say the same."""
+    last, count = several[-1], len(several)
+    events = tuple([record for line in several for record in line.records])
+    rank = max([line.rank for line in several])
+    text = repeated_text(events, last.text, count, limit, voice)
+    return last._replace(text=text, records=events, rank=rank)
+
+
+def repeated_text(
+    events: Sequence[MemoryRecord], line: str, count: int, limit: int, voice: Voice
+) -> str:
+    """A line for events that say the same.
+
+    Args:
+        events: oldest first, as far as they are known.
+        line: of the newest.
+        count: of all.
+    """
+    if events[-1].kind == "message" and events[-1].sender is not None:
+        return render.repeated_message(events, count, limit, voice)
+    return render.repeated(line, count, events[0].step, voice.wording)
+
+
+def in_steps(lines: Sequence[Line], view: StepView) -> list[str]:
+    """Recent lines as text, folded, one block for each step, in the order given."""
+    return under_steps(folded_for(view, lines, recent=True), view.wording)
+
+
+def folded_for(
+    view: StepView, lines: Sequence[Line], recent: bool = False
+) -> list[Line]:
+    """``folded`` as the agent itself is told, unless its memory keeps repetitions.
+
+    Args:
+        recent: within one conversation of the last two steps nothing is folded.
+    """
+    if view.limits.repetitions == KEEP or len(lines) < 2:
+        return list(lines)
+    since = lines[-1].step - 1 if recent else None
+    return folded(lines, view.limits.event_chars, view.own_voice, since)
+
+
+def folded_events(view: StepView, steps: Iterable[StepEvents]) -> list[tuple[Any, str]]:
+    """``folded_request`` of the events of some steps."""
+    limit, voice = view.limits.event_chars, view.voice
+    lines = [line for each in steps for line in each.lines(limit, voice)]
+    return [(line.step, line.text) for line in folded_request(view, lines)]
+
+
+def folded_request(view: StepView, lines: Sequence[Line]) -> list[Line]:
+    """The lines of a request, each repetition as a number."""
+    if view.limits.repetitions != KEEP:
+        return folded(lines, view.limits.event_chars, view.voice)
+    return list(lines)
 
 
 def under_steps(lines: Iterable[Line], wording: Wording = ENGLISH) -> list[str]:
-    """``in_steps`` for lines that are folded already."""
+    """Lines as text, one block for each step, in the order given."""
     steps: dict[Any, list[str]] = {}
     for line in lines:
         if line.step not in steps:

@@ -12,7 +12,7 @@ from mesa_memory.core.text.replies import Doubtful
 from mesa_memory.errors import BadReply, PromptTooLong
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.consolidation import Consolidation, OverTokens
-from mesa_memory.layers.lines import Line, StepEvents, records_of
+from mesa_memory.layers.lines import Line, StepEvents, folded_events, records_of
 from mesa_memory.layers.view import StepView, ask_about, askable
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import CONSOLIDATE, STORY, Task
@@ -187,14 +187,12 @@ class RunningSummary(Layer):
         events: Sequence[MemoryRecord],
     ) -> dict[str, Any]:
         """The inputs of a request about these events of steps."""
-        limit, voice = view.limits.event_chars, view.voice
-        told = [(e.step, e.texts(limit, voice)) for e in _with(entries, events)]
         # Only a summary that a user has put there by hand is longer.
         known = render.shorten(self.text, max(self.summary_chars, SUMMARY_SHOWN))
         stale = any(record.stale_since is not None for record in self.records())
         return {
             "summary": known,
-            "lines": render.folded_lines(told, view.wording),
+            "lines": folded_events(view, _with(entries, events)),
             "max_chars": self.summary_chars,
             **({"stale": True} if stale else {}),
         }

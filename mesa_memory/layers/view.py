@@ -14,6 +14,7 @@ from mesa_memory.core.inbox import Commit, Group
 from mesa_memory.core.journal import Journal
 from mesa_memory.core.records import EVENT, REASONS, SUPERSEDED, MemoryRecord
 from mesa_memory.core.requests import Embedded, Flow, LLMRequest
+from mesa_memory.core.statement import FOLD
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.wording import Voice, Wording
 from mesa_memory.errors import BadReply, ContentFiltered
@@ -21,15 +22,17 @@ from mesa_memory.hosts.mesa_llm import NamesNow, role_of
 
 
 class Limits(NamedTuple):
-    """Longest texts of a memory, in characters.
+    """What bounds the texts of a memory.
 
     Attributes:
-        event_chars: of one event in a prompt.
-        section_chars: of one section of a prompt.
+        event_chars: longest text of one event in a prompt, in characters.
+        section_chars: longest text of one section of a prompt, in characters.
+        repetitions: ``"fold"`` or ``"keep"``, see ``core.statement``.
     """
 
     event_chars: int = 1000
     section_chars: int = 8000
+    repetitions: str = FOLD
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +49,7 @@ class StepView:
         names: gives an agent's name by its unique id.
         wording: the words of all that the agent and its model are told.
         services: of the agent's model.
-        limits: longest texts in a prompt.
+        limits: what bounds its texts in a prompt.
         journal: all that the memory has noted.
         commit: the batch that is settled; None in a read.
         about: the question that a prompt is read for; None takes the step.

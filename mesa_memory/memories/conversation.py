@@ -123,7 +123,7 @@ class ConversationMemory(RecallMixin, MemoryModule):
         """The last steps, and each conversation under way."""
         happened = [line for line in self.recent() if line.kind != "message"]
         view = self.view()
-        blocks = [*in_steps(happened, view.wording), *self._talks.threads(view)]
+        blocks = [*in_steps(happened, view), *self._talks.threads(view)]
         if not blocks:
             return view.told("nothing recent")
         return self.section(blocks, "steps")

@@ -8,9 +8,10 @@ from mesa_memory.core import render
 from mesa_memory.core.records import Part
 from mesa_memory.core.requests import FAULTS, Fault, Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.statement import KEEP
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.lines import Line
+from mesa_memory.layers.lines import Line, folded_for
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult
 from mesa_memory.layers.view import StepView
@@ -35,6 +36,8 @@ from mesa_memory.memories.prompt.sections import (
 RECENT_SECTION = "recent"
 #: fewest tokens that a prompt may be given
 MIN_BUDGET_TOKENS = 100
+#: how layers of well-known systems show repetitions
+_AS_PUBLISHED: MemoryOptions = {"repetitions": KEEP}
 #: about the number of characters of recent steps that have room in a token
 TOKEN_CHARS = 3
 
@@ -111,7 +114,9 @@ class LayeredMemory(RecallMixin, MemoryModule):
             agent: the agent that owns the memory.
             **given: further arguments of ``LayeredMemory``.
         """
-        return cls(agent, presets.unimatrix(), **{"budget": 4000, **given})
+        return cls(
+            agent, presets.unimatrix(), **{"budget": 4000, **_AS_PUBLISHED, **given}
+        )
 
     @classmethod
     def story_engine(cls, agent: Any, **given: Any) -> Self:
@@ -124,7 +129,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         usual: dict[str, Any] = {"shares": presets.STORY_SHARES}
         if "budget" not in given:  # its own policy says when the story is too long
             usual["section_chars"] = presets.STORY_CHARS
-        return cls(agent, presets.story_engine(), **{**usual, **given})
+        return cls(agent, presets.story_engine(), **{**usual, **_AS_PUBLISHED, **given})
 
     @classmethod
     def session(cls, agent: Any, **given: Any) -> Self:
@@ -136,7 +141,9 @@ class LayeredMemory(RecallMixin, MemoryModule):
             agent: the agent that owns the memory.
             **given: further arguments of ``LayeredMemory``.
         """
-        return cls(agent, presets.session(), **{"budget": 8000, **given})
+        return cls(
+            agent, presets.session(), **{"budget": 8000, **_AS_PUBLISHED, **given}
+        )
 
     @classmethod
     def generative_agent(cls, agent: Any, **given: Any) -> Self:
@@ -146,7 +153,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
             agent: the agent that owns the memory.
             **given: further arguments of ``LayeredMemory``.
         """
-        return cls(agent, presets.generative_agent(), **given)
+        return cls(agent, presets.generative_agent(), **{**_AS_PUBLISHED, **given})
 
     @property
     def shares(self) -> Mapping[str, float]:
@@ -281,7 +288,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         if recalled is not None:
             found[layer.name] = recalled
             section.weak, section.recall_left_out = recalled.weak, recalled.left_out
-        return replace(section, lines=list(lines))
+        return replace(section, lines=folded_for(view, lines))
 
     def _recent(self, view: StepView, others: float) -> Section:
         """Recent steps, the one under way included."""
@@ -290,7 +297,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         return Section(
             RECENT_SECTION,
             view.told("heading short_term"),
-            self._verbatim(view),
+            folded_for(view, self._verbatim(view), recent=True),
             self._recent_weight(others),
             left="events",
             steps=True,

@@ -59,12 +59,22 @@ class ScoredRecord(NamedTuple):
             weighting, then each of the scoring's terms by its name, and what relevance
             was made of: ``dense`` (cosine) and ``lexical`` (BM25). ``time_match`` is 0 if
             the query asks for no time.
+        repetitions: other candidates that say the same, in order of arrival; of many, the
+            newest 20 and one of each other speaker. The score is the best of all; the
+            record is the newest, or if the query names a speaker or a time, the best.
+        times: how often it was said.
     """
 
     record: MemoryRecord
     score: float
     rank: int
     parts: dict[str, float]
+    repetitions: tuple[MemoryRecord, ...] = ()
+    times: int = 1
+
+
+#: of each record recalled, what else says the same, and how often it was said
+type Again = list[tuple[tuple[MemoryRecord, ...], int]]
 
 
 class SearchResult(NamedTuple):
@@ -75,7 +85,8 @@ class SearchResult(NamedTuple):
         match: how well the best fits the query by itself, see ``best_match``; below 0, none of
             them does. 0 without a query, and for a scoring that counts no words, as
             those of published formulas.
-        left_out: how many further records could have been found.
+        left_out: how many further records, those that say the same counted once, could
+            have been found.
         forgotten: records that would be among them but for the scoring's threshold.
     """
 
@@ -152,6 +163,8 @@ class RecordIndex(RecordTable):
     ) -> SearchResult:
         """The best records, best first; ties by step, then by order of arrival.
 
+        Those that say the same are one, see ``ScoredRecord``.
+
         Args:
             query: what it is about; None leaves relevance out.
             k: at most ``k`` of them; None is all.
@@ -190,14 +203,17 @@ class RecordIndex(RecordTable):
         added = self._added(slots, scoring, RecallQuery(query, now))
         near = np.maximum(named, SPEAKER_SHARE * self.spoken_by(slots, speakers))
         recency = self._recency(slots, scoring, now, chance)
-        ranking = slots, steps, cues, asked, near, scoring, now, k, added, recency
-        best, total, parts = self._ranked(*ranking)
-        chosen = best if isinstance(slots, slice) else slots[best]
-        ranked = self._found(chosen, best, total, parts)
+        ranking = slots, steps, cues, asked, near, scoring, now, added, recency
+        total, parts = self._ranked(*ranking)
+        own = bool(codes or cues.step is not None or cues.before)
+        best, shown, again, known = self._chosen(slots, total, k, steps, own)
+        chosen = shown if isinstance(slots, slice) else slots[shown]
+        best_parts = {n: p[best] for n, p in parts.items()}
+        ranked = self._found(chosen, again, total[best], best_parts)
         count = int((total[best] >= scoring.least).sum())
         best, found, forgotten = best[:count], ranked[:count], ranked[count:]
         self._access(chosen[:count], now, scoring)
-        left_out = int((total >= scoring.least).sum()) - count
+        left_out = int((total[known] >= scoring.least).sum()) - count
         match = 0.0
         if query and scoring.relevance and scoring.lexical_share:
             judged = best[:JUDGED_RECORDS]
@@ -206,6 +222,37 @@ class RecordIndex(RecordTable):
             lines = query.splitlines() if cues.body == query else [cues.body]
             match = self._match(slots, judged, lines, codes, parts["dense"])
         return SearchResult(found, match, left_out, forgotten)
+
+    def _chosen(
+        self,
+        slots: Slots,
+        total: np.ndarray,
+        k: int | None,
+        steps: np.ndarray,
+        own: bool,
+    ) -> tuple[np.ndarray, np.ndarray, Again, Slots]:
+        """The best of each that say the same.
+
+        Args:
+            own: show the best itself, not the newest that says the same.
+
+        Returns:
+            The positions of the best, those of the records to show, what else says the
+            same, and the positions of the best of all that say the same.
+        """
+        lead = self.distinct(slots, total)
+        if lead is None:
+            best = retrieval.top_k(total, k, steps)
+            return best, best, [((), 1)] * len(best), slice(None)
+        best = lead[retrieval.top_k(total[lead], k, steps[lead])]
+        alike, times = self.repetitions(slots, best)
+        shown = best if own else np.array([several[-1] for several in alike], dtype=int)
+        where = range(len(self.records))[slots] if isinstance(slots, slice) else slots
+        others = [
+            tuple([self.records[where[n]] for n in several if n != place])
+            for place, several in zip(shown.tolist(), alike)
+        ]
+        return best, shown, list(zip(others, times)), lead
 
     def _match(
         self,
@@ -246,11 +293,10 @@ class RecordIndex(RecordTable):
         named: np.ndarray,
         scoring: Scoring,
         now: float,
-        k: int | None,
         added: dict[str, np.ndarray],
         recency: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Positions of the best, all scores, and their parts."""
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """The scores of all candidates, and their parts."""
         importance, recency, prior = self._prior(slots, scoring, cues, recency)
         for term in scoring.terms:
             prior = prior + term.weight * added[term.name]
@@ -272,13 +318,12 @@ class RecordIndex(RecordTable):
                 top = retrieval.top_k(total, SUPERSEDED_AMONG, steps)
                 older[top] = self._superseded(slots, top, clock)
                 total += scoring.superseded * older
-        best = retrieval.top_k(total, k, steps)
         weighted = {
             "relevance": fits, "importance": importance, "recency": recency,
             "time_match": near, "superseded": older, "question": question,
         }  # fmt: skip
         made_of = {"dense": dense, "lexical": lexical, "session": session}
-        return best, total, weighted | added | made_of
+        return total, weighted | added | made_of
 
     def _superseded(self, slots: Slots, top: np.ndarray, clock: float) -> np.ndarray:
         where = top if isinstance(slots, slice) else slots[top]
@@ -305,17 +350,20 @@ class RecordIndex(RecordTable):
     def _found(
         self,
         slots: np.ndarray,
-        best: np.ndarray,
+        again: Again,
         scores: np.ndarray,
         parts: dict[str, np.ndarray],
     ) -> list[ScoredRecord]:
-        """The best records, in these slots, with the parts of their scores."""
+        """The records in these slots with what else says the same, and their scores."""
         records = [self.records[slot] for slot in slots.tolist()]
-        rows = zip(*[part[best].tolist() for part in parts.values()])
+        rows = zip(*[part.tolist() for part in parts.values()])
         explained = [dict(zip(parts, row)) for row in rows]
         ranks = range(1, len(records) + 1)
-        several = zip(records, scores[best].tolist(), ranks, explained)
-        return list(map(ScoredRecord._make, several))
+        several = zip(records, scores.tolist(), ranks, explained, again)
+        return [
+            ScoredRecord(record, score, rank, parts, *others)
+            for record, score, rank, parts, others in several
+        ]
 
     def _prior(
         self, slots: Slots, scoring: Scoring, cues: TimeConstraint, recency: np.ndarray

@@ -31,7 +31,7 @@ TIE_TOLERANCE = 1e-9
 RESERVED_NAMES = frozenset({
     "relevance", "importance", "recency", "time_match", "superseded", "question",
     "dense", "lexical", "session", "id", "rank", "score", "shown", "used", "text", "step", "agent", "layer", "seq", "purpose", "query",
-    "kind", "was", "change", "budget",
+    "kind", "was", "change", "budget", "times", "repetitions",
 })  # fmt: skip
 
 #: parts of this package's own, which no published formula has

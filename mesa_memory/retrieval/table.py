@@ -22,6 +22,8 @@ SMALLEST_TO_TIDY = 64
 LIKENESS_RECORDS, LIKENESS_STRIDE = 400, 25
 #: a remark of somebody about others loses this share of the boost of a named speaker
 ABOUT_OTHERS = 0.5
+#: of records that say the same, so many are named with the one recalled
+KEPT_REPETITIONS = 20
 #: a text that ends with one of them is a question
 QUESTION_MARKS = ("?", "？", "؟")
 #: the numbers of kept embeddings are multiples of 1/FRACTIONS
@@ -29,7 +31,8 @@ FRACTIONS = 2048
 Slots = slice | np.ndarray
 _COLUMNS = {
     "importance": "f8", "step": "f8", "accessed": "f8",
-    "who": "i4", "kind": "i4", "subject": "i4", "place": "i4",
+    "who": "i4", "kind": "i4", "subject": "i4", "place": "i4", "said": "i4",
+    "times": "i4",
     "alive": "?", "embedded": "?", "voiced": "?", "dump": "?", "question": "?",
 }  # fmt: skip
 
@@ -81,6 +84,8 @@ class RecordTable:
         self.vectors = np.zeros((16, 0), dtype=np.float32)
         self._codes: dict[Hashable, int] = {}  # of kinds, subjects and places
         self._coded = 0
+        self._said: dict[Hashable, int] = {}  # the slot that first said each thing
+        self._repeats = False
         self.speakers = Speakers()
         self._spoken: Counter[int] = Counter()  # live records of each speaker
         self._likeness: tuple[bytes, Likeness] | None = None  # and of which slots
@@ -109,6 +114,7 @@ class RecordTable:
         place: Any = None,
         alias: str = "",
         dump: bool = False,
+        said: Hashable = None,
     ) -> None:
         """Appends a record.
 
@@ -121,6 +127,8 @@ class RecordTable:
             alias: another name that a query may use for ``who``.
             place: neighbours have the same; by default the record's step.
             dump: it lists the state of all things in sight.
+            said: what it says: records that share it take one place among those found;
+                None is shared by none.
 
         Raises:
             EmbedderError: if the vector is not of the kind that is kept here.
@@ -145,6 +153,9 @@ class RecordTable:
         self._spoken[speaker] += 1
         columns["kind"][slot], columns["subject"][slot] = kind, subject
         columns["place"][slot], columns["dump"][slot] = place, dump
+        first = slot if said is None else self._said.setdefault(said, slot)
+        columns["said"][slot], columns["times"][slot] = first, 1 + record.earlier
+        self._repeats |= first != slot or record.earlier > 0
         columns["alive"][slot], columns["embedded"][slot] = True, row is not None
         columns["voiced"][slot] = speaker and row is not None
         columns["question"][slot] = text.rstrip().endswith(QUESTION_MARKS)
@@ -278,6 +289,50 @@ class RecordTable:
         self._dialogue = slots, found
         return found
 
+    def distinct(self, slots: Slots, scores: np.ndarray) -> np.ndarray | None:
+        """Positions of candidates, of those that say the same only the best, and of equal
+        ones the newest; None if no two say the same.
+
+        Args:
+            scores: of each candidate.
+        """
+        if not self._repeats:
+            return None
+        said, count = self.columns["said"][slots], len(self.records)
+        top = np.full(count, -math.inf)
+        np.maximum.at(top, said, scores)
+        best = np.flatnonzero(scores >= top[said] - scoring.TIE_TOLERANCE)
+        lead = np.full(count, -1)
+        lead[said[best]] = best  # of several, the last stays
+        return np.sort(lead[lead >= 0])
+
+    def repetitions(
+        self, slots: Slots, places: np.ndarray
+    ) -> tuple[list[np.ndarray], list[int]]:
+        """Of each of these positions, those of candidates that say the same, and how
+        often it was said.
+
+        Of many they are the newest, and one of each other speaker.
+        """
+        said, times = self.columns["said"][slots], self.columns["times"][slots]
+        who = self.columns["who"][slots]
+        found, counts = [], []
+        for place in places.tolist():
+            alike = np.flatnonzero(said == said[place])
+            counts.append(int(times[alike].sum()))
+            if len(alike) > KEPT_REPETITIONS:
+                _, first = np.unique(who[alike], return_index=True)
+                newest = np.arange(len(alike) - KEPT_REPETITIONS, len(alike))
+                alike = alike[np.union1d(first, newest)]
+            found.append(alike)
+        return found, counts
+
+    def recount(self, record: MemoryRecord) -> None:
+        """Takes up how many older repetitions of a record were forgotten."""
+        if record.id in self._slots:
+            self.columns["times"][self._slots[record.id]] = 1 + record.earlier
+            self._repeats = True
+
     def likeness(self) -> Likeness:
         """The likeness of the newest records with a speaker.
 
@@ -399,9 +454,21 @@ class RecordTable:
         self._slots = {record.id: slot for slot, record in enumerate(self.records)}
         for column in (*self.columns.values(), self.vectors):
             column[: len(kept)] = column[kept]
+        self._count_said_anew(len(kept))
         coded = ("kind", "subject", "place")
         used = {int(c) for n in coded for c in self.columns[n][: len(kept)]}
         self._codes = {t: code for t, code in self._codes.items() if code in used}
+
+    def _count_said_anew(self, count: int) -> None:
+        """The slots that first said something, after slots were moved."""
+        said = self.columns["said"]
+        codes, first, place = np.unique(
+            said[:count], return_index=True, return_inverse=True
+        )
+        moved = dict(zip(codes.tolist(), first.tolist()))
+        said[:count] = first[place]
+        self._said = {s: moved[c] for s, c in self._said.items() if c in moved}
+        self._repeats = self.columns["times"][:count].sum() > len(codes)
 
     def _code(self, thing: Hashable) -> int:
         code = self._codes.get(thing)

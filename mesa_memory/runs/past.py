@@ -11,6 +11,7 @@ from mesa_memory.core.content import by_id
 from mesa_memory.core.events import event_text
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.render import RECORD_CHARS
+from mesa_memory.core.statement import also_said
 from mesa_memory.core.wording import Voice
 from mesa_memory.runs.queries import (
     COLUMNS,
@@ -31,13 +32,18 @@ class Past:
 
     Args:
         rows: with the columns of ``records``, in order of arrival.
+        called: gives the name of an agent by its unique id.
 
     Attributes:
+        called: as given.
         rows: the same; a ``content`` that is not a dict is an empty one.
         by_id: the same by their ids.
     """
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(
+        self, rows: Iterable[Row], called: Callable[[Any], str] = by_id
+    ) -> None:
+        self.called = called
         self.rows = [
             row if isinstance(row["content"], dict) else row | {"content": {}}
             for row in rows
@@ -53,6 +59,15 @@ class Past:
         """The records at the end of a step, as ``Run.state`` gives them."""
         known = self.until(step)
         return [r for r in known if r["valid_to"] is None or r["valid_to"] > step]
+
+    def also_said(self, recalled: Mapping[str, Any]) -> str:
+        """Who else said what was recalled; empty if it was said once."""
+        ids, times = recalled.get("repetitions"), recalled.get("times")
+        if not isinstance(ids, list) or not isinstance(times, int):
+            return ""
+        rows = [self.by_id[name] for name in ids if name in self.by_id]
+        said = [(row["content"].get("sender"), row["step"]) for row in rows]
+        return also_said(times, said, self.called)
 
     def before(self, record: str) -> Row | None:
         """The version that a record replaced; None if it is the first one."""
@@ -85,7 +100,22 @@ def past(run: Queries, agent: Any) -> Past:
     )
     tell = teller(run)
     rows = run.records(wanted.order_by(records.c.seq))
-    return Past(row | {"told": tell(row)} for row in rows)
+    return Past((row | {"told": tell(row)} for row in rows), _naming(run.names))
+
+
+def with_repetitions(run: Queries, rows: Iterable[Row]) -> list[Row]:
+    """Rows of ``run.recalls`` whose texts say who else said so."""
+    pasts: dict[Any, Past] = {}
+
+    def told(row: Row) -> Row:
+        if not row.get("repetitions"):
+            return row
+        agent = row["agent"]
+        if agent not in pasts:
+            pasts[agent] = past(run, agent)
+        return row | {"text": f"{row['text']} {pasts[agent].also_said(row)}"}
+
+    return list(map(told, rows))
 
 
 def text_of(row: Row) -> str:

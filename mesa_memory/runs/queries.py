@@ -105,6 +105,8 @@ RANK_FIELDS = (
     "id", "rank", "score", "shown", "used", "relevance", "dense", "lexical", "importance",
     "recency", "time_match", "session", "superseded", "question",
 )  # fmt: skip
+#: and how often it was said, if more than once
+REPEATED = ("times", "repetitions")
 #: what a recall has
 _RECALL_COLUMNS = ("seq", "step", "agent", "layer", "purpose", "query")
 #: how many ids stand in one statement
@@ -473,22 +475,26 @@ class Queries(RecordedRun):
         """The recalls of an agent, or of all, with a row for each candidate.
 
         ``used`` tells if the agent's reply used a shown record, by their common words
-        (``retrieval.overlap``). It is None if the agent said nothing then,
+        (``retrieval.overlap``); ``times`` and
+        ``repetitions``, if records say the same, how often and the newest ids. It is None if the agent said nothing then,
         or was left alone (``configure(model, agents=False)``).
         """
         lines: list[dict[str, Any]] = []
         added: dict[str, None] = {}
+        again: dict[str, None] = {}  # columns that only some recalls need
         for row in self.table(logged(self, schema.recalls, agent, step)).rows:
             terms = [name for name, _ in added_terms(row["scoring"])]
             added |= dict.fromkeys(terms)
             for candidate in _candidates(self, row):
                 parts = {name: candidate.get(name) for name in (*RANK_FIELDS, *terms)}
+                said = {n: candidate[n] for n in REPEATED if n in candidate}
+                again, parts = again | dict.fromkeys(said), parts | said
                 lines.append(row | parts)
         said = texts(self, list(dict.fromkeys(line["id"] for line in lines)))
         for line in lines:
             line["text"] = said.get(line["id"])
-        lacking = dict.fromkeys(added)
-        columns = (*_RECALL_COLUMNS, *RANK_FIELDS, *added, "text")
+        lacking = dict.fromkeys([*added, *again])
+        columns = (*_RECALL_COLUMNS, *RANK_FIELDS, *again, *added, "text")
         return table(columns, [lacking | line for line in lines]).given(as_records)
 
     def prompts(

@@ -11,13 +11,16 @@ from pydantic import BaseModel
 
 from mesa_memory.core.render import at_step, shorten, step_pattern
 from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
-from mesa_memory.core.wording import Wording, speech
+from mesa_memory.core.wording import Wording, spoken
 from mesa_memory.tasks.base import Inputs, Task, by_step, vocabulary_of, wording_of
 from mesa_memory.tasks.grade import offline_grade
 from mesa_memory.tasks.grounding import Terms, check_summary
 
 #: separates the remembered events in an extractive summary
 BULLET = " • "
+#: a message, for its grade
+_SIGNED = "{}: {}"
+_WORD = re.compile(r"\w+")
 #: longest extractive summary
 SUMMARY_CHARS = 1500
 #: longest event in it
@@ -69,30 +72,50 @@ def check(reply: Summary, inputs: Inputs) -> Summary:
 def offline(inputs: Inputs) -> dict[str, Any]:
     """The most important events word for word, oldest first.
 
-    Repetitions keep only their newest mention; over the limit, the least important and
-    oldest go first, but never the newest: a summary must tell something new.
+    Of the same words the newest mention stays, and older ones by others than its
+    speakers; over the limit, the least important and oldest go first, but never the
+    newest: a summary must tell something new.
     """
     previous = [item for item in inputs["summary"].split(BULLET) if item]
     new, wording = told(inputs, EVENT_CHARS), wording_of(inputs)
-    said = [_said(item, wording) for item in previous + new]
-    newest = dict(zip(said, previous + new, strict=True))
-    order = {words: place for place, words in enumerate(said)}
-    items = sorted(newest, key=order.__getitem__)
+    every = previous + new
+    said = [_said(item, wording) for item in every]
+    items = _once(said)
     limit = min(SUMMARY_CHARS, inputs["max_chars"])
     known = vocabulary_of(inputs)
-    ranked = sorted(
-        items, key=lambda said: (offline_grade("", said, told=known), order[said])
-    )
-    size = sum(len(newest[said]) + len(BULLET) for said in items)
+
+    def weight(place: int) -> tuple[float, int]:
+        return offline_grade("", _SIGNED.format(*said[place]), told=known), place
+
+    ranked = sorted(items, key=weight)
+    size = sum(len(every[place]) + len(BULLET) for place in items)
     dropped = set()
-    stays = items[-1] if new else ranked[-1] if ranked else ""
-    for words in (words for words in ranked if words != stays):
+    stays = items[-1] if new else ranked[-1] if ranked else None
+    for place in (place for place in ranked if place != stays):
         if size <= limit:
             break
-        size -= len(newest[words]) + len(BULLET)
-        dropped.add(words)
-    kept = [newest[said] for said in items if said not in dropped]
+        size -= len(every[place]) + len(BULLET)
+        dropped.add(place)
+    kept = [every[place] for place in items if place not in dropped]
     return {"summary": BULLET.join(kept)[: inputs["max_chars"]]}
+
+
+def _once(said: Sequence[tuple[str, str]]) -> list[int]:
+    """The places of events but for those that a newer one repeats.
+
+    Args:
+        said: speakers and words of each, oldest first.
+    """
+    newer: dict[str, list[set[str]]] = {}  # the speakers of the same words
+    kept = []
+    for place in range(len(said) - 1, -1, -1):
+        who, text = said[place]
+        names = set(_WORD.findall(who))
+        told_by = newer.setdefault(" ".join(text.casefold().split()), [])
+        if not [others for others in told_by if names <= others]:
+            told_by.append(names)
+            kept.append(place)
+    return kept[::-1]
 
 
 def told(inputs: Inputs, chars: int) -> list[str]:
@@ -104,11 +127,14 @@ def told(inputs: Inputs, chars: int) -> list[str]:
     ]
 
 
-def _said(item: str, wording: Wording) -> str:
-    """A remembered event without its step and its listeners."""
+def _said(item: str, wording: Wording) -> tuple[str, str]:
+    """Speakers, empty without one, and words of a remembered event, without its step."""
     said = re.sub(f"^{step_pattern('at step', wording)}", "", item)
-    heard = speech(wording).match(said)
-    return f"{heard[1]}: {heard[3]}" if heard else said
+    heard = spoken(wording).match(said)
+    if heard is None:
+        return "", said
+    who, *_, text = [group for group in heard.groups() if group is not None]
+    return who, text
 
 
 #: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``; ``stale`` if

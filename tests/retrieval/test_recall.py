@@ -310,7 +310,8 @@ def test_a_prompt_recalls_by_the_words_and_not_by_who_says_them(language):
 
 @pytest.mark.parametrize("speaker", [3, 4, 5])
 def test_of_equal_lines_that_of_who_speaks_is_recalled_first(speaker):
-    memory = memory_of(partial(EpisodicMemory, importance="offline"))
+    apart = partial(EpisodicMemory, importance="offline", repetitions="keep")
+    memory = memory_of(apart)
     for sender in (5, 3, 4, 6):
         says(memory, "It is a quiet day.", sender)
     memory.process_step()

@@ -106,6 +106,8 @@ def nameless_lines(memory, text, *ids):
     its way stands in a talk of its own after the exchange.
     """
     lines = nameless(text, *ids).splitlines()
+    # Of several who said the same, the reader stands last.
+    lines = [re.sub(r"(Agent \d+) and X(?=, \d)", r"X and \1", each) for each in lines]
     if isinstance(memory, ConversationMemory):
         return sorted(line for line in lines if line.startswith("- Step 8"))
     return lines

@@ -19,7 +19,9 @@ SAYINGS = {
 
 _STEP = re.compile(r"Step \d+(?:\.\d+)?:")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_TELLER = re.compile(r"(?:Agent )?(\w+) (?:says|to [^:]+):")
+# "Agent 2 to you: …", and of what was said several times "Agent 2 and you, 3 times, …: …"
+_TELLER = re.compile(r"([\w ,]*?)(?: says| to [^:]+|, \d+ times, [^:]+):")
+_TELLERS = re.compile(r"(?:Agent )?(\w+)(?:, | and |$)")
 _NAMED = re.compile(r"Agent (\w+)")
 _DAY = re.compile(r"\bday (\d+)", re.IGNORECASE)
 # "Well, …" begins many a sentence that is not about the well.
@@ -58,8 +60,8 @@ def _in_piece(piece: str) -> Iterator[Mention]:
     for sentence in _SENTENCE_END.split(piece):
         if what := _what(sentence):
             day = _DAY.search(sentence)
-            names = [said[1]] if said else _NAMED.findall(sentence)
-            yield Mention(what, int(day[1]) if day else None, frozenset(names))
+            told = _TELLERS.findall(said[1]) if said else _NAMED.findall(sentence)
+            yield Mention(what, int(day[1]) if day else None, frozenset(told))
 
 
 def _what(sentence: str) -> str | None:

@@ -1,6 +1,6 @@
 """The memory stream: events in the order of arrival."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -11,11 +11,12 @@ from mesa_memory.core import render
 from mesa_memory.core.records import DERIVED, EVICTED, WITHDRAWN, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.statement import KEEP, statement
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.wording import Voice
 from mesa_memory.errors import BadReply, LLMError
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.eviction import surplus_places
+from mesa_memory.layers.eviction import repeated_places, surplus_places
 from mesa_memory.layers.lines import Line, StepEvents, of_steps
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.indexing import EventIndex
@@ -42,7 +43,9 @@ UNGRADED_WARNING = (
 class EventStream(Layer):
     """Keeps events, grades and embeds them as they come, and reflects on them.
 
-    At capacity, the event with the least importance and recency is forgotten.
+    At capacity, the oldest repetitions of what one speaker has said most often are
+    forgotten, and their number is kept; then the event with the least importance and
+    recency.
 
     Args:
         grader: says how much an event matters; by default ``Grader()``.
@@ -73,6 +76,8 @@ class EventStream(Layer):
         self._fresh: list[MemoryRecord] = []
         self._tries: dict[str, int] = {}  # how often the model gave no grade, by id
         self._asked = self._given_up = 0  # numbers of events, in this process
+        # The grades of what is held, by what it says and id.
+        self._graded: dict[Hashable, dict[str, float]] = {}
         self.index = EventIndex(self.held, self.grader.top)
         self.recollection.index = self.index
         self.recollection.ungraded = self._untold
@@ -149,12 +154,14 @@ class EventStream(Layer):
 
     def snapshot(self) -> dict[str, Any]:
         """The state of the stream besides its current records."""
+        earlier = {event.id: event.earlier for event in self.held if event.earlier}
         return {
             **({"held": list(self.held)} if self.memory.journal.shared else {}),
             "grader": [self.grader.unable, *self.grader.misfits],
             **self.reflector.snapshot(),
             "fresh": list(self._fresh),
             "accessed": self.index.accessed(),
+            **({"earlier": earlier} if earlier else {}),
         }
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
@@ -166,6 +173,11 @@ class EventStream(Layer):
         self.grader.misfits = misfits[0], misfits[1]
         held = snapshot["held"] if "held" in snapshot else shelf.current()
         self.held[:] = [event for event in held if event not in pending]
+        earlier = snapshot.get("earlier", {})
+        self._graded.clear()
+        for event in self.held:
+            event.earlier = earlier.get(event.id, 0)
+            self._note_grade(event)
         fresh = set(snapshot["fresh"])
         self._fresh = [event for event in self.held if event in fresh]
         self.index.restore(view, snapshot["accessed"], fresh)
@@ -180,6 +192,7 @@ class EventStream(Layer):
 
     def _take_up(self, view: StepView) -> Flow[None]:
         """Grades and embeds new events; one without a grade stays new for a while."""
+        self._grade_repetitions(view)
         fresh = self.ungraded()
         if self.grader.waits(len(fresh)) and not (view.recalling or self._tries):
             new: Container[str] = {event.id for event in fresh}
@@ -189,6 +202,19 @@ class EventStream(Layer):
         yield from self.index.embed(view, [e for e in self._fresh if e.id not in new])
         self._fresh = [e for e in self._fresh if e.id in new]
         self._forget(view)
+
+    def _grade_repetitions(self, view: StepView) -> None:
+        """Gives what was said before its grade of then, unless others are told with it."""
+        grader, fresh = self.grader, self.ungraded()
+        if grader.importance != "llm" or grader.shown or not fresh:
+            return
+        if view.limits.repetitions == KEEP:
+            return
+        for event in fresh:
+            for importance in self._graded.get(statement(event), {}).values():
+                view.journal.grade(event, importance)
+                self._count(event)
+                break
 
     def _grade(self, view: StepView, fresh: list[MemoryRecord]) -> Flow[None]:
         """Grades new events, the oldest first; every grade that came is kept.
@@ -247,6 +273,12 @@ class EventStream(Layer):
         """Counts a grade; insights do not call for more insights."""
         if event.importance is not None and event.kind != KIND:
             self.reflector.gathered += event.importance
+            self._note_grade(event)
+
+    def _note_grade(self, event: MemoryRecord) -> None:
+        """Keeps the grade of what an event says, for its repetitions."""
+        if self.grader.importance == "llm" and event.importance is not None:
+            self._graded.setdefault(statement(event), {})[event.id] = event.importance
 
     def _conclude(
         self,
@@ -287,6 +319,9 @@ class EventStream(Layer):
         for event in events:
             self.close(view, event, reason)
             self.index.ranking.remove(event)
+            self._graded.get(statement(event), {}).pop(event.id, None)
+            if not self._graded.get(statement(event), True):
+                del self._graded[statement(event)]
         if gone := set(events):
             self.held[:] = [event for event in self.held if event not in gone]
             self._fresh = [event for event in self._fresh if event not in gone]
@@ -300,10 +335,25 @@ class EventStream(Layer):
             return
         waiting = set(self._fresh)
         events = [event for event in self.held if event not in waiting]
+        if view.limits.repetitions != KEEP:
+            events = self._without_repetitions(view, events)
         weights = zip(self._scores(view, events).tolist(), range(len(events)))
         tellers = (self._teller(view, event) for event in events)
         surplus = surplus_places(tellers, weights, self.capacity, WITNESSED_SHARE)
         self._drop(view, [events[place] for place in sorted(surplus)])
+
+    def _without_repetitions(
+        self, view: StepView, events: list[MemoryRecord]
+    ) -> list[MemoryRecord]:
+        """Forgets the oldest repetitions of a speaker as far as the events are too many."""
+        said = [(self._teller(view, event), statement(event)) for event in events]
+        gone = repeated_places(said, len(events) - self.capacity)
+        for place, newest in gone:
+            events[newest].earlier += 1 + events[place].earlier
+            self.index.ranking.recount(events[newest])
+        self._drop(view, [events[place] for place, _ in gone])
+        left_out = {place for place, _ in gone}
+        return [event for n, event in enumerate(events) if n not in left_out]
 
     def _teller(self, view: StepView, event: MemoryRecord) -> tuple[str, Any] | None:
         """The sender of an event; None for an event that the agent has witnessed."""

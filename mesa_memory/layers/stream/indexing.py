@@ -10,6 +10,7 @@ from mesa_memory.core.events import is_dump, is_state, sight
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
+from mesa_memory.core.statement import KEEP, statement
 from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, vocabulary
 from mesa_memory.errors import EmbedderError
 from mesa_memory.layers.view import StepView
@@ -215,7 +216,10 @@ class EventIndex(EmbeddedIndex):
         if record.kind == "message" and record.subject is not None:
             place = "talk", record.subject  # which goes on over many steps
         dump = is_dump(kind, content)
-        self.ranking.add(record, text, who=who, place=place, alias=name, dump=dump)
+        said = None if view.limits.repetitions == KEEP else statement(record)
+        self.ranking.add(
+            record, text, who=who, place=place, alias=name, dump=dump, said=said
+        )
         if record.importance is None and self._top is not None:
             self._in_question.append(record)
 

@@ -8,7 +8,9 @@ from typing import Any
 from mesa_memory.core import render
 from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
+from mesa_memory.core.statement import statement
 from mesa_memory.core.validate import checked_int, checked_number
+from mesa_memory.layers.lines import Line, folded_request
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.view import StepView, ask_about
 from mesa_memory.retrieval.index import ScoredRecord
@@ -252,8 +254,12 @@ class Reflector:
         self, view: StepView, plan: Reflection, newest: Sequence[MemoryRecord]
     ) -> Flow[list[str]]:
         def ask(shown: Sequence[MemoryRecord]) -> Flow[list[str]]:
-            lines, held = self._lines(view, shown)
-            asked = {"lines": lines, "held": held, "count": plan.asked}
+            told, held = self._lines(view, shown)
+            asked = {
+                "lines": [text for text, _ in told],
+                "held": held,
+                "count": plan.asked,
+            }
             return view.ask(QUESTIONS, **asked)
 
         return (yield from ask_about(view, newest, ask)) or []
@@ -262,14 +268,16 @@ class Reflector:
         self, view: StepView, plan: Reflection, shown: Sequence[MemoryRecord], top: int
     ) -> Flow[Reply]:
         def ask(records: Sequence[MemoryRecord]) -> Flow[Reply]:
-            lines, held = self._lines(view, records)
+            told, held = self._lines(view, records)
+            lines = [text for text, _ in told]
             given = {"count": plan.insights, "questions": self._open, "top": top}
             found, gone = yield from view.ask(REFLECT, lines=lines, held=held, **given)
             # In the order of their numbers: events, then insights.
-            told = sorted(records, key=lambda record: _depth(record) > 0)
+            insights = [record for record in records if _depth(record)]
+            numbered = [*(of for _, of in told), *((each,) for each in insights)]
 
             def named(places: Iterable[int]) -> list[MemoryRecord]:
-                return [told[place] for place in places]
+                return [record for place in places for record in numbered[place]]
 
             drawn = [
                 Drawn(d.text, named(d.evidence), d.importance, named(d.revises))
@@ -281,13 +289,22 @@ class Reflector:
 
     def _lines(
         self, view: StepView, records: Sequence[MemoryRecord]
-    ) -> tuple[list[str], list[str]]:
-        """The events as lines, and the insights."""
-        lines: tuple[list[str], list[str]] = [], []
-        for record in records:
-            line = render.at_step(record.step, view.line(record), view.wording)
-            lines[_depth(record) > 0].append(line)
-        return lines
+    ) -> tuple[list[tuple[str, tuple[MemoryRecord, ...]]], list[str]]:
+        """The events as lines, each with what it tells of, and the insights."""
+
+        def told(step: Any, text: str) -> str:
+            return render.at_step(step, text, view.wording)
+
+        events = [
+            Line(view.line(each), (each,), each.step, each.kind, said=statement(each))
+            for each in records
+            if not _depth(each)
+        ]
+        held = [told(each.step, view.line(each)) for each in records if _depth(each)]
+        return [
+            (told(line.step, line.text), line.records)
+            for line in folded_request(view, events)
+        ], held
 
 
 def _in_order(records: Iterable[MemoryRecord]) -> list[MemoryRecord]:

@@ -20,6 +20,7 @@ from mesa_memory.core.journal import HISTORY_MESSAGES, Journal
 from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.requests import FAULTS, Flow, first_fault
 from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.statement import FOLD, checked_repetitions
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import check_agent, checked_int
 from mesa_memory.errors import LLMError
@@ -68,6 +69,8 @@ class MemoryModule(MemoryReads):
         event_chars: longest text of one event in a prompt.
         section_chars: longest text of one section of a prompt.
         history_capacity: messages kept for ``messages`` and the history.
+        repetitions: ``"fold"`` shows events that say the same as one line with their
+            number; ``"keep"`` shows each by itself, as Mesa-LLM does.
 
     Attributes:
         layer: the memory's name among those of its agent, the second part of all ids.
@@ -108,6 +111,7 @@ class MemoryModule(MemoryReads):
         event_chars: int = 1000,
         section_chars: int = 8000,
         history_capacity: int = HISTORY_MESSAGES,
+        repetitions: str = FOLD,
     ) -> None:
         check_agent(agent, type(self).__name__)
         super().__init__(
@@ -119,6 +123,7 @@ class MemoryModule(MemoryReads):
         self.event_chars = checked_int("event_chars", event_chars)
         self.section_chars = checked_int("section_chars", section_chars)
         self.history_capacity = checked_int("history_capacity", history_capacity)
+        self.repetitions = checked_repetitions(repetitions)
         self.layer = self.journal.layer = new_layer(agent, type(self).layer)
         self.layers = with_unique_names(layers, self)
         for layer in self.layers:
@@ -189,7 +194,7 @@ class MemoryModule(MemoryReads):
             NamesNow(services.names or Names.of(agent.model)),
             services.wordings.of_agent(agent),
             services,
-            Limits(self.event_chars, self.section_chars),
+            Limits(self.event_chars, self.section_chars, self.repetitions),
             self.journal,
             commit,
             **options,

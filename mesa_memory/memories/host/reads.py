@@ -20,6 +20,7 @@ from mesa_memory.core.records import (
     records_in,
     records_of,
 )
+from mesa_memory.core.statement import FOLD
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.wording import COMMON, STEP
 from mesa_memory.hosts.mesa_llm import Memory
@@ -170,6 +171,7 @@ class MemoryOptions(TypedDict, total=False):
     event_chars: int
     section_chars: int
     history_capacity: int
+    repetitions: str
 
 
 class MemoryReads(Memory):
@@ -199,6 +201,7 @@ class MemoryReads(Memory):
     event_chars = 1000
     section_chars = 8000
     display = False
+    repetitions = FOLD
     history_capacity = Delegate("journal", "How many messages are kept.")
     additive_event_types = Delegate("journal", "Kinds that accumulate in a step.")
 
@@ -231,7 +234,7 @@ class MemoryReads(Memory):
     def format_short_term(self) -> str:
         """Recent steps, the one under way included: one event to a line."""
         view = self.view()
-        blocks = in_steps(self.recent(), view.wording)
+        blocks = in_steps(self.recent(), view)
         return self.section(blocks, "steps") if blocks else view.told("nothing recent")
 
     def section(self, blocks: Sequence[str], what: str) -> str:

@@ -8,6 +8,7 @@ from rich.table import Table
 from mesa_memory.core import render
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Embedded
+from mesa_memory.core.statement import also_said
 from mesa_memory.core.text.vocabulary import vocabulary
 from mesa_memory.core.wording import Voice
 from mesa_memory.errors import StudyError
@@ -242,11 +243,13 @@ def as_table(found: RecallResult, title: str, voice: Voice) -> Table:
         told = render.event_text(record.kind, record.content, 200, voice)
         if recalled in found.forgotten:
             told = f"({not_recalled(recalled.score, scoring.least)}) {told}"
+        others = [(each.sender, each.step) for each in recalled.repetitions]
+        also = also_said(recalled.times, others, voice) if others else ""
         table.add_row(
             str(recalled.rank),
             *(f"{number:.3f}" for number in numbers),
             render.value_text(record.step),
-            told.replace("[", "\\["),
+            f"{told} {also}".rstrip().replace("[", "\\["),
         )
     return table
 

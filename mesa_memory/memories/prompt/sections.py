@@ -13,7 +13,7 @@ from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.conversations import Conversations
 from mesa_memory.layers.facts.layer import Facts
-from mesa_memory.layers.lines import Line, folded, under_steps
+from mesa_memory.layers.lines import Line, folded_for, repeated_text, under_steps
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.view import StepView
@@ -74,10 +74,8 @@ class Section:
         title = render.one_line(heading or layer.name)
         if (until := getattr(layer, "until", None)) is not None:
             title = render.until_step(title, until, wording)
-        return cls(layer.name, title, lines, wording=wording, **given)
-
-    def __post_init__(self) -> None:
-        self.lines = folded(self.lines)
+        told = folded_for(view, lines)
+        return cls(layer.name, title, told, wording=wording, **given)
 
     def share(self, count: Counter) -> Share:
         """Its lines with their sizes."""
@@ -346,12 +344,20 @@ def _called_for(view: StepView, layer: Conversations) -> Found:
 
 
 def _recalled(view: StepView, stream: EventStream) -> Found:
-    """The recalled events, oldest first, with their score as rank."""
+    """The recalled events, oldest first, with their score as rank.
+
+    One that was said several times is told so, unless an older one is recalled for its
+    own speaker or time.
+    """
     found = stream.bring_to_mind(view)
     scored = {each.record.id: each for each in found.records}
     lines = []
     for key in stream.index.ranking.by_arrival(scored):
         event, rank = scored[key].record, scored[key].score
-        text, of = view.own_line(event), (event,)
-        lines.append(Line(text, of, event.step, event.kind, rank, view.wording))
+        text, of, times = view.own_line(event), [event], scored[key].times
+        again = scored[key].repetitions
+        if times > 1 and not (again and again[-1].order > event.order):
+            of, limit = [*again, event], view.limits.event_chars
+            text = repeated_text(of, text, times, limit, view.own_voice)
+        lines.append(Line(text, tuple(of), event.step, event.kind, rank, view.wording))
     return lines, found

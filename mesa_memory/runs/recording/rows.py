@@ -3,7 +3,7 @@
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any
@@ -20,7 +20,6 @@ from mesa_memory.hosts.mesa_llm import own_name
 from mesa_memory.layers.base import Layer
 from mesa_memory.llm.doubles.replay import response_data
 from mesa_memory.retrieval import overlap
-from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.runs.recording.collector import Call, Changes, Recall
 from mesa_memory.runs.recording.stored import row_of
 from mesa_memory.runtime.reasoning import MEMORY_PURPOSE
@@ -95,7 +94,7 @@ def recall_row(recall: Recall, reply: str | None = None) -> dict[str, Any]:
         agent=str(recall.whose["agent"]),
         query=recall.query,
         scoring=recall.scoring.settings() | noted,
-        candidates=_with_use(_candidates(recall.found, recall.shown), recall, reply),
+        candidates=_with_use(_candidates(recall), recall, reply),
     )
 
 
@@ -111,16 +110,23 @@ def _with_use(
     return candidates
 
 
-def _candidates(found: Sequence[ScoredRecord], shown: Callable) -> list[dict[str, Any]]:
+def _candidates(recall: Recall) -> list[dict[str, Any]]:
+    """The candidates of a recall; with what else says the same."""
+    found, shown = recall.found, recall.shown
     if not found:
         return []
     names = ("id", "rank", "score", *found[0].parts, "shown")
     exact = [[each.score, *each.parts.values()] for each in found]
     rounded = np.array(exact).round(SCORE_DIGITS).tolist()
-    return [
+    candidates = [
         dict(zip(names, (each.record.id, each.rank, *row, shown(each))))
         for each, row in zip(found, rounded)
     ]
+    for candidate, each in zip(candidates, found):
+        if each.repetitions:
+            candidate["times"] = each.times
+            candidate["repetitions"] = [record.id for record in each.repetitions]
+    return candidates
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from mesa_memory.core.render import step_pattern
 from mesa_memory.core.text.naming import folded
 from mesa_memory.core.text.vocabulary import vocabulary, words
-from mesa_memory.core.wording import ENGLISH, Wording
+from mesa_memory.core.wording import ENGLISH, Wording, repetition
 from mesa_memory.tasks.grounding import FORM_WORDS
 
 _TAG = re.compile(r"\{[{%].*?[%}]\}")
@@ -60,6 +61,9 @@ def themes(lines: Sequence[str], wording: Wording = ENGLISH) -> dict[str, list[i
 
 def _content(line: str, wording: Wording) -> Iterable[str]:
     told = vocabulary(wording.language)
+    # When something was, and how often, is no theme.
+    line = re.sub(f"^{step_pattern('at step', wording)}", "", line)
+    line = repetition(wording).sub(" ", line)
     least, form = 3 if told.spaced else 1, _form_words(wording)
     return (
         word

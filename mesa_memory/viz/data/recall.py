@@ -44,6 +44,7 @@ class RecallCandidate:
         shown: False if the prompt's budget dropped it.
         used: whether the agent's reply used it; None if unknown.
         session: the share of relevance that its session adds.
+        also: who else said it and when; empty if nobody.
         row: the record; None if it is not in the run.
     """
 
@@ -55,6 +56,7 @@ class RecallCandidate:
     row: Row | None
     used: bool | None = None
     session: float = 0.0
+    also: str = ""
 
     @property
     def text(self) -> str:
@@ -219,6 +221,7 @@ def _candidate(
         past.by_id.get(given["id"]),
         given["used"] if isinstance(given.get("used"), bool) else None,
         number(given.get("session")) or 0.0,
+        past.also_said(given),
     )
 
 
@@ -245,4 +248,5 @@ def reason(recall: RecordedRecall, candidate: RecallCandidate, times: int = 1) -
     told = [f"{WHY.get(name, name)} ({name} {v:.2f})" for name, v in parts if v > 0]
     why = f"because {', '.join(told)}" if told else f"score {candidate.score:.2f}"
     why = recall.lacking(candidate.score) or why
+    why = f"{why}; {candidate.also}" if candidate.also else why
     return f"{why}; {times} records say it" if times > 1 else why

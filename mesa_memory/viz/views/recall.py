@@ -206,7 +206,7 @@ def Ranking(focus: Focus, recall: data.RecordedRecall) -> Any:
             **parts,
             "step": lambda one: (one.candidate.row or {}).get("step"),
             "kind": lambda one: (one.candidate.row or {}).get("kind"),
-            "text": lambda one: one.candidate.text,
+            "text": lambda one: f"{one.candidate.text} {one.candidate.also}".rstrip(),
             **(talk if any(one.candidate.session for one in ranked) else {}),
         },
         ranked,
