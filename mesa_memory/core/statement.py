@@ -80,7 +80,8 @@ def checked_repetitions(given: Any) -> str:
 
 def words_key(text: str) -> str:
     """The words of a text in the form in which two statements are compared."""
-    return " ".join(_SIGNS.sub(" ", folded(text)).split())
+    plain = text.lower() if text.isascii() else folded(text)
+    return " ".join(_SIGNS.sub(" ", plain).split())
 
 
 def repetitions(keys: Iterable[Hashable]) -> list[list[int]]:

@@ -200,27 +200,24 @@ class RecordIndex(RecordTable):
         cues = self._read(query or "", scoring)
         codes = self.speaking(cues.said) if scoring.speaker_boost else []
         named = self.named(slots, codes)
-        added = self._added(slots, scoring, RecallQuery(query, now))
         near = np.maximum(named, SPEAKER_SHARE * self.spoken_by(slots, speakers))
         recency = self._recency(slots, scoring, now, chance)
+        added = self._added(slots, scoring, RecallQuery(query, now))
         ranking = slots, steps, cues, asked, near, scoring, now, added, recency
         total, parts = self._ranked(*ranking)
         own = bool(codes or cues.step is not None or cues.before)
         best, shown, again, known = self._chosen(slots, total, k, steps, own)
         chosen = shown if isinstance(slots, slice) else slots[shown]
-        best_parts = {n: p[best] for n, p in parts.items()}
-        ranked = self._found(chosen, again, total[best], best_parts)
+        ranked = self._found(chosen, again, best, total, parts)
         count = int((total[best] >= scoring.least).sum())
         best, found, forgotten = best[:count], ranked[:count], ranked[count:]
         self._access(chosen[:count], now, scoring)
         left_out = int((total[known] >= scoring.least).sum()) - count
-        match = 0.0
-        if query and scoring.relevance and scoring.lexical_share:
-            judged = best[:JUDGED_RECORDS]
-            if codes:
-                judged = judged[named[judged] > 0]
-            lines = query.splitlines() if cues.body == query else [cues.body]
-            match = self._match(slots, judged, lines, codes, parts["dense"])
+        if not (query and scoring.relevance and scoring.lexical_share):
+            return SearchResult(found, 0.0, left_out, forgotten)
+        lines = query.splitlines() if cues.body == query else [cues.body]
+        judged = _judged(best, named if codes else None)
+        match = self._match(slots, judged, lines, codes, parts["dense"])
         return SearchResult(found, match, left_out, forgotten)
 
     def _chosen(
@@ -351,15 +348,16 @@ class RecordIndex(RecordTable):
         self,
         slots: np.ndarray,
         again: Again,
+        best: np.ndarray,
         scores: np.ndarray,
         parts: dict[str, np.ndarray],
     ) -> list[ScoredRecord]:
         """The records in these slots with what else says the same, and their scores."""
         records = [self.records[slot] for slot in slots.tolist()]
-        rows = zip(*[part.tolist() for part in parts.values()])
+        rows = zip(*[part[best].tolist() for part in parts.values()])
         explained = [dict(zip(parts, row)) for row in rows]
         ranks = range(1, len(records) + 1)
-        several = zip(records, scores.tolist(), ranks, explained, again)
+        several = zip(records, scores[best].tolist(), ranks, explained, again)
         return [
             ScoredRecord(record, score, rank, parts, *others)
             for record, score, rank, parts, others in several
@@ -495,6 +493,12 @@ JUDGED_RECORDS = 10
 HIGHEST_COSINES = 3
 WORDS_WEIGHT = 4.5
 MIN_MATCH, MIN_MATCH_IN_TALK = 1.8, 4.725
+
+
+def _judged(best: np.ndarray, named: np.ndarray | None) -> np.ndarray:
+    """Positions of the judged records: of several named, those by or about them."""
+    judged = best[:JUDGED_RECORDS]
+    return judged if named is None else judged[named[judged] > 0]
 
 
 def best_match(

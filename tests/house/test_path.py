@@ -9,15 +9,15 @@ from tests.support.walker import Walk
 
 #: three events and one prompt: the most calls, and the most files
 BOUNDS = {
-    "ShortTermMemory": (345, 17),
-    "STLTMemory": (435, 20),
-    "LongTermMemory": (740, 31),
-    "EpisodicMemory": (775, 35),
-    "ImpressionMemory": (525, 22),
-    "FactMemory": (1_490, 41),
-    "ConversationMemory": (520, 22),
-    "NarrativeMemory": (515, 21),
-    "LayeredMemory": (920, 29),
+    "ShortTermMemory": (367, 18),
+    "STLTMemory": (456, 21),
+    "LongTermMemory": (760, 32),
+    "EpisodicMemory": (796, 36),
+    "ImpressionMemory": (546, 23),
+    "FactMemory": (1495, 42),
+    "ConversationMemory": (545, 23),
+    "NarrativeMemory": (537, 22),
+    "LayeredMemory": (923, 30),
 }
 #: the shortest of several steps, in their thread: when rows are written is up to time
 RECORDED = (1_320, 60)

@@ -160,7 +160,7 @@ def test_a_state_is_no_query_and_no_top_hit():
     seller.generate_obs()
     focused = seller.memory.recall(k=4)
     assert "observation" not in [r.record.kind for r in focused]
-    asked = seller.memory.recall("Which shoes does somebody have?", k=5)
+    asked = seller.memory.recall("Which shoes does somebody have?", k=3)
     assert asked
     assert "observation" not in [r.record.kind for r in asked]
     seen = seller.memory.recall(kinds=["observation"])
