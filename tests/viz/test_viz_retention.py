@@ -6,6 +6,7 @@ from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.views.retention import drifted, retained
 from tests.support.browser import Window
 from tests.support.dashboards import dashboard
+from tests.support.live_pages import Others
 from tests.support.playing import play
 
 
@@ -36,3 +37,14 @@ def test_the_fates_of_statements_stand_beside_the_evidence(window, run):
     kept = sum(row["generation"] == 1 and row["fate"] == "kept" for row in rows)
     window.open("?view=drift", see="text=In generation 1")
     assert f"summaries kept {kept} statements" in window.text()
+
+
+@pytest.mark.parametrize(
+    ("view", "lacks"), [("drift", "No summary"), ("retention", "No agent read")]
+)
+def test_a_run_without_what_a_view_compares_says_so(view, lacks, chromium, tmp_path):
+    place = str(tmp_path / "run.sqlite")
+    play(Others(ours=2, theirs=0, none=0, record=place), 2)
+    with dashboard(place) as base, Window(chromium, base) as one:
+        one.open(f"?view={view}", see=".mm-empty")
+        assert lacks in one.text(".mm-empty")

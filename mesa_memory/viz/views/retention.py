@@ -12,7 +12,7 @@ from mesa_memory.runs import Run
 from mesa_memory.runs.drift import ADDED, CHANGED, KEPT, OMITTED
 from mesa_memory.runs.past import Row
 from mesa_memory.viz.background import use_answer
-from mesa_memory.viz.views.empty import EmptyView
+from mesa_memory.viz.views.empty import Nothing
 from mesa_memory.viz.views.focus import Focus
 
 #: retention intervals, in steps
@@ -37,7 +37,7 @@ def RetentionView(focus: Focus) -> Any:
     if found is None:
         return
     if found.curve.empty:
-        EmptyView(focus, "retention", "No agent read its memory after a message.")
+        Nothing(focus.selection, "No agent read its memory after a message.")
         return
     Retained(focus, found)
 
@@ -131,7 +131,7 @@ def DriftView(focus: Focus) -> Any:
     if rows is None:
         return
     if not rows:
-        EmptyView(focus, "drift", "No summary of this run names its sources.")
+        Nothing(focus.selection, "No summary of this run names its sources.")
         return
     Drifted(focus, rows)
 
