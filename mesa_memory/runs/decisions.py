@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import mesa_memory.stores.schema as schema
+from mesa_memory.core.content import one_line
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.text.tool_calls import functions, said
 from mesa_memory.retrieval import overlap
@@ -33,11 +34,13 @@ class _Event:
 
     Attributes:
         text: as its agent was shown it.
+        words: of a message, without speaker and listeners; else empty.
         derived: whether the memory itself made it; then a prompt may word it differently.
         results: (name, response) of the tools that were called.
     """
 
     text: str
+    words: str
     derived: bool
     results: list[tuple[Any, Any]]
 
@@ -88,6 +91,7 @@ def _events(run: Queries, ids: Iterable[str]) -> _Events:
         calls = content.get("tool_calls") if record["kind"] == "action" else None
         found[id] = _Event(
             tell(record, EVENT_CHARS),
+            one_line(str(content.get("message") or "")),
             record["origin"] == DERIVED,
             [
                 (one.get("name"), one.get("response"))
@@ -107,7 +111,7 @@ def _decision(
     question = "\n\n".join(_texts(given, False))
     whole = f"{system}\n{question}"
     memory = _memory_in(whole, (one["text"] or "" for one in shown))
-    lines = _recalled_in(bare(whole), bool(memory), recalled, events)
+    lines = _recalled_in(bare(whole), memory, recalled, events)
     calls = [dict(function) for function in functions(row["raw"])]
     told = said(row["reply"], row["raw"])
     used = overlap.used([line["text"] for line in lines], told)
@@ -154,10 +158,11 @@ def _memory_in(request: str, read: Iterable[str]) -> list[str]:
 
 
 def _recalled_in(
-    request: str, shows_memory: bool, recalled: Iterable[Row], events: _Events
+    request: str, memory: Sequence[str], recalled: Iterable[Row], events: _Events
 ) -> list[Row]:
     """The recalled lines in a request, with id, text and score, each once.
 
+    One that was said several times has the text that the memory has for it.
     If the agent read its memory several times in the step, the lines come from the read
     that the request has most of. A recall in code counts only with lines in the request.
     """
@@ -174,7 +179,8 @@ def _recalled_in(
     for one in recalled:
         event = events.get(one["id"])
         if event is not None:
-            line = {"id": one["id"], "text": event.text, "score": one["score"]}
+            text = _told_in(memory, event) if one.get("times") else event.text
+            line = {"id": one["id"], "text": text, "score": one["score"]}
             if one["purpose"] == "prompt":
                 seqs = reads.setdefault(one["layer"], {})
                 seqs.setdefault(one["seq"], []).append(line)
@@ -182,8 +188,19 @@ def _recalled_in(
                 found.append(line)
     for several in reads.values():
         best = max(several.values(), key=lambda lines: (share(lines), len(lines)))
-        found += best if shows_memory and share(best) else []
+        found += best if memory and share(best) else []
     return list({line["id"]: line for line in found}.values())
+
+
+def _told_in(memory: Iterable[str], event: _Event) -> str:
+    """The line of a memory's text that tells an event, in other words if it is one of
+    several that say the same.
+    """
+    lines = [line.removeprefix("- ") for text in memory for line in text.splitlines()]
+    for line in lines:
+        if event.text in line or (event.words and line.endswith(event.words)):
+            return line
+    return event.text
 
 
 def bare(text: str) -> str:

@@ -44,7 +44,8 @@ class Well(mesa.Model):
                 late = self.steps > 6 and chance < 0.5
                 what = "the well is poisoned" if late else "the bread is warm"
                 agent.memory.add_to_memory(
-                    "news", {"text": f"Agent 9 says {number}: {what}"}
+                    "news",
+                    {"text": f"Agent 9 says {number} on day {self.steps}: {what}"},
                 )
             agent.memory.process_step()
             told = agent.memory.get_prompt_ready()

@@ -1,5 +1,7 @@
 """A council whose members vote and speak; in one step a member refuses, and has a reason."""
 
+from functools import partial
+
 import mesa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
@@ -13,6 +15,8 @@ REASON = "Member 4 burned the bridge at the mill <img src=x onerror=alert(1)>"
 TOLD = f"Member 9 to you: {REASON}"
 REFUSES = "No: member 4 burned the bridge at the mill, so I do not sign."
 SIGNS = "Yes, I sign."
+#: so that what was heard in the last step is recalled
+GRADED_EACH_STEP = partial(EpisodicMemory, grade_together=1)
 SMALL_TALK = (
     "The harvest is late.",
     "Geese walk on the road.",
@@ -58,7 +62,7 @@ class Council(mesa.Model):
         memory: makes a member's memory.
     """
 
-    def __init__(self, record=True, memory=EpisodicMemory):
+    def __init__(self, record=True, memory=GRADED_EACH_STEP):
         super().__init__(rng=1)
         configure(self, llm="offline", record=record)
         name = register_policy("member", answer)

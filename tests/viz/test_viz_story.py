@@ -193,8 +193,9 @@ def test_people_have_the_colour_of_what_they_believed(town):
             name = None if np.isnan(value) else found.classes[int(value)]
             assert name == of_day[agent]
     collected = scene(run).collected
+    stories = {words: story for story, words in BELIEFS.items()}
     for name, counts in found.curves():
-        assert counts.tolist() == collected[f"believes_{name}"].tolist()
+        assert counts.tolist() == collected[f"believes_{stories[name]}"].tolist()
 
 
 def test_people_stand_where_their_network_puts_them(town):
