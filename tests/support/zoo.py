@@ -70,7 +70,10 @@ class Town(mesa.Model):
                 if late and chance < self.poison
                 else "the bread is warm"
             )
-            one.memory.add_to_memory("news", {"text": f"It is said {number}: {what}"})
+            text = f"It is said {number}: {what}"
+            if self.fault == "first characters":  # and no two lines are folded
+                text = f"It is said {number} on day {self.steps}: {what}"
+            one.memory.add_to_memory("news", {"text": text})
         one.memory.process_step()
 
     def _reads(self, one):
