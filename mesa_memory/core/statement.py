@@ -21,7 +21,7 @@ _SIGNS = re.compile(r"[.,;:!…。！，、；：]+(?!\w)|(?<!\w)[\"'(\[«]|[\"'
 def statement(record: MemoryRecord) -> Hashable:
     """A key that two records share if and only if they say the same.
 
-    Messages say the same in the same words, whoever spoke: case, spaces and the signs
+    Messages of any speakers say the same in the same words: case, spaces and the signs
     that end a sentence make no difference; names, numbers, negations and question marks
     do. Other events are the same with the same kind and content. What a memory made
     itself is never a repetition.
@@ -46,7 +46,7 @@ def _statement(record: MemoryRecord) -> Hashable:
 def also_said(
     times: int, others: Iterable[tuple[Any, Any]], called: Callable[[Any], str]
 ) -> str:
-    """Who said the same, and when: ``and 3 more: Agent 2 at 12, 14; you at 13``.
+    """The speakers and steps of others that say the same: ``and 3 more: Agent 2 at 12, 14; you at 13``.
 
     For readers of a recall, in English.
 

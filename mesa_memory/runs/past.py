@@ -108,7 +108,7 @@ def with_repetitions(run: Queries, rows: Iterable[Row]) -> list[Row]:
     pasts: dict[Any, Past] = {}
 
     def told(row: Row) -> Row:
-        if not row.get("repetitions"):
+        if not row.get("times"):
             return row
         agent = row["agent"]
         if agent not in pasts:

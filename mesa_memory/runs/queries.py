@@ -475,9 +475,9 @@ class Queries(RecordedRun):
         """The recalls of an agent, or of all, with a row for each candidate.
 
         ``used`` tells if the agent's reply used a shown record, by their common words
-        (``retrieval.overlap``); ``times`` and
-        ``repetitions``, if records say the same, how often and the newest ids. It is None if the agent said nothing then,
-        or was left alone (``configure(model, agents=False)``).
+        (``retrieval.overlap``). It is None if the agent said nothing then, or was left
+        alone (``configure(model, agents=False)``). ``times`` and ``repetitions`` of a
+        record that was said several times have the number and the ids of the newest others.
         """
         lines: list[dict[str, Any]] = []
         added: dict[str, None] = {}

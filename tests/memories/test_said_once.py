@@ -153,6 +153,10 @@ def test_a_full_memory_forgets_the_oldest_repetitions_first_and_counts_them():
         assert f"Fact number {step}." in text
     assert "Agent 2 to you, 30 times, last at step 30: What a fine day." in text
     assert len(memory.current_records()) == 6
+    (found,) = memory.recall("What a fine day", k=1)
+    assert found.times == 30
+    cells = memory.explain("What a fine day").columns[-1].cells
+    assert any("and 29 more: …" in cell for cell in cells)
 
 
 def test_the_same_words_are_graded_once_whoever_says_them():

@@ -76,7 +76,7 @@ class EventStream(Layer):
         self._fresh: list[MemoryRecord] = []
         self._tries: dict[str, int] = {}  # how often the model gave no grade, by id
         self._asked = self._given_up = 0  # numbers of events, in this process
-        # The grades of what is held, by what it says and id.
+        # The grades of the held events, by statement and id.
         self._graded: dict[Hashable, dict[str, float]] = {}
         self.index = EventIndex(self.held, self.grader.top)
         self.recollection.index = self.index
@@ -204,7 +204,7 @@ class EventStream(Layer):
         self._forget(view)
 
     def _grade_repetitions(self, view: StepView) -> None:
-        """Gives what was said before its grade of then, unless others are told with it."""
+        """Gives repetitions the grade of before, unless the model is shown other events."""
         grader, fresh = self.grader, self.ungraded()
         if grader.importance != "llm" or grader.shown or not fresh:
             return
@@ -319,9 +319,10 @@ class EventStream(Layer):
         for event in events:
             self.close(view, event, reason)
             self.index.ranking.remove(event)
-            self._graded.get(statement(event), {}).pop(event.id, None)
-            if not self._graded.get(statement(event), True):
-                del self._graded[statement(event)]
+            grades = self._graded.pop(statement(event), {})
+            grades.pop(event.id, None)
+            if grades:  # of its repetitions
+                self._graded[statement(event)] = grades
         if gone := set(events):
             self.held[:] = [event for event in self.held if event not in gone]
             self._fresh = [event for event in self._fresh if event not in gone]

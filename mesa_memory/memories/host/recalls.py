@@ -244,7 +244,7 @@ def as_table(found: RecallResult, title: str, voice: Voice) -> Table:
         if recalled in found.forgotten:
             told = f"({not_recalled(recalled.score, scoring.least)}) {told}"
         others = [(each.sender, each.step) for each in recalled.repetitions]
-        also = also_said(recalled.times, others, voice) if others else ""
+        also = also_said(recalled.times, others, voice) if recalled.times > 1 else ""
         table.add_row(
             str(recalled.rank),
             *(f"{number:.3f}" for number in numbers),

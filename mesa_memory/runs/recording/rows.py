@@ -123,7 +123,7 @@ def _candidates(recall: Recall) -> list[dict[str, Any]]:
         for each, row in zip(found, rounded)
     ]
     for candidate, each in zip(candidates, found):
-        if each.repetitions:
+        if each.times > 1:
             candidate["times"] = each.times
             candidate["repetitions"] = [record.id for record in each.repetitions]
     return candidates
