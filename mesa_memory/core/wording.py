@@ -1,6 +1,5 @@
 """The words of all texts that reach a model or an agent, and the names in them."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
@@ -337,40 +336,6 @@ class Voice:
             others = [other for other in heard if other != self.owner]
             return [self.owner] * (len(heard) - len(others)) + others
         return [self.owner] if not heard and sender != self.owner else heard
-
-
-@cache
-def spoken(wording: Wording) -> re.Pattern[str]:
-    """Reads a message line in any of its forms: of its groups that are found, the first
-    is who spoke, the last what.
-    """
-    forms = [
-        wording("events", part, who="\1", to=to, count="\3", step="\4", text="\5")
-        for part in ("repeated message", "message")
-        for to in ("\2", "")
-    ]
-    return re.compile(f"^(?:{_any_of(forms)})(.*)$", re.DOTALL)
-
-
-@cache
-def repetition(wording: Wording) -> re.Pattern[str]:
-    """Finds in a line how often something was, and when."""
-    given = {"count": "\3", "step": "\4"}
-    message = wording("events", "repeated message", who="", to="", text="", **given)
-    other = wording.told("repeated", line="", **given)
-    return re.compile(_any_of([message.strip(" :："), other.strip()]))
-
-
-#: signs in forms of lines, and what they stand for
-_SIGNS = {"\1": "(.+?)", "\2": ".+?", "\3": r"\d+", "\4": r"[-\d.]+", "\5": ""}
-
-
-def _any_of(forms: Sequence[str]) -> str:
-    """A regular expression for lines of these forms."""
-    told = "|".join(map(re.escape, forms))
-    for sign, form in _SIGNS.items():
-        told = told.replace(sign, form)
-    return told
 
 
 #: of texts for researchers: agents by their ids, in English

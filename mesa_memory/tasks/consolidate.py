@@ -3,24 +3,20 @@
 Offline it is made of the most important events, word for word.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
-from mesa_memory.core.render import at_step, shorten, step_pattern
+from mesa_memory.core.render import at_step, shorten
 from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
-from mesa_memory.core.wording import Wording, spoken
 from mesa_memory.tasks.base import Inputs, Task, by_step, vocabulary_of, wording_of
 from mesa_memory.tasks.grade import offline_grade
 from mesa_memory.tasks.grounding import Terms, check_summary
+from mesa_memory.tasks.offline.remembered import once
 
 #: separates the remembered events in an extractive summary
 BULLET = " • "
-#: a message, for its grade
-_SIGNED = "{}: {}"
-_WORD = re.compile(r"\w+")
 #: longest extractive summary
 SUMMARY_CHARS = 1500
 #: longest event in it
@@ -72,50 +68,29 @@ def check(reply: Summary, inputs: Inputs) -> Summary:
 def offline(inputs: Inputs) -> dict[str, Any]:
     """The most important events word for word, oldest first.
 
-    Of the same words the newest mention stays, and older ones by others than its
-    speakers; over the limit, the least important and oldest go first, but never the
-    newest: a summary must tell something new.
+    What says the same is one event, with its speakers and their number, where the newest
+    stood; over the limit, the least important and oldest go first, but never the newest:
+    a summary must tell something new.
     """
     previous = [item for item in inputs["summary"].split(BULLET) if item]
-    new, wording = told(inputs, EVENT_CHARS), wording_of(inputs)
-    every = previous + new
-    said = [_said(item, wording) for item in every]
-    items = _once(said)
+    new, known = told(inputs, EVENT_CHARS), vocabulary_of(inputs)
+    events = once([*previous, *new], wording_of(inputs))
     limit = min(SUMMARY_CHARS, inputs["max_chars"])
-    known = vocabulary_of(inputs)
+    sizes = [len(event.item) + len(BULLET) for event in events]
 
     def weight(place: int) -> tuple[float, int]:
-        return offline_grade("", _SIGNED.format(*said[place]), told=known), place
+        return offline_grade("", events[place].signed, told=known), place
 
-    ranked = sorted(items, key=weight)
-    size = sum(len(every[place]) + len(BULLET) for place in items)
-    dropped = set()
-    stays = items[-1] if new else ranked[-1] if ranked else None
+    ranked = sorted(range(len(events)), key=weight)
+    stays = len(events) - 1 if new else ranked[-1] if ranked else None
+    size, dropped = sum(sizes), set()
     for place in (place for place in ranked if place != stays):
         if size <= limit:
             break
-        size -= len(every[place]) + len(BULLET)
+        size -= sizes[place]
         dropped.add(place)
-    kept = [every[place] for place in items if place not in dropped]
+    kept = [each.item for n, each in enumerate(events) if n not in dropped]
     return {"summary": BULLET.join(kept)[: inputs["max_chars"]]}
-
-
-def _once(said: Sequence[tuple[str, str]]) -> list[int]:
-    """The places of events but for those that a newer one repeats.
-
-    Args:
-        said: speakers and words of each, oldest first.
-    """
-    newer: dict[str, list[set[str]]] = {}  # the speakers of the same words
-    kept = []
-    for place in range(len(said) - 1, -1, -1):
-        who, text = said[place]
-        names = set(_WORD.findall(who))
-        told_by = newer.setdefault(" ".join(text.casefold().split()), [])
-        if not [others for others in told_by if names <= others]:
-            told_by.append(names)
-            kept.append(place)
-    return kept[::-1]
 
 
 def told(inputs: Inputs, chars: int) -> list[str]:
@@ -125,16 +100,6 @@ def told(inputs: Inputs, chars: int) -> list[str]:
         at_step(step, shorten(line.replace(BULLET, " · "), chars), wording)
         for step, line in inputs["lines"]
     ]
-
-
-def _said(item: str, wording: Wording) -> tuple[str, str]:
-    """Speakers, empty without one, and words of a remembered event, without its step."""
-    said = re.sub(f"^{step_pattern('at step', wording)}", "", item)
-    heard = spoken(wording).match(said)
-    if heard is None:
-        return "", said
-    who, *_, text = [group for group in heard.groups() if group is not None]
-    return who, text
 
 
 #: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``; ``stale`` if

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mesa_memory import EpisodicMemory, LayeredMemory, ShortTermMemory, STLTMemory
+from mesa_memory.core.render import at_step
 from mesa_memory.core.statement import statement
-from mesa_memory.core.wording import Wordings, repetition
+from mesa_memory.core.wording import Voice, Wordings
 from mesa_memory.llm.doubles.scripted import ScriptedLLM
+from mesa_memory.tasks.offline.remembered import once, repetition
 from tests.support.single import memory_of
 
 WORDS = ("well", "mill", "bridge")
@@ -173,7 +175,12 @@ def test_the_same_words_are_graded_once_whoever_says_them():
     assert [record.importance for record in memory.current_records()] == [4, 4, 4]
 
 
-@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "ja", "pt", "zh"])
+LANGUAGES = pytest.mark.parametrize(
+    "language", ["en", "de", "es", "fr", "ja", "pt", "zh"]
+)
+
+
+@LANGUAGES
 def test_how_often_and_when_can_be_read_back_in_each_language(language):
     wording = Wordings(language).of(language)
     given = {"who": "Ada", "to": "", "count": 9, "step": 24, "text": "Hm."}
@@ -181,3 +188,43 @@ def test_how_often_and_when_can_be_read_back_in_each_language(language):
     assert "9" in line and "24" in line and "Ada" in line
     rest = repetition(wording).sub("", line)
     assert "9" not in rest and "24" not in rest and "Hm." in rest
+
+
+@LANGUAGES
+def test_a_summary_joins_the_speakers_and_the_number_of_what_says_the_same(language):
+    wording = Wordings(language).of(language)
+    voice = Voice(owner=1, wording=wording)
+    lines = [
+        ("3", voice.message(2, [1], "It rains.")),
+        ("4", voice.message(2, [3, 1], "It rains.")),
+        ("5", voice.message(2, [1], "No.")),
+        ("6", voice.repeated_message([(5, [1]), (2, [1])], 7, "6", "It rains.")),
+        ("7", voice.message(9, [], "It rains.")),
+        ("8", "Saw X."),
+        ("9", wording.told("repeated", line="Saw X.", count=3, step="5")),
+    ]
+    items = [at_step(step, line, wording) for step, line in lines]
+    both, *_ = once(items[:2], wording)
+    assert both.item == at_step(
+        "4", voice.repeated_message([(2, [1, 3])], 2, "4", "It rains."), wording
+    )
+    said = [(2, ()), (5, ()), (9, ())]
+    assert [event.item for event in once(items, wording)] == [
+        items[2],
+        at_step("7", voice.repeated_message(said, 10, "7", "It rains."), wording),
+        at_step(
+            "9", wording.told("repeated", line="Saw X.", count=4, step="8"), wording
+        ),
+    ]
+
+
+@LANGUAGES
+def test_a_summary_invents_no_speaker_among_those_that_are_not_named(language):
+    wording = Wordings(language).of(language)
+    voice = Voice(owner=1, wording=wording)
+    crowd = [(sender, [1]) for sender in range(2, 14)]
+    items = [
+        at_step("3", voice.repeated_message(crowd, 12, "3", "It rains."), wording),
+        at_step("4", voice.message(20, [1], "It rains."), wording),
+    ]
+    assert [event.item for event in once(items, wording)] == items

@@ -12,8 +12,9 @@ from functools import lru_cache
 from mesa_memory.core.render import step_pattern
 from mesa_memory.core.text.naming import folded
 from mesa_memory.core.text.vocabulary import vocabulary, words
-from mesa_memory.core.wording import ENGLISH, Wording, repetition
+from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.tasks.grounding import FORM_WORDS
+from mesa_memory.tasks.offline.remembered import repetition
 
 _TAG = re.compile(r"\{[{%].*?[%}]\}")
 _WORD = re.compile(r"[^\W_]+")

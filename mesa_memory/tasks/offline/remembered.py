@@ -1,0 +1,162 @@
+"""The events that an extractive summary remembers, and how it tells them."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple, Self
+
+from mesa_memory.core.render import at_step, step_pattern
+from mesa_memory.core.wording import MAX_ADDRESSEES, MAX_LISTED_NAMES, Wording
+
+#: values that stand for themselves in a form, and what is read in their place
+_SIGNS = {
+    "\1": "(?P<who>.+?)",
+    "\2": "(?P<to>.+?)",
+    "\3": r"(?P<count>\d+)",
+    "\4": r"(?P<step>[-\d.]+)",
+    "\5": "(?P<text>.+)",
+}
+_TIMES = {"count": "\3", "step": "\4"}
+
+
+class Remembered(NamedTuple):
+    """An event in words, or several that say the same.
+
+    Attributes:
+        text: what was said or what happened.
+        step: of the newest; empty without one.
+        who: names of the speakers; none of what nobody said.
+        to: names of the listeners, as far as they are known.
+        times: how often it was.
+        first: the step of the oldest, as far as it is known.
+        item: all of it on one line, as a summary tells it.
+    """
+
+    text: str
+    step: str
+    who: tuple[str, ...]
+    to: tuple[str, ...]
+    times: int
+    first: str
+    item: str
+
+    @classmethod
+    def read(cls, item: str, wording: Wording) -> Self:
+        """Reads an event in any of the forms in which it is told.
+
+        One whose speakers are not all named stays as it is.
+        """
+        dated = re.match(step_pattern("at step", wording), item)
+        line = item[dated.end() :] if dated else item
+        step = "".join(re.findall(r"-?[\d.]*\d", dated[0])) if dated else ""
+        matches = (form.fullmatch(line) for form in _forms(wording))
+        found = next(filter(None, matches), None)
+        told = found.groupdict() if found else {"text": line}
+        speakers = told.get("who", "")
+        if _some(wording).fullmatch(speakers):
+            return cls(line, step, (), (), 1, step, item)
+        who = _names(speakers, "names", wording)
+        to = _names(told.get("to", ""), "to several", wording)
+        times, first = int(told.get("count", 1)), told.get("step", step)
+        return cls(told["text"], step, who, to, times, first, item)
+
+    @property
+    def signed(self) -> str:
+        """The words with their speakers."""
+        return f"{', '.join(self.who)}: {self.text}"
+
+    def after(self, older: "Remembered", wording: Wording) -> Self:
+        """The two as one."""
+        who = tuple(dict.fromkeys([*older.who, *self.who]))
+        to = tuple(dict.fromkeys([*older.to, *self.to]))
+        if len(who) > 1 or len(to) > MAX_ADDRESSEES + 1:
+            to = ()
+        times, first = older.times + self.times, older.first
+        both = self._replace(who=who, to=to, times=times, first=first)
+        return both._replace(item=both._told(wording))
+
+    def _told(self, wording: Wording) -> str:
+        values = {"text": self.text, "line": self.text, "count": self.times}
+        if self.who:
+            values["who"] = _listed(self.who, "names", wording)
+            values["to"] = _listed(self.to, "to several", wording)
+            line = wording.say("repeated message", **values, step=self.step)
+        else:
+            line = wording.told("repeated", **values, step=self.first)
+        return at_step(self.step or None, line, wording)
+
+
+def once(items: Iterable[str], wording: Wording) -> list[Remembered]:
+    """Remembered events; what says the same is one, where the newest stood.
+
+    Args:
+        items: oldest first.
+    """
+    found: dict[tuple[str, bool], Remembered] = {}
+    for event in [Remembered.read(item, wording) for item in items]:
+        key = " ".join(event.text.casefold().split()), bool(event.who)
+        older = found.pop(key, None)
+        found[key] = event.after(older, wording) if older else event
+    return list(found.values())
+
+
+def _listed(names: Sequence[str], part: str, wording: Wording) -> str:
+    """Names in a sentence; of many speakers, how many more."""
+    if len(names) < 2:
+        return "".join(names)
+    shown = names[:MAX_LISTED_NAMES]
+    if more := len(names) - len(shown):
+        return wording.say("more names", others=shown, more=more)
+    return wording.say(part, others=shown, more=0)
+
+
+def _names(told: str, part: str, wording: Wording) -> tuple[str, ...]:
+    """The names in what ``_listed`` made of them."""
+    return tuple(_between(part, wording).split(told)) if told else ()
+
+
+@cache
+def _between(part: str, wording: Wording) -> re.Pattern[str]:
+    """What stands between names."""
+    told = wording.say(part, others=["\1", "\2", "\3"], more=0)
+    _, *signs, _ = re.split("[\1-\3]", told)
+    return re.compile("|".join(map(re.escape, signs)))
+
+
+@cache
+def _some(wording: Wording) -> re.Pattern[str]:
+    """Names that are not all."""
+    return _form(wording.say("more names", others=["\5"], more="\3"))
+
+
+@cache
+def _forms(wording: Wording) -> list[re.Pattern[str]]:
+    """The forms of messages, with and without listeners, and of what was repeated."""
+    messages = [
+        wording.say(part, who="\1", to=to, text="\5", **_TIMES)
+        for part in ("repeated message", "message")
+        for to in ("\2", "")
+    ]
+    return [
+        _form(told)
+        for told in [*messages, wording.told("repeated", line="\5", **_TIMES)]
+    ]
+
+
+@cache
+def repetition(wording: Wording) -> re.Pattern[str]:
+    """Finds in a line how often something was, and when."""
+    message = wording.say("repeated message", who="", to="", text="", **_TIMES)
+    other = wording.told("repeated", line="", **_TIMES)
+    first, second = [
+        _form(told).pattern for told in (message.strip(" :："), other.strip())
+    ]
+    return re.compile(rf"{first}|{re.sub(r'\?P<\w+>', '', second)}")
+
+
+def _form(told: str) -> re.Pattern[str]:
+    """Reads a text in which signs stand for values."""
+    pattern = re.escape(told)
+    for sign, form in _SIGNS.items():
+        pattern = pattern.replace(sign, form)
+    return re.compile(pattern, re.DOTALL)
