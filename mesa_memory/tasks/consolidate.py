@@ -79,7 +79,9 @@ def offline(inputs: Inputs) -> dict[str, Any]:
     sizes = [len(event.item) + len(BULLET) for event in events]
 
     def weight(place: int) -> tuple[float, int]:
-        return offline_grade("", events[place].signed, told=known), place
+        event = events[place]
+        signed = f"{', '.join(event.who)}: {event.text}"
+        return offline_grade("", signed, told=known), place
 
     ranked = sorted(range(len(events)), key=weight)
     stays = len(events) - 1 if new else ranked[-1] if ranked else None

@@ -49,21 +49,21 @@ class Remembered(NamedTuple):
         dated = re.match(step_pattern("at step", wording), item)
         line = item[dated.end() :] if dated else item
         step = "".join(re.findall(r"-?[\d.]*\d", dated[0])) if dated else ""
-        matches = (form.fullmatch(line) for form in _forms(wording))
-        found = next(filter(None, matches), None)
-        told = found.groupdict() if found else {"text": line}
-        speakers = told.get("who", "")
-        if _some(wording).fullmatch(speakers):
-            return cls(line, step, (), (), 1, step, item)
-        who = _names(speakers, "names", wording)
-        to = _names(told.get("to", ""), "to several", wording)
+        told: dict[str, str] = {"text": line}
+        who: tuple[str, ...] = ()
+        to: tuple[str, ...] = ()
+        for form in _forms(wording):
+            if found := form.fullmatch(line):
+                told = found.groupdict()
+                break
+        if speakers := told.get("who"):
+            if _some(wording).fullmatch(speakers):
+                return cls(line, step, (), (), 1, step, item)
+            who = tuple(_between("names", wording).split(speakers))
+        if listeners := told.get("to"):
+            to = tuple(_between("to several", wording).split(listeners))
         times, first = int(told.get("count", 1)), told.get("step", step)
         return cls(told["text"], step, who, to, times, first, item)
-
-    @property
-    def signed(self) -> str:
-        """The words with their speakers."""
-        return f"{', '.join(self.who)}: {self.text}"
 
     def after(self, older: "Remembered", wording: Wording) -> Self:
         """The two as one."""
@@ -108,11 +108,6 @@ def _listed(names: Sequence[str], part: str, wording: Wording) -> str:
     if more := len(names) - len(shown):
         return wording.say("more names", others=shown, more=more)
     return wording.say(part, others=shown, more=0)
-
-
-def _names(told: str, part: str, wording: Wording) -> tuple[str, ...]:
-    """The names in what ``_listed`` made of them."""
-    return tuple(_between(part, wording).split(told)) if told else ()
 
 
 @cache
