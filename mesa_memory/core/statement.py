@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from operator import itemgetter
 from typing import Any
 
-from mesa_memory.core.content import is_id, value_text
+from mesa_memory.core.content import is_id
 from mesa_memory.core.events import spoken_text
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.text.naming import folded
@@ -58,7 +58,7 @@ def also_said(
     steps: dict[str, list[str]] = {}
     for sender, step in others:
         who = "" if sender is None else f"{called(sender)} "
-        steps.setdefault(who, []).append(value_text(step))
+        steps.setdefault(who, []).append(f"{step:.15g}")
     told = [f"{who}at {', '.join(at)}" for who, at in steps.items()]
     more = ["…"] * (times - 1 > sum(map(len, steps.values())))
     return f"and {times - 1} more: {'; '.join([*more, *told])}"

@@ -125,6 +125,13 @@ class RecordedRun:
         ids = self.unique_ids.items()
         return {own: called[name] for name, own in ids if name in called}
 
+    @property
+    def memory_classes(self) -> list[str]:
+        """The classes of the agents' memories, sorted."""
+        of = schema.agents
+        found = self.rows(select(of.c.memory).where(self.mine(of)).distinct())
+        return sorted(str(memory) for (memory,) in found)
+
     def unique_id(self, name: str) -> Any:
         """An agent's own id; its name in the store if it is not known otherwise."""
         if name not in self._unique_ids:

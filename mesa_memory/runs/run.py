@@ -74,6 +74,11 @@ class Run(Queries):
         return self._told("seed")
 
     @property
+    def started(self) -> str:
+        """The ISO time at which it began."""
+        return self._told("started")
+
+    @property
     def versions(self) -> dict[str, str]:
         """The versions of the packages that made the run."""
         return self._told("versions") or {}
@@ -188,7 +193,7 @@ class Run(Queries):
                 memories of different classes.
         """
         if events is None:
-            events = _memories(self) != _memories(other)
+            events = self.memory_classes != other.memory_classes
         mine, theirs = differing_parameters([self.parameters, other.parameters])
         return Parting(self.differences(other, events), events, (mine, theirs))
 
@@ -248,10 +253,6 @@ class Run(Queries):
     def _told(self, name: str) -> Any:
         runs = schema.runs.c
         return self.rows(select(runs[name]).where(runs.id == self.id))[0][0]
-
-
-def _memories(run: Run) -> set[str]:
-    return {str(agent["memory"]) for agent in run.agents(as_records=True)}
 
 
 def open_run(store: str | Path | Store, run: int | str | None = None) -> Run:

@@ -112,7 +112,7 @@ def Controls(
                 selection.choose(run=key)
 
             ui.Choose("Run", feed.key, names, show, wide=True)
-        ui.AgentPicker(source, selection)
+        ui.AgentPicker(source, selection, selection.agent(source))
         if feed.memory:
             kinds = feed.memory.split(", ")
             told = feed.memory if len(kinds) == 1 else f"{len(kinds)} classes"

@@ -7,7 +7,9 @@ from typing import Any
 import solara
 import solara.lab
 
-from mesa_memory.runs import open_run
+from mesa_memory.runs import Run
+from mesa_memory.stores.open import open_store
+from mesa_memory.stores.sql import Store
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
 from mesa_memory.viz.serving import server
@@ -38,9 +40,14 @@ def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[LiveRun]:
         StoreError, ValueError: if one cannot be read; none stays open then.
     """
     found: list[LiveRun] = []
+    stores: dict[str, Store] = {}
     with ExitStack() as opened:
-        for store, which in runs:
-            run = opened.enter_context(open_run(store, which))
+        for location, which in runs:
+            # Runs of a study are many, in one store.
+            if location not in stores:
+                stores[location] = open_store(location, read_only=True)
+                opened.callback(stores[location].close)
+            run = Run(stores[location], stores[location].run_id(which))
             state = f"This run {run.status}; the page shows it until then."
             notes = [state] if run.status in ("failed", "stopped") else []
             found.append(LiveRun(run, str(run), notes))

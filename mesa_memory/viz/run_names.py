@@ -29,20 +29,18 @@ class RunFacts:
     """
 
     def __init__(self, run: Run) -> None:
-        rows = run.runs(as_records=True)
-        row = next(row for row in rows if row["id"] == run.id)
-        store, given = PurePath(run.location).name, row["parameters"] or {}
+        store = PurePath(run.location).name
         self.number: int = run.id
         self.store = "" if store in (":memory:", COPY) else store
-        self.name: str | None = row["name"]
-        self.model: str = row["model"].rpartition(".")[2]
+        self.name: str | None = run.name
+        self.model: str = run.model.rpartition(".")[2]
         self.parameters: dict[str, Any] = {
             name: value
-            for name, value in given.items()
+            for name, value in run.parameters.items()
             if name not in RECORDING_PARAMETERS
         }
-        self.seed: str | None = row["seed"]
-        self.started: str = row["started"]
+        self.seed: str | None = run.seed
+        self.started: str = run.started
         self.forked = f"fork of run {run.parent}" * (run.parent is not None)
         if run.parent_step is not None:
             self.forked += f" after step {run.parent_step:g}"
@@ -63,9 +61,3 @@ class RunFacts:
     def place(self) -> str:
         """The store and the number in it, as commands take them."""
         return f"{self.store}#{self.number}" if self.store else ""
-
-
-def memory_of(run: Run) -> str:
-    """The names of the agents' memory classes; empty before there are agents."""
-    kinds = {str(row["memory"]) for row in run.agents(as_records=True)}
-    return ", ".join(kind.rpartition(".")[2] for kind in sorted(kinds))

@@ -14,6 +14,8 @@ from mesa_memory.viz.serving.live_run import RunState
 
 #: characters of an address that are read; a person's choice is shorter
 MAX_QUERY_CHARS = 8_000
+#: the step of a choice that stays with the newest one
+NEWEST = math.inf
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,9 @@ class Choice:
         view: key of a view.
         run: key of a run, see ``run_names``; empty is the page's first one, or of a
             running model the one that is played.
-        step: a finished step; None stays with the newest. A page without any choice
-            opens at the step with the most changes until the run goes on.
+        step: a finished step, or ``NEWEST``; None also stays with the newest. Only a
+            page without any choice opens at the step with the most changes, until the
+            run goes on.
         agent: its unique id as text; None is the first one, or one that changed in the
             step at which the page opens.
         other_run, other_agent: to compare with.
@@ -66,6 +69,10 @@ class Choice:
         return urlencode([*pairs, *self.options])
 
 
+def _step(text: str) -> float | None:
+    return NEWEST if text == "newest" else _number(text)
+
+
 def _number(text: str) -> float | None:
     try:
         value = float(text)
@@ -83,7 +90,7 @@ def _weights(text: str) -> tuple[float, ...] | None:
 #: readers of the fields of a ``Choice``
 _READERS: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys((field.name for field in fields(Choice)[:-1]), str),
-    "step": _number,
+    "step": _step,
     "weights": _weights,
 }
 
@@ -91,6 +98,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
 def _written(value: Any) -> str:
     if isinstance(value, tuple):
         return ",".join(f"{v:g}" for v in value)
+    if value == NEWEST:
+        return "newest"
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
@@ -119,7 +128,6 @@ class Selection:
         self.held = held
         self._openings: dict[str, Opening] = {}
         self._shown: dict[str, Any] = {}  # step and agent while none is chosen
-        self._moved = False  # a step, or the newest, was chosen in this session
 
     @property
     def choice(self) -> Choice:
@@ -131,10 +139,8 @@ class Selection:
 
         The step and the agent at which the page has opened stay, but in another run.
         """
-        moved = "step" in changes
         if self._blank and "run" not in changes:
             changes = self._shown | changes
-        self._moved = self._moved or moved
         if changes.get("agent") is not None:
             changes["agent"] = str(changes["agent"])
         self.held.value = replace(self.choice, **changes)
@@ -142,7 +148,7 @@ class Selection:
     @property
     def _blank(self) -> bool:
         """True if nothing but a run is chosen."""
-        return not self._moved and self.choice == Choice(run=self.choice.run)
+        return self.choice == Choice(run=self.choice.run)
 
     def _opening(self, source: RunState) -> Opening:
         """The step and agent that are shown without a choice."""
@@ -161,7 +167,7 @@ class Selection:
 
     def follows(self, source: RunState) -> bool:
         """True if new steps are shown as they come."""
-        return self.choice.step is None and not (
+        return self.choice.step in (None, NEWEST) and not (
             self._blank and self._opening(source).step is not None
         )
 

@@ -98,7 +98,7 @@ def test_each_of_twenty_facts_is_there_and_true(made):
         "model": study.results() and "tests.support.deciding.Deciders was run",
         "runs": f"was run {times}",
         "steps": f"for {STEPS} steps" if not failed else "Not all runs have finished",
-        "seeds": "The seeds were 3 and 8" if cases > 1 else "The seeds were 3",
+        "seeds": "The seeds were 3 and 8" if cases > 1 else "The seed was 3",
         "levels": "memory (long, short)" if cases > 1 else "memory = ",
         "constants": "mode = sync",
         "measures": "Measured after each step: size.",

@@ -138,7 +138,7 @@ def test_each_number_and_name_in_a_methods_text_is_in_the_store(file):
             ).fetchone()
             found = expected(store, f"run={number}")
             found += [
-                "was run once for 4 steps with 2 agents.", f"The seeds were {name}.",
+                "was run once for 4 steps with 2 agents.", f"The seed was {name}.",
                 "(2 agents)", "Measured after each step: end and size.",
                 "Recorded of each agent after each step: mood.",
             ]  # fmt: skip

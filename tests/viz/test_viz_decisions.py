@@ -74,7 +74,7 @@ def test_all_decisions_stand_in_one_table_of_the_view_and_the_report(run, tmp_pa
         assert one.answer == data.answer(row)
     assert any(one.question.endswith(QUESTION) for one in found)
     page = write_report(run, tmp_path / "all.html").path.read_text(encoding="utf-8")
-    table = page[page.index('<table id="decided">') :]
+    table = page[page.index('<table id="decided"') :]
     assert table[: table.index("</table>")].count("<tr><td") == len(found)
     style = page[page.index("<style>") : page.index("</style>")]
     for place, colour in enumerate(COLOURS):

@@ -7,7 +7,7 @@ import pytest
 
 from mesa_memory.viz.data import opening as data
 from mesa_memory.viz.data.scene import Scene
-from mesa_memory.viz.selection import Choice, Selection
+from mesa_memory.viz.selection import NEWEST, Choice, Selection
 
 
 def scene(outcomes, others=()):
@@ -77,15 +77,26 @@ def test_a_page_stays_where_it_has_opened_until_the_run_goes_on_or_one_chooses()
     assert (chosen.step(run), chosen.agent(run)) == (2.0, 3)
     chosen.choose(view="agent")
     assert chosen.choice == Choice(view="agent", step=2.0, agent="3")
-    chosen.choose(step=None)
+    chosen.choose(step=NEWEST)
     assert (chosen.step(run), chosen.agent(run)) == (4.0, 3)
 
 
 def test_the_newest_step_is_not_the_one_at_which_a_page_opens():
-    chosen = Selection(SimpleNamespace(value=Choice(step=0.0)))
-    chosen.choose(step=None)
-    assert chosen.choice == Choice()
-    assert chosen.step(state()) == 4.0 and chosen.follows(state())
+    for before in (Choice(step=0.0), Choice()):
+        chosen = Selection(SimpleNamespace(value=before))
+        chosen.choose(step=NEWEST)
+        assert "step=newest" in chosen.choice.query()
+        assert Choice.parse(chosen.choice.query()) == chosen.choice
+        assert chosen.step(state()) == 4.0 and chosen.follows(state())
+
+
+def test_the_way_back_to_an_address_without_a_choice_shows_the_opening():
+    chosen = Selection(SimpleNamespace(value=Choice()))
+    run = state()
+    chosen.choose(step=0.0, agent=9)
+    assert (chosen.step(run), chosen.agent(run)) == (0.0, 9)
+    chosen.held.value = Choice.parse("")
+    assert (chosen.step(run), chosen.agent(run)) == (2.0, 3)
 
 
 def test_another_run_opens_at_its_own_step():

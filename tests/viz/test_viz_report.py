@@ -243,6 +243,24 @@ def test_hostile_texts_stay_texts_in_a_report(chromium, hostile, tmp_path):
 
 
 @pytest.mark.slow
+def test_no_column_of_a_report_is_out_of_sight_on_a_telephone(
+    chromium, rumour, tmp_path
+):
+    with Page(chromium, rumour, tmp_path / "report.html") as window:
+        window.page.set_viewport_size({"width": 390, "height": 844})
+        for summary in window.page.locator("#decisions summary").all():
+            summary.click()
+        window.settled()
+        tables = window.page.locator(".scroll").all()
+        assert len(tables) == 2
+        for table in tables:
+            assert table.evaluate("one => one.scrollWidth <= one.clientWidth")
+        assert "of them cached" in window.page.locator("#cost td").nth(4).evaluate(
+            "one => getComputedStyle(one, '::before').content"
+        )
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_report_can_be_read_by_all(chromium, town_file, tmp_path, theme):
     with Page(chromium, town_file, tmp_path / "report.html", about="harvest") as window:

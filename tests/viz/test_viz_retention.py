@@ -27,7 +27,7 @@ def test_a_curve_for_each_memory_and_the_statements_kept_and_lost(window, run):
     found = retained(run)
     now = found.curve.iloc[0]
     window.open("?view=retention", see="text=Of statements heard")
-    assert f"shown {now['kept']:.0%} with STLTMemory" in window.text()
+    assert f"shown {now['kept']:.0%} of {now['old']} with STLTMemory" in window.text()
     assert "Statements heard 1 step before" in window.text()
     window.open("?view=retention&interval=5", see="text=heard 5 steps ago")
 

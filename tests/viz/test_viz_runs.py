@@ -1,5 +1,6 @@
 """How the runs of a page are told apart and stay in its list."""
 
+import re
 import shutil
 
 import mesa
@@ -91,6 +92,9 @@ def agrees_with_itself(run):
         assert together.tolist() == values.tolist()
         assert together.tolist() == shown[f"model:believes_{named[label]}"].tolist()
         assert f"{label} {values[-1]}" in story.summary(len(seen.steps) - 1)
+    for place in range(len(seen.steps)):
+        told = re.findall(r" (\d+)(?=,|$)", story.summary(place).partition(": ")[2])
+        assert sum(map(int, told)) == len(story.agents)
     until = spent.until(last)
     for name in ("calls", "tokens"):
         population = sum(counted.totals(step)[name] for step in run.steps)
@@ -122,6 +126,12 @@ def test_arms_and_seeds_are_told_apart_by_the_first_words_of_their_names(
     told = {f"memory {arm}, seed {seed}" for arm in arms for seed in (3, 4)}
     assert set(short_labels(feeds).values()) == told
     assert {name.split(" · ")[0] for name in labels(feeds).values()} == told
+    assert all(
+        f"· seed {seed}" not in name
+        for name in labels(feeds).values()
+        for seed in (3, 4)
+    )
+    assert len({id(feed.run.store) for feed in feeds}) == 1
     numbers = compare.numbers(feeds[0].run)
     assert numbers["measure:steps so far"].to_dict() == {0: 0.0, 1: 1.0, 2: 2.0}
     for feed in feeds:

@@ -146,12 +146,14 @@ def _default(value: Any) -> str:
     return getattr(value, "__name__", None) or shown_value(readable(encode(value)))
 
 
-def _cost(status: Any) -> list[tuple[str, Any, Any]]:
-    """Name, counted number and forecast of runs, calls and dollars."""
+def _cost(status: Any) -> list[tuple[Any, ...]]:
+    """Name, counted number and forecast, if there is one, of runs, calls and dollars."""
     forecast = status.forecast or {}
     counted = {
         "runs": status.counts["finished"], "calls": status.calls, "cost": status.cost,
     }  # fmt: skip
+    if not forecast:
+        return [(name, _sum(name, value)) for name, value in counted.items()]
     return [
         (name, _sum(name, value), _sum(name, forecast.get(name)))
         for name, value in counted.items()

@@ -72,6 +72,9 @@ class Colouring:
             return f"the values of {total} agents are not read yet"
         at = [(name, values[place]) for name, values in self.curves()]
         if self.classes:
+            none = total - sum(count for _, count in at)
+            if none:
+                at.append(("none", none))
             counts = ", ".join(f"{name} {count}" for name, count in at)
             return f"{self.label} of {total} agents: {counts}"
         mean = at[0][1]

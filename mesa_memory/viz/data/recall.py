@@ -17,8 +17,8 @@ from mesa_memory.viz.data.agent import number
 PARTS = (
     "relevance", "importance", "recency", "time_match", "superseded", "question",
 )  # fmt: skip
-#: those of them that count only now and then
-RARE_PARTS = ("superseded", "question")
+#: those of them that count in each recall
+USUAL_PARTS = PARTS[:3]
 #: the setting that is a part's weight, if it has another name
 WEIGHTS = {"question": "question_penalty"}
 #: reasons in words, by the part of the score

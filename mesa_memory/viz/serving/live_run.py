@@ -9,7 +9,7 @@ from typing import Any
 
 from mesa_memory.runs import Run
 from mesa_memory.runs.compare import differing_parameters
-from mesa_memory.viz.run_names import RunFacts, memory_of
+from mesa_memory.viz.run_names import RunFacts
 
 #: share of the time that may be spent on new steps of another program
 CPU_SHARE = 0.04
@@ -108,7 +108,8 @@ class LiveRun:
     @property
     def memory(self) -> str:
         """The classes of the agents' memories; empty until there are agents."""
-        return "" if self.run is None else self.source.of(memory_of)
+        kinds = () if self.run is None else self.source.of(_memories)
+        return ", ".join(kind.rpartition(".")[2] for kind in kinds)
 
     @property
     def nap(self) -> float:
@@ -224,6 +225,10 @@ def _names(run: Run) -> dict[Any, str]:
     return run.names
 
 
+def _memories(run: Run) -> list[str]:
+    return run.memory_classes
+
+
 def give_keys(feeds: Sequence[LiveRun]) -> None:
     """Makes the keys of a page's runs differ, also those of copies of one file."""
     known: set[str] = set()
@@ -289,5 +294,6 @@ def _label(place: int, feed: LiveRun, differs: str) -> str:
         return feed.label
     begun = facts.started[:16].replace("T", " ")
     parts = [differs, facts.place or str(place), facts.name or facts.model, feed.memory]
-    parts += [facts.forked, f"seed {facts.seed}", begun, feed.state]
+    seed = "" if "seed" in differs else f"seed {facts.seed}"
+    parts += [facts.forked, seed, begun, feed.state]
     return " · ".join(part for part in parts if part)

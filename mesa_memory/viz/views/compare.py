@@ -169,7 +169,7 @@ def CompareView(focus: Focus) -> Any:
         if len(source.all) > 1:
             Together(focus)
         if right is None:
-            With(focus, other)
+            With(focus, other, None)
             another = next((a for a in source.agent_ids if a != focus.agent), None)
             ui.Empty(
                 "Choose another agent above. To compare two runs, open both: "
@@ -207,8 +207,8 @@ def _right(focus: Focus, other: RunState) -> Focus | None:
     return None if agent is None or right == focus else right
 
 
-def With(focus: Focus, other: RunState) -> Any:
-    """The run and the agent to compare with."""
+def With(focus: Focus, other: RunState, right: Any) -> Any:
+    """The run and the agent to compare with; None for no agent."""
     runs, selection = focus.source.all, focus.selection
     hint = "agent and step of the left side are chosen at the top"
     with ui.Section("Compare with", hint), solara.Div(classes=["mm-row"]):
@@ -220,7 +220,7 @@ def With(focus: Focus, other: RunState) -> Any:
                 lambda key: selection.choose(other_run=key),
                 wide=True,
             )
-        ui.AgentPicker(other, selection, other=True)
+        ui.AgentPicker(other, selection, right, other=True)
 
 
 @solara.component
@@ -234,7 +234,7 @@ def Memories(left: Focus, right: Focus) -> Any:
         lambda: course(mine, theirs, steps), [id(mine), id(theirs), len(steps)]
     )
     if step is None:
-        With(left, right.source)
+        With(left, right.source, right.agent)
         ui.Empty(
             "The two runs share no finished step. Choose another run, or "
             "compare two agents of this one."
@@ -248,7 +248,7 @@ def Memories(left: Focus, right: Focus) -> Any:
         for side, one in (("Left", left), ("Right", right))
     ]
     Apart(left, right, steps, counts)
-    With(left, right.source)
+    With(left, right.source, right.agent)
     have, others = mine.at(step), theirs.at(step)
     rows = marked(have, others)
     with ui.Section("Records of both", "; ".join(names)):
@@ -303,7 +303,8 @@ EVERYTHING = "steps, calls, records, recalls and the texts shown"
 def Divergence(focus: Focus, other: RunState) -> Any:
     """The first difference of two runs, which is found in the background."""
     source = focus.source
-    with ui.Section("First difference of runs", f"{source.label}  and  {other.label}"):
+    both = f"{source.short_label} and {other.short_label}"
+    with ui.Section("First difference of runs", both):
         parting = use_work(
             lambda: source.run.parting(other.run),
             other.run,
@@ -338,12 +339,13 @@ def First(focus: Focus, found: Difference) -> Any:
         }
     )
     changes = {"step": found.step} | ({} if agent is None else {"agent": agent})
-    solara.Button(
-        "Go there",
-        on_click=lambda: focus.selection.choose(**changes),
-        icon_name="mdi-arrow-right",
-        text=True,
-    )
+    with solara.Div():
+        solara.Button(
+            "Go there",
+            on_click=lambda: focus.selection.choose(**changes),
+            icon_name="mdi-arrow-right",
+            text=True,
+        )
     for pair in told(found):
         Beside(pair, "left", "right").key(pair.title)
 
@@ -420,7 +422,7 @@ def Drawn(
     ui.Answer(f"At step {ui.number(last)}, {label}: {'; '.join(values)}.")
     curves.StepChart(
         focus,
-        curves.over_steps(steps, SPENT.get(key, ("", ""))[1], lines),
+        curves.over_steps(steps, _unit(key), lines),
         steps,
         label=f"{label[0].upper()}{label[1:]} by step, {counted}",
         height=320,
@@ -453,6 +455,12 @@ def by_arm(table: pd.DataFrame, of_arm: list[str]) -> list[dict[str, Any]]:
             values = plain(table.iloc[:, place], DIGITS)
             found.append(curves.faint(known.index(arm), arm, values))
     return found
+
+
+def _unit(key: str) -> str:
+    if key.startswith("outcome:agents with "):
+        return "agents"
+    return SPENT.get(key, ("", ""))[1]
 
 
 def _label(key: str) -> str:

@@ -320,6 +320,7 @@ def _thread(focus: Focus, thread: Thread) -> dict[str, Any]:
         "first step": rows[0].step,
         "last step": rows[-1].step,
         **{state: states.count(state) for state in STATES[:3]},
+        CHANGED: states.count(CHANGED) or None,
         "begins with": rows[0].text,
         "key": thread.key,
     }

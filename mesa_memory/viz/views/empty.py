@@ -7,7 +7,7 @@ import solara
 import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.actions import ACTIONS
 from mesa_memory.viz.data import presence
-from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.selection import NEWEST, Selection
 from mesa_memory.viz.views.focus import Focus
 
 NO_MEMORIES = (
@@ -27,7 +27,7 @@ def Nothing(selection: Selection, text: str) -> Any:
     step = solara.use_context(ACTIONS).step
 
     def go() -> None:
-        selection.choose(step=None)
+        selection.choose(step=NEWEST)
         if step is not None:
             step()
 

@@ -220,8 +220,7 @@ def Because(focus: Focus, record: str) -> Any:
 def Summary(focus: Focus, found: EvidenceTree) -> Any:
     """The faults of the evidence, if there are any."""
     row = focus.past.by_id.get(found.record["id"])
-    step = focus.selection.choice.step
-    if row and step is not None and row["valid_from"] > step:
+    if row and row["valid_from"] > focus.step:
         ui.Note(
             f"It was concluded in step {ui.number(row['valid_from'])}, after the step "
             "that is selected."

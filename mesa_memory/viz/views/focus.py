@@ -5,7 +5,7 @@ from typing import Any
 
 from mesa_memory.runs.past import Past, past
 from mesa_memory.viz.data import agent as memories
-from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.selection import NEWEST, Selection
 from mesa_memory.viz.serving.live_run import RunState
 from mesa_memory.viz.widgets.timeline import number
 
@@ -83,5 +83,5 @@ class Focus:
 
     def to_agent(self, agent: Any, since: float) -> None:
         """Shows an agent's memory at the first finished step from ``since`` on."""
-        step = min((s for s in self.source.steps if s >= since), default=None)
+        step = min((s for s in self.source.steps if s >= since), default=NEWEST)
         self.selection.choose(view="agent", agent=agent, step=step)

@@ -277,13 +277,14 @@ def Current(focus: Focus, there: list[HeldOpinion], whom: str) -> Any:
         head += f"; changes since step {ui.number(before[-1].since)} are marked"
     text = text_diff.changes(before[-1].text, now.text) if before else now.text
     ui.Texts([ui.TextBlock(head, text)])
-    solara.Button(
-        "See its evidence",
-        icon_name="mdi-file-tree",
-        on_click=lambda: focus.to_evidence(now.id, now.observer),
-        outlined=True,
-        small=True,
-    )
+    with solara.Div():
+        solara.Button(
+            "See its evidence",
+            icon_name="mdi-file-tree",
+            on_click=lambda: focus.to_evidence(now.id, now.observer),
+            outlined=True,
+            small=True,
+        )
 
 
 #: of hostile, neutral and friendly: differ for all readers, on light and dark ground
@@ -309,16 +310,15 @@ def matrix(
         called: gives an agent's name for people.
     """
     room = len(found.people) <= SIGNED_AGENTS
-    axis = {
-        "type": "category",
-        "data": [called(one) for one in found.people],
-        "axisLabel": {"width": NAME_PX, "overflow": "truncate"},
-    }
+    axis = {"type": "category", "data": [called(one) for one in found.people]}
+    named = {"width": NAME_PX, "overflow": "truncate"}
     return {
         "grid": {"left": 8, "right": 72, "top": 40, "bottom": 72, "containLabel": True},
         "tooltip": {},
-        "xAxis": axis | {"name": "subject", "position": "top"},
-        "yAxis": axis | {"name": "observer", "inverse": True},
+        # Aslant, so that all names have room on a telephone, too.
+        "xAxis": axis
+        | {"name": "subject", "position": "top", "axisLabel": named | {"rotate": 45}},
+        "yAxis": axis | {"name": "observer", "inverse": True, "axisLabel": named},
         "visualMap": {
             "min": -1,
             "max": 1,

@@ -72,7 +72,7 @@ def _parts(at: Focus) -> list[PersonPart]:
             "Shows the agents that remember this",
         ),
         PersonPart(
-            f"Recalled{count}",
+            f"{'Recalled' if mind.ranked else 'Read'}{count}",
             [_thought(at, mind, thought) for thought in mind.thoughts],
             READ if mind.read else NOT_READ,
             f"Shows it all in the view {_view(mind).title()}",

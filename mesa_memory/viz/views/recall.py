@@ -184,31 +184,8 @@ def Ranking(focus: Focus, recall: data.RecordedRecall) -> Any:
         else:
             focus.to_agent(focus.agent, row["valid_from"])
 
-    def part(n: int) -> Any:
-        return lambda one: round(one.weighted[n], 4)
-
-    # Parts that count only now and then have a column if one is not 0.
-    parts = {
-        name: part(n)
-        for n, name in enumerate(recall.names)
-        if name not in data.RARE_PARTS or any(one.weighted[n] for one in ranked)
-    }
-    # The share of relevance that the talk adds stands last, as it is not weighted.
-    talk = {"session": lambda one: round(one.candidate.session, 4)}
-
     ui.Table(
-        {
-            "rank": "rank",
-            "was": lambda one: one.candidate.rank,
-            "change": change,
-            "prompt": lambda one: recall.lacking(one.score) or _prompt(one),
-            "score": lambda one: round(one.score, 4),
-            **parts,
-            "step": lambda one: (one.candidate.row or {}).get("step"),
-            "kind": lambda one: (one.candidate.row or {}).get("kind"),
-            "text": lambda one: f"{one.candidate.text} {one.candidate.also}".rstrip(),
-            **(talk if any(one.candidate.session for one in ranked) else {}),
-        },
+        columns(recall, ranked),
         ranked,
         file=f"recall-agent-{focus.agent}",
         marked=lambda one: not one.candidate.shown,
@@ -217,6 +194,39 @@ def Ranking(focus: Focus, recall: data.RecordedRecall) -> Any:
         page=25,
         sort="rank",
     )
+
+
+def columns(recall: data.RecordedRecall, ranked: list[data.Ranked]) -> dict[str, Any]:
+    """The columns of the table; what is the same for all candidates has none."""
+
+    def part(n: int) -> Any:
+        return lambda one: round(one.weighted[n], 4)
+
+    parts = {
+        name: part(n)
+        for n, name in enumerate(recall.names)
+        if name in data.USUAL_PARTS or any(one.weighted[n] for one in ranked)
+    }
+    moves = {"was": lambda one: one.candidate.rank, "change": change}
+    # The share of relevance that the talk adds stands last, as it is not weighted.
+    talk = {"session": lambda one: round(one.candidate.session, 4)}
+    return {
+        "rank": "rank",
+        **(moves if any(one.moved for one in ranked) else {}),
+        "prompt": lambda one: recall.lacking(one.score) or _prompt(one),
+        "score": lambda one: round(one.score, 4),
+        **parts,
+        "step": lambda one: (one.candidate.row or {}).get("step"),
+        "kind": lambda one: (one.candidate.row or {}).get("kind"),
+        "text": _text,
+        **(talk if any(one.candidate.session for one in ranked) else {}),
+    }
+
+
+def _text(one: data.Ranked) -> str:
+    """The record, and who else said it."""
+    also = one.candidate.also
+    return f"{one.candidate.text} ({also})" if also else one.candidate.text
 
 
 def _prompt(one: data.Ranked) -> str:

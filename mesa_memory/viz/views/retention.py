@@ -52,11 +52,14 @@ def Retained(focus: Focus, found: RetentionResult) -> Any:
     )
     option = solara.use_memo(lambda: _lines(found, intervals), [id(found)])
     now = curve[curve["interval"] == int(chosen)]
-    shares = [f"{row.kept:.0%} with {row.memory}" for row in now.itertuples()]
+    shares = [
+        f"{row.kept:.0%} of {row.old} with {row.memory}"
+        for row in now[now["old"] > 0].itertuples()
+    ]
     with solara.Column(gap="0px"):
         ui.Answer(
             f"Of statements heard {_steps(int(chosen))} ago, agents were shown "
-            f"{' and '.join(shares)}."
+            f"{' and '.join(shares) or 'none'}."
         )
         with ui.Section("Retention", "share shown, by steps since it was heard"):
             ui.Chart(

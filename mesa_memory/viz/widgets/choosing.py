@@ -9,13 +9,15 @@ from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.live_run import RunState
 
 
-def AgentPicker(source: RunState, selection: Selection, other: bool = False) -> Any:
+def AgentPicker(
+    source: RunState, selection: Selection, chosen: Any, other: bool = False
+) -> Any:
     """A list of the agents in which one can type.
 
     Args:
+        chosen: the agent that is shown; None without one.
         other: choose the agent to compare with.
     """
-    chosen = selection.other_agent(source) if other else selection.agent(source)
     field = "other_agent" if other else "agent"
     items = [{"text": source.called(a), "value": str(a)} for a in source.agent_ids]
     return solara.v.Autocomplete(

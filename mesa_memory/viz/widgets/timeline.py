@@ -6,7 +6,7 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.selection import NEWEST, Selection
 from mesa_memory.viz.serving.live_run import RunState
 
 
@@ -28,7 +28,7 @@ def Timeline(source: RunState, selection: Selection) -> Any:
 
     def choose(place: int | None) -> None:
         if place is None or not source.steps:
-            selection.choose(step=None)
+            selection.choose(step=NEWEST)
         else:
             selection.choose(step=source.steps[min(place, len(source.steps) - 1)])
 
