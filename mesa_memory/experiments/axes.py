@@ -3,22 +3,32 @@
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mesa_memory.core.codec import readable
-from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.errors import StoreUnavailable, StudyError, UnknownMemory
 from mesa_memory.experiments.studies.design import label_of
+from mesa_memory.experiments.studies.entry import TWO_LINES
 from mesa_memory.hosts import mesa as mesa_host
 from mesa_memory.hosts.draws import draw
 from mesa_memory.hosts.mesa_llm import forget_tools
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.memories import registry
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.statistics.comparison import Contrast, contrasts_of
+from mesa_memory.memories.placebo import showing
+from mesa_memory.memories.rephrasings import OtherWording
+from mesa_memory.statistics.comparison import (
+    Comparison,
+    Contrast,
+    compare,
+    contrasts_of,
+)
 from mesa_memory.statistics.difference import (
     PairedDifference,
     number,
@@ -26,9 +36,10 @@ from mesa_memory.statistics.difference import (
     seeds_to_decide,
     signed,
 )
+from mesa_memory.statistics.interaction import of_effects
 from mesa_memory.statistics.power import seeds_for_width
+from mesa_memory.stores.studies import FINISHED
 
-logger = logger_of(__name__)
 MEMORY, TURN, AS_IT_IS = "memory", "audit_turn", "as it is"
 WORDING, SHARING, STREAMS, LABEL = "wording", "sharing", "streams", "label"
 #: the axes whose levels a user gives
@@ -217,20 +228,34 @@ class TurnedStudy:
     @classmethod
     def of(
         cls, study: Any, memory: Any, base: Any, outcome: str, axes: Sequence[str],
-        given: Mapping[str, Any],
+        given: Mapping[str, Any], wordings: Sequence[OtherWording],
     ) -> "TurnedStudy":  # fmt: skip
-        """The study for these axes."""
-        levels = [memory, base] if base not in (None, memory) else [memory]
-        mine = [a for a in study.design.arms if readable(a[1].get(MEMORY)) in levels]
+        """The study for these axes.
+
+        Raises:
+            ValueError: if no arm of the study has the memory.
+        """
+        base = None if base == memory else base
+        mine, theirs = (
+            [arm for arm in study.design.arms if readable(arm[1].get(MEMORY)) == level]
+            for level in (memory, base)
+        )
+        if not mine:
+            there = study.design.levels(MEMORY)
+            raise ValueError(f"no arm has memory={memory!r}; the arms have {there}")
+        both = [*mine, *(theirs if base is not None else ())]
         untested, by_code = _first_look(study, mine[0], axes, given)
+        if not wordings:
+            untested[WORDING] = f"no wording changes what memory={memory!r} has shown"
+        arms = [_turned(study.model, arm, AS_IT_IS) for arm in both]
         turns: dict[str, str] = {}
-        arms = [_arm(each, AS_IT_IS) for each in mine]
         for axis in axes:
-            if axis in untested or axis in (WORDING, SHARING):
+            if axis in untested or axis == SHARING:
                 continue
-            for name, change in _changes(study, axis, given).items():
+            for name, change in _turns(axis, given, wordings).items():
                 turns[name] = axis
-                arms += [_arm(change(each), name) for each in mine]
+                turned = mine if axis == WORDING else both
+                arms += [_turned(study.model, arm, name, *change) for arm in turned]
         audited = copy(study)
         audited.name = f"{study.name}, axes of {memory}"
         audited.model, audited.record = Turned(study.model), False
@@ -244,53 +269,79 @@ class TurnedStudy:
     @property
     def announcement(self) -> str:
         """The number of runs and what they cost, at the price of the finished ones."""
-        frame = self.study.results().runs
-        runs = len(self.audited.cases)
-        spent = frame[frame["state"] == "finished"]["run_cost"].dropna()
-        price = f"about {spent.mean() * runs:.2f} US dollars" if len(spent) else "of unknown cost"  # fmt: skip
+        runs, price = len(self.audited.cases), "of unknown cost"
+        with suppress(StoreUnavailable, StudyError):  # nothing has been run
+            frame = self.study.results().runs
+            spent = frame[frame["state"] == FINISHED]["run_cost"].dropna()
+            if len(spent):
+                price = f"about {spent.mean() * runs:.2f} US dollars"
         return (
             f"the audit of {', '.join(sorted({*self.turns.values()})) or SHARING} makes up to "
             f"{runs} runs of {self.study.steps:g} steps, {price} at the price of the study's "
             "own runs"
         )
 
+    def wordings(self, outcome: str, notes: Sequence[str]) -> Comparison | None:
+        """The arm in each wording, compared with the arm as it is; None without any."""
+        names = {AS_IT_IS: self.memory} | {n: n for n in self._of_axis(WORDING)}
+        frame = self.audited.results().runs
+        frame = frame[(frame[MEMORY] == self.memory) & frame[TURN].isin([*names])]
+        if len(names) == 1:
+            return None
+        others = [n for n in self.study.design.varied if n != MEMORY]
+        return compare(
+            frame.assign(**{MEMORY: frame[TURN].map(names)}), MEMORY, outcome=outcome,
+            base=self.memory, others=others, notes=notes,
+        )  # fmt: skip
+
     def verdicts(
         self, axes: Sequence[str], outcome: str, margin: float | None, bounds: Any
     ) -> list[AxisVerdict]:
-        """A verdict for each axis but the wording, once the runs are finished."""
+        """A verdict for each axis, once the runs are finished.
+
+        P is corrected for the number of wordings, and for that of all other turns.
+        """
         frame = self.audited.results().runs
-        before = self._effect(frame, AS_IT_IS, outcome)
+        effects = self._effects(frame, outcome)
         pairs: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         for turn, axis in self.turns.items():
-            effect = self._effect(frame, turn, outcome)
-            seeds = [seed for seed in before if seed in effect]
-            if len(seeds) < 2:
+            known = effects.reindex(columns=[turn, AS_IT_IS]).dropna().to_numpy()
+            if len(known) < 2:
                 self.untested[axis] = f"its runs failed: {self._error(frame, turn)}"
-                continue
-            after, known = ([[of[s]] for s in seeds] for of in (effect, before))
-            pairs[turn] = np.array(after), np.array(known)
-        turns = margin, len(pairs), self._has_base
-        found = [
-            judged(self.turns[shift.arm], shift, pairs[shift.arm][1].ravel(), *turns)
-            for shift in contrasts_of(pairs, bounds)
-        ]
-        return [
-            self._of(axis, found, frame, outcome) for axis in axes if axis != WORDING
-        ]
+            else:
+                pairs[turn] = known[:, :1], known[:, 1:]
+        bounds = bounds if self.base is None else of_effects(bounds)
+        found = []
+        for reworded in (True, False):
+            family = {
+                turn: pair
+                for turn, pair in pairs.items()
+                if (self.turns[turn] == WORDING) == reworded
+            }
+            found += [
+                judged(
+                    self.turns[each.arm], each, pairs[each.arm][1].ravel(), margin,
+                    len(family), self.base is not None,
+                )
+                for each in contrasts_of(family, bounds)
+            ]  # fmt: skip
+        return [self._of(axis, found, frame, outcome) for axis in axes]
 
-    @property
-    def _has_base(self) -> bool:
-        return self.base not in (None, self.memory)
+    def _of_axis(self, axis: str) -> list[str]:
+        return [turn for turn, own in self.turns.items() if own == axis]
 
-    def _effect(self, frame: Any, turn: str, outcome: str) -> dict[Any, float]:
-        """The effect at each seed; of an arm without a base, its outcome."""
-        there = frame[(frame[TURN] == turn) & (frame["state"] == "finished")]
-        means = there.groupby([MEMORY, "seed"])[outcome].mean(numeric_only=False)
-        of = {level: means[level] for level in set(there[MEMORY])}
-        if self.memory not in of or (self._has_base and self.base not in of):
-            return {}
-        mine = of[self.memory].astype(float)
-        return dict(mine - of[self.base].astype(float) if self._has_base else mine)
+    def _effects(self, frame: Any, outcome: str) -> Any:
+        """The effect at each seed, a column for each turn; without a base, the outcome."""
+        done = frame[frame["state"] == FINISHED]
+        done = done.assign(**{outcome: done[outcome].astype(float)})
+        means = done.groupby(["seed", MEMORY, TURN], sort=False)[outcome].mean()
+        effects = means.xs(self.memory, level=MEMORY).unstack()
+        if self.base is None:
+            return effects
+        bases = means.xs(self.base, level=MEMORY).unstack()
+        # A base is not reworded.
+        bases = bases.assign(**dict.fromkeys(self._of_axis(WORDING), bases[AS_IT_IS]))
+        return effects - bases
 
     def _error(self, frame: Any, turn: str) -> str:
         told = frame[frame[TURN] == turn]["error"].dropna()
@@ -310,48 +361,69 @@ class TurnedStudy:
             return AxisVerdict(axis, UNTESTED, self.untested[axis])
         if axis == STREAMS and (differ := self._irreproducible(frame, outcome)):
             return AxisVerdict(axis, FRAGILE, differ)
-        return worst([told for told in found if told.axis == axis])
+        # The turn that matters most.
+        order = (ROBUST, UNDECIDED, SHIFTED, FRAGILE)
+        mine = [told for told in found if told.axis == axis]
+        return max(mine, key=lambda told: order.index(told.verdict))
 
     def _irreproducible(self, frame: Any, outcome: str) -> str:
         """A sentence if runs made again with the same seeds had another outcome."""
-        first = self.study.results().runs
         keys = [*self.study.design.factors, "seed", "replicate"]
-        again = frame[frame[TURN] == AS_IT_IS].set_index(keys)[outcome].dropna()
-        both = first[first["state"] == "finished"].set_index(keys)[outcome].dropna()
-        shared = again.index.intersection(both.index)
-        differ = [key for key in shared if again[key] != both[key]]
+        first = self.study.results().runs
+        both = frame[frame[TURN] == AS_IT_IS].merge(
+            first[first["state"] == FINISHED], on=keys, suffixes=("", " before")
+        )
+        both = both[[outcome, f"{outcome} before"]].dropna()
+        differ = (both[outcome] != both[f"{outcome} before"]).sum()
         if not differ:
             return ""
         return (
-            f"{len(differ)} of {len(shared)} runs made again with the same seed have another "
+            f"{differ} of {len(both)} runs made again with the same seed have another "
             "outcome: numbers that the seed does not decide, or other answers of a model"
         )
 
 
-def _arm(arm: Any, turn: str) -> Any:
-    values, labels = arm
-    return {**values, TURN: turn}, {**labels, TURN: turn}
-
-
-def _changes(study: Any, axis: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The turns of an axis by name, each a function of an arm."""
+def _turns(
+    axis: str, given: Mapping[str, Any], wordings: Sequence[OtherWording]
+) -> dict[str, tuple[Any, ...]]:
+    """The turns of an axis by name: other factors, another maker of memories, its identity."""
+    if axis == WORDING:
+        return {
+            each.name: ({}, partial(showing, change=each), each) for each in wordings
+        }
     if axis == LABEL:
-        own = registry.own_memories(study.model)
-        return {LABEL: lambda arm: ({**arm[0], MEMORY: Alias(registry.find(arm[0][MEMORY], own))}, arm[1])}  # fmt: skip
+        return {LABEL: ({}, Alias)}
     if axis not in GIVEN:
-        return {axis: lambda arm: arm}
+        return {axis: ()}
     name = GIVEN[axis]
     levels = given[axis] if name is None else {name: given[axis]}
     return {
-        f"{factor} {value}": _setting(factor, value)
+        f"{factor} {value}": ({factor: value},)
         for factor, values in levels.items()
         for value in values
     }
 
 
-def _setting(factor: str, value: Any) -> Callable[[Any], Any]:
-    label = label_of(factor, value)
-    return lambda arm: ({**arm[0], factor: value}, {**arm[1], factor: label})
+def _turned(
+    model: Any,
+    arm: Any,
+    name: str,
+    factors: Mapping[str, Any] | None = None,
+    remade: Callable[[Any], Any] | None = None,
+    identity: Any = None,
+) -> Any:
+    """An arm with a turn: its values, and their labels."""
+    values, labels = (dict(each) for each in arm)
+    for factor, value in (factors or {}).items():
+        values[factor], labels[factor] = value, label_of(factor, value)
+    if remade is not None:
+        try:
+            maker = registry.find(values[MEMORY], registry.own_memories(model))
+        except UnknownMemory as error:
+            error.add_note(f"{TWO_LINES}.")
+            raise
+        values[MEMORY] = remade(maker)
+    return values | {TURN: identity or name}, labels | {TURN: name}
 
 
 def _first_look(
@@ -374,12 +446,6 @@ def _first_look(
     if not named:
         found["names"] = "no agent has a name that can be set"
     return {axis: why for axis, why in found.items() if axis in axes}, by_code
-
-
-def worst(found: Sequence[AxisVerdict]) -> AxisVerdict:
-    """The verdict of an axis: that of the turn that matters most."""
-    order = (ROBUST, UNDECIDED, SHIFTED, FRAGILE)
-    return max(found, key=lambda told: order.index(told.verdict))
 
 
 # -- verdicts --------------------------------------------------------------------------

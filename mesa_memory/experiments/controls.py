@@ -1,36 +1,22 @@
 """Controls of an effect of memory: placebos, and an audit of the wording."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from mesa_memory.core.codec import readable
 from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.errors import StoreUnavailable, StudyError, UnknownMemory
-from mesa_memory.experiments.axes import (
-    AXES,
-    UNTESTED,
-    WORDING,
-    AxisVerdict,
-    TurnedStudy,
-    judged,
-    worst,
-)
+from mesa_memory.errors import StoreUnavailable, StudyError
+from mesa_memory.experiments.axes import AXES, MEMORY, WORDING, AxisVerdict, TurnedStudy
 from mesa_memory.experiments.studies.analysis import outcome_of, unplanned
-from mesa_memory.experiments.studies.entry import TWO_LINES
-from mesa_memory.memories import registry
 from mesa_memory.memories.placebo import Placebo, placebo_of, showing
 from mesa_memory.memories.rephrasings import WORDINGS, OtherWording
 from mesa_memory.statistics.comparison import Comparison
 from mesa_memory.statistics.difference import number, seeds_to_decide, signed
 
 logger = logger_of(__name__)
-MEMORY = "memory"
 
 
 def placebo(
@@ -66,10 +52,6 @@ def placebo(
         return placebo_of(memory, str(kind))
     name = getattr(rewrite, "__qualname__", repr(rewrite))
     return showing(memory, Placebo(f"rewritten by {name}", OtherWording(name, rewrite)))
-
-
-class NothingReworded(ValueError):
-    """No wording changes a character that the agents of an arm were shown."""
 
 
 @dataclass(frozen=True)
@@ -112,64 +94,6 @@ class Audit(NotebookShown):
         if self.unchanged:
             told += f"; not counted, as they changed no character: {', '.join(self.unchanged)}"
         return told
-
-
-def audit_study(
-    study: Any,
-    memory: Any,
-    outcome: str | None,
-    more: Mapping[str, Callable[[str], str]],
-) -> tuple[Any, tuple[str, ...]]:
-    """A study of one arm in all wordings, in the same store.
-
-    Args:
-        study: the ``Study`` that has the arm.
-        memory: level of its factor ``memory``.
-        outcome: name of the outcome, to be compared when all runs are made.
-        more: a user's functions from a text to a text, by name.
-
-    Returns:
-        The study, and the wordings that are left out, since they change nothing.
-
-    Raises:
-        ValueError: if no arm of the study has the memory, the study lacks the outcome, a
-            name is taken, or no wording changes the recorded texts.
-    """
-    outcome_of(study, outcome)
-    taken = WORDINGS.keys() & more.keys()
-    if taken:
-        raise ValueError(f"a wording of the audit is called {sorted(taken)[0]!r}")
-    design = study.design
-    mine = [arm for arm in design.arms if readable(arm[1].get(MEMORY)) == memory]
-    if not mine:
-        there = design.levels(MEMORY)
-        raise ValueError(f"no arm has memory={memory!r}; the arms have {there}")
-    value = mine[0][0][MEMORY]
-    try:
-        maker = registry.find(value, registry.own_memories(study.model))
-    except UnknownMemory as error:
-        error.add_note(f"{TWO_LINES}.")
-        raise
-    changes = WORDINGS | {name: OtherWording(name, each) for name, each in more.items()}
-    unchanged = _unchanged(changes.values(), study, memory)
-    makers = {n: showing(maker, w) for n, w in changes.items() if n not in unchanged}
-    if not makers:
-        raise NothingReworded(f"no wording changes what memory={memory!r} has shown")
-    needed, seeds = seeds_to_decide(len(makers)), len(design.seeds)
-    if seeds < needed:
-        logger.warning(
-            "%d seeds cannot show an effect of one of %d wordings: at least %d",
-            seeds, len(makers), needed,
-        )  # fmt: skip
-    arms = tuple(
-        ({**values, MEMORY: maker}, {**labels, MEMORY: name})
-        for values, labels in mine
-        for name, maker in ({str(memory): value} | makers).items()
-    )
-    audited = copy(study)
-    audited.name = f"{study.name}, wordings of {memory}"
-    audited.take(replace(design, arms=arms), None)
-    return audited, unchanged
 
 
 def _unchanged(
@@ -218,56 +142,49 @@ def audit(
     if unknown or isinstance(axes, str) or not axes:
         raise ValueError(f"axes must be some of {', '.join(AXES)}, got {axes!r}")
     outcome, base = outcome_of(study, asked["outcome"]), asked["base"]
-    how = asked["executor"], asked["progress"]
-    told, found = Audit(None), None
-    if WORDING in axes:
-        try:
-            told = _audit_wordings(
-                study, memory, outcome, base, asked["wordings"], *how
-            )
-        except NothingReworded as error:
-            if len(axes) == 1:
-                raise
-            found = AxisVerdict(WORDING, UNTESTED, str(error))
-    if tuple(axes) == (WORDING,):
-        return told
-    plan = study.plan
+    wordings, unchanged = _wordings(study, memory, axes, asked["wordings"])
+    turned = TurnedStudy.of(study, memory, base, outcome, axes, given, wordings)
+    if (*axes,) == (WORDING,) == (*turned.untested,):
+        raise ValueError(turned.untested[WORDING])
+    logger.warning("%s.", turned.announcement)
+    turned.audited.run(asked["executor"], progress=asked["progress"])
+    plan, effect = study.plan, None
     margin = margin if margin is not None or plan is None else plan.margin
     bounds = None if plan is None else plan.bounds
-    turned = TurnedStudy.of(study, memory, base, outcome, axes, given)
-    logger.warning("%s.", turned.announcement)
-    turned.audited.run(how[0], progress=how[1])
-    verdicts = turned.verdicts(axes, outcome, margin, bounds)
-    if told.wordings is not None:
-        found = _of_wordings(told.wordings, told.effect, margin)
-    verdicts = [found, *verdicts] if found else verdicts
-    notes = (CODE_READS, OUTSIDE) if turned.by_code else (OUTSIDE,)
-    return replace(told, axes=tuple(verdicts), notes=notes)
+    if turned.base is not None:
+        effect = study.compare(MEMORY, base=base, outcome=outcome)
+        mine = tuple(each for each in effect.contrasts if each.arm == memory)
+        effect = replace(effect, contrasts=mine)
+    return Audit(
+        turned.wordings(outcome, (unplanned(study),)), effect, unchanged,
+        tuple(turned.verdicts(axes, outcome, margin, bounds)),
+        (CODE_READS, OUTSIDE) if turned.by_code else (OUTSIDE,),
+    )  # fmt: skip
 
 
-def _audit_wordings(
-    study: Any, memory: Any, outcome: str, base: Any,
-    wordings: Mapping[str, Callable[[str], str]], executor: Any, progress: bool,
-) -> Audit:  # fmt: skip
-    """The wordings of an arm, and the effect of the memory against its base."""
-    audited, unchanged = audit_study(study, memory, outcome, wordings)
-    audited.run(executor, progress=progress)
-    compared = audited.compare(MEMORY, base=str(memory), outcome=outcome)
-    compared = replace(compared, notes=(unplanned(study),))
-    if base is None or base == memory:
-        return Audit(compared, None, unchanged)
-    whole = study.compare(MEMORY, base=base, outcome=outcome)
-    mine = tuple(each for each in whole.contrasts if each.arm == memory)
-    return Audit(compared, replace(whole, contrasts=mine), unchanged)
+def _wordings(
+    study: Any, memory: Any, axes: Sequence[str], more: Mapping[str, Any]
+) -> tuple[list[OtherWording], tuple[str, ...]]:
+    """The wordings to try, and the names of those that change nothing.
 
+    Args:
+        more: a user's functions from a text to a text, by name.
 
-def _of_wordings(
-    wordings: Comparison, effect: Comparison | None, margin: float | None
-) -> AxisVerdict:
-    """The verdict on the wording that matters most."""
-    before, turns = np.array(wordings.base_values), wordings.contrasts
-    has_base = effect is not None and effect.seeds == wordings.seeds
-    if has_base:
-        before = before - effect.base_values  # type: ignore[union-attr]
-    known = margin, len(turns), has_base
-    return worst([judged(WORDING, each, before, *known) for each in turns])
+    Raises:
+        ValueError: if a name is taken.
+    """
+    if WORDING not in axes:
+        return [], ()
+    taken = {*WORDINGS, *AXES} & more.keys()
+    if taken:
+        raise ValueError(f"a wording of the audit is called {sorted(taken)[0]!r}")
+    every = [*WORDINGS.values(), *(OtherWording(n, each) for n, each in more.items())]
+    unchanged = _unchanged(every, study, memory)
+    wordings = [each for each in every if each.name not in unchanged]
+    needed, seeds = seeds_to_decide(len(wordings)), len(study.design.seeds)
+    if wordings and seeds < needed:
+        logger.warning(
+            "%d seeds cannot show an effect of one of %d wordings: at least %d",
+            seeds, len(wordings), needed,
+        )  # fmt: skip
+    return wordings, unchanged

@@ -174,6 +174,11 @@ def compare_effects(
     )  # fmt: skip
 
 
+def of_effects(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The bounds of effects: the difference of two of them has twice those of outcomes."""
+    return None if bounds is None else (2 * bounds[0], 2 * bounds[1])
+
+
 def _cells(frame: "pd.DataFrame", factor: str, by: str) -> list[Cell]:
     """The cell of each run.
 
@@ -202,8 +207,6 @@ def _compared(
         bounds,
     )
     pairs = [(arm, *pair) for arm in arms for pair in combinations(levels, 2)]
-    # The difference of two bounded differences has twice their bounds.
-    twice = None if bounds is None else (2 * bounds[0], 2 * bounds[1])
     contrasts = contrasts_of(
         {
             f"{arm}: {one} minus {other}": (
@@ -211,7 +214,7 @@ def _compared(
             )
             for arm, one, other in pairs
         },
-        twice,
+        of_effects(bounds),
     )  # fmt: skip
     by_cell = {each.arm: each for each in effects}
     words = {a: f"the effect of {factor}{f' {a}' * (len(arms) > 1)}" for a in arms}
