@@ -18,7 +18,7 @@ from mesa_memory.examples.trust_market.model import TrustMarket
 from mesa_memory.experiments import Study
 from mesa_memory.experiments.axes import AXES, GIVEN
 
-SEEDS, MARGIN, DAYS = 12, 0.1, 40
+SEEDS, MARGIN = 12, 0.1
 #: the offline models answer, so that model and temperature have no levels
 TURNED = (*(axis for axis in AXES if axis not in GIVEN), "size")
 
@@ -28,19 +28,19 @@ def cooperation(market: Any) -> float:
     return float(market.cooperation)
 
 
-#: model, memory, outcome and other sizes
+#: model, memory, outcome, days and other sizes
 TOWNS = {
-    "market": (TrustMarket, "short_term", cooperation, [20, 36]),
-    "town": (RumorModel, "stlt", believing, [20, 40]),
+    "market": (TrustMarket, "short_term", cooperation, 40, [20]),
+    "town": (RumorModel, "stlt", believing, 25, [20]),
 }
 
 
 def audit(town: str, folder: Path) -> None:
     """Makes the study of a town, and prints its effect and all verdicts."""
-    model, memory, outcome, sizes = TOWNS[town]
+    model, memory, outcome, days, sizes = TOWNS[town]
     study = Study(
         model, {"memory": ["none", memory], "n_agents": [30]}, seeds=range(SEEDS),
-        steps=DAYS, outcomes={outcome.__name__: outcome}, store=folder / "audit.sqlite",
+        steps=days, outcomes={outcome.__name__: outcome}, store=folder / "audit.sqlite",
     )  # fmt: skip
     start = time.perf_counter()
     study.run("serial", progress=False)

@@ -37,7 +37,9 @@ def nulls(studies: int) -> None:
         found = [null_study(rng, world, seeds) for _ in range(studies)]
         called = np.mean([each.p_holm < 0.05 for each in found])
         covered = _covering([each.difference for each in found])
-        print(f"nulls {world.__name__} {seeds}: {called:.3f} called, {covered:.3f} covered")
+        print(
+            f"nulls {world.__name__} {seeds}: {called:.3f} called, {covered:.3f} covered"
+        )
 
 
 def equal(studies: int) -> None:
@@ -52,8 +54,14 @@ def equal(studies: int) -> None:
         print(f"equal {seeds} {bounds or 't'}: {told / studies:.3f} of studies")
 
 
-def _compared(base: np.ndarray, arm: np.ndarray, bounds: tuple[float, float] | None) -> str:
-    values = {"memory": ["none", "arm"], "x": [base, arm], "seed": [range(len(base))] * 2}
+def _compared(
+    base: np.ndarray, arm: np.ndarray, bounds: tuple[float, float] | None
+) -> str:
+    values = {
+        "memory": ["none", "arm"],
+        "x": [base, arm],
+        "seed": [range(len(base))] * 2,
+    }
     frame = pd.DataFrame(values).explode(["x", "seed"]).infer_objects()
     frame = frame.assign(replicate=0, state="finished")
     given = {"outcome": "x", "base": "none", "margin": MARGIN}
@@ -68,7 +76,9 @@ def means(studies: int) -> None:
         found = _differences(tips + rng.normal(0, 0.02, tips.shape), bounds)
         called = np.mean([each.p < 0.05 for each in found])
         covered = _covering(found)
-        print(f"means {seeds} {bounds or 't'}: {covered:.3f} covered, {called:.3f} differ")
+        print(
+            f"means {seeds} {bounds or 't'}: {covered:.3f} covered, {called:.3f} differ"
+        )
 
 
 def power(studies: int) -> None:
@@ -86,7 +96,9 @@ def looks(studies: int) -> None:
         draws = np.random.default_rng(3).normal(size=(50 * studies, each[-1]))
         z = [np.abs(draws[:, :n].sum(1)) / np.sqrt(n) for n in each]
         ps = 2 * stats.norm.sf(np.max(z, axis=0))
-        print(f"looks {each}: {level_of_looks(each):.4f}, simulated {np.quantile(ps, 0.05):.4f}")
+        print(
+            f"looks {each}: {level_of_looks(each):.4f}, simulated {np.quantile(ps, 0.05):.4f}"
+        )
 
 
 def _differences(

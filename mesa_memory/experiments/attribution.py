@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.notebook import NotebookShown
@@ -138,7 +140,8 @@ class Attribution(NotebookShown):
         if len(lines) == 1:
             lines.append(
                 "No memory was found on which it depends: each group was erased alone, and "
-                "kept alone. Several may act together."
+                "kept alone. Sets of two or more were not tried: of causes such as (A and B) "
+                "or (C and D), no group is necessary and none is sufficient."
             )
         if self.stopped:
             lines.append("It was stopped before all was tried.")
@@ -385,21 +388,15 @@ class _Search:
         except (KeyboardInterrupt, _Spent):
             stopped = True
         mean = sum(self.base) / len(self.base)
-        own = [each for each in self.effects if not each.part_of]
-        ordered = [
-            each
-            for group in _ranked(own)
-            for each in (
-                group,
-                *_ranked(
-                    e
-                    for e in self.effects
-                    if e.part_of == group.erasure.text and not group.kept
-                ),
-            )
-        ]
+        ranked = _ranked(self.effects)
+        groups = [(e.erasure.text, e.kept) for e in ranked if not e.part_of]
+
+        def place(each: Effect) -> tuple[int, bool]:
+            group = each.part_of or each.erasure.text
+            return groups.index((group, each.kept)), bool(each.part_of)
+
         return Attribution(
-            step, mean, self.exact, tuple(ordered), self.trials.runs,
+            step, mean, self.exact, tuple(sorted(ranked, key=place)), self.trials.runs,
             ledger.total.calls - before.calls,
             _less(ledger.total.cost, before.cost), stopped=stopped,
         )  # fmt: skip
@@ -408,8 +405,7 @@ class _Search:
         for group in self.groups:
             self.effects.append(self._effect(group))
         if len(self.groups) > 1:
-            whole = sum(self.groups[1:], self.groups[0])
-            self.none = self.trials.outcomes(whole, self.times)
+            self.none = self.trials.outcomes(reduce(add, self.groups), self.times)
             for group in self.groups:
                 self.effects.append(self._effect(group, kept=True))
         if not self.exact:
@@ -435,8 +431,7 @@ class _Search:
         """The records to erase: a group, or all others."""
         if not kept:
             return group
-        first, *others = [each for each in self.groups if each is not group]
-        return sum(others, first)
+        return reduce(add, [each for each in self.groups if each is not group])
 
     def _confirm(self) -> None:
         """The largest effects on fresh runs, erased and kept."""
@@ -448,7 +443,7 @@ class _Search:
         ]
         bases = {False: self.trials.outcomes(None, self.confirm)}
         if len(self.groups) > 1:
-            whole = sum(self.groups[1:], self.groups[0])
+            whole = reduce(add, self.groups)
             bases[True] = self.trials.outcomes(whole, self.confirm)
         fresh = [
             GroupDifference(
@@ -489,12 +484,6 @@ def _numbers(each: Effect | None, exact: bool) -> dict[str, float | None]:
         return {}
     low, high = (None, None) if exact else each.difference.interval
     p = None if each.p_holm is None else each.difference.p
-    if each.kept:
-        return {
-            "alone": each.difference.mean, "alone_low": low, "alone_high": high,
-            "alone_p": p, "alone_p_holm": each.p_holm,
-        }  # fmt: skip
-    return {
-        "effect": each.difference.mean, "low": low, "high": high, "p": p,
-        "p_holm": each.p_holm,
-    }  # fmt: skip
+    first, of = ("alone", "alone_") if each.kept else ("effect", "")
+    names = first, f"{of}low", f"{of}high", f"{of}p", f"{of}p_holm"
+    return dict(zip(names, (each.difference.mean, low, high, p, each.p_holm)))

@@ -204,6 +204,10 @@ class Comparison(NotebookShown):
     family: int = 1
     by: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.margin is not None and not self.margin > 0:
+            raise ValueError(f"margin must be a number above 0, got {self.margin!r}")
+
     @property
     def base_values(self) -> tuple[float, ...]:
         """The outcome of the base at each seed."""
@@ -430,9 +434,7 @@ def compare(
     Raises:
         ValueError: if the columns, levels, outcomes or seeds do not allow it.
     """
-    found = outcomes_of(
-        frame, factor, outcome, base, margin, bounds, others, leave_out_nan
-    )
+    found = Outcomes.of(frame, factor, outcome, base, others, leave_out_nan, bounds)
     arms = [arm for arm in found.arms if arm != base]
     contrasts = contrasts_of(
         {arm: (found.cells[arm], found.cells[base]) for arm in arms}, bounds
@@ -442,24 +444,6 @@ def compare(
         factor, base, outcome, values, contrasts, found.seeds, found.left_out,
         found.failing, margin, level, tuple(others), tuple(notes), len(contrasts),
     )  # fmt: skip
-
-
-def outcomes_of(
-    frame: "pd.DataFrame",
-    factor: str,
-    outcome: str,
-    base: Any,
-    margin: float | None,
-    bounds: tuple[float, float] | None,
-    others: Sequence[str],
-    leave_out_nan: bool,
-) -> Outcomes:
-    """The outcomes of a table of runs; arguments and errors are those of ``compare``."""
-    if margin is not None and not margin > 0:
-        raise ValueError(f"margin must be a number above 0, got {margin!r}")
-    found = Outcomes.of(frame, factor, outcome, base, others, leave_out_nan)
-    _check_bounds(bounds, found)
-    return found
 
 
 def contrasts_of(
@@ -489,19 +473,6 @@ def corrected(families: Sequence[Sequence[Contrast]]) -> list[tuple[Contrast, ..
     return [
         tuple(replace(each, p_holm=next(ps)) for each in family) for family in families
     ]
-
-
-def _check_bounds(bounds: tuple[float, float] | None, found: Outcomes) -> None:
-    """Raises for outcomes beyond the bounds."""
-    if bounds is None:
-        return
-    low, high = bounds
-    cells = np.concatenate([values.ravel() for values in found.cells.values()])
-    if not low < high or cells.min() < low or cells.max() > high:
-        raise ValueError(
-            f"bounds must be the lowest and the highest possible outcome, got {bounds!r} "
-            f"for outcomes from {number(cells.min())} to {number(cells.max())}"
-        )
 
 
 def _difference(

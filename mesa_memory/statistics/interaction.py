@@ -10,11 +10,11 @@ import numpy as np
 from mesa_memory.statistics.comparison import (
     Comparison,
     Contrast,
+    compare,
     contrasts_of,
-    outcomes_of,
 )
 from mesa_memory.statistics.difference import said_p, signed
-from mesa_memory.statistics.outcomes import check_columns
+from mesa_memory.statistics.outcomes import Outcomes, check_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,6 +119,11 @@ class Interaction(Comparison):
         return figure
 
 
+def compared(frame: "pd.DataFrame", *, by: str | None, **asked: Any) -> Comparison:
+    """The comparison of arms, or with ``by`` that of their effects."""
+    return compare_effects(frame, by=by, **asked) if by else compare(frame, **asked)
+
+
 def compare_effects(
     frame: "pd.DataFrame",
     factor: str,
@@ -161,16 +166,13 @@ def compare_effects(
     first = Cell(base, levels[0])
     joint = frame.copy()
     joint[column] = pd.Series(cells, index=frame.index, dtype=object)
-    found = outcomes_of(
-        joint, column, outcome, first,
-        margin, bounds, others, leave_out_nan,
-    )  # fmt: skip
-    effects, compared = _compared(found.cells, factor, base, arms, levels, bounds)
+    found = Outcomes.of(joint, column, outcome, first, others, leave_out_nan, bounds)
+    effects, contrasts = _compared(found.cells, factor, base, arms, levels, bounds)
     values = {cell: tuple(map(float, found.means[cell])) for cell in found.arms}
     told = [f"p of the effects is corrected for {len(effects)} effects.", *notes]
     return Interaction(
-        factor, base, outcome, values, compared, found.seeds, found.left_out,
-        found.failing, margin, level, tuple(others), tuple(told), len(compared), by, effects,
+        factor, base, outcome, values, contrasts, found.seeds, found.left_out,
+        found.failing, margin, level, tuple(others), tuple(told), len(contrasts), by, effects,
     )  # fmt: skip
 
 

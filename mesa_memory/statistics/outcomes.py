@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mesa_memory.statistics.difference import number
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -39,11 +41,6 @@ class Outcomes:
         """A value for each seed, by arm."""
         return {arm: cells.mean(axis=1) for arm, cells in self.cells.items()}
 
-    @property
-    def replicated(self) -> bool:
-        """True if there are several runs of each arm and seed."""
-        return all(cells.shape[1] > 1 for cells in self.cells.values())
-
     @classmethod
     def of(
         cls,
@@ -53,8 +50,9 @@ class Outcomes:
         base: Any,
         others: Sequence[str] = (),
         leave_out_nan: bool = False,
+        bounds: tuple[float, float] | None = None,
     ) -> "Outcomes":
-        """The outcomes of a table of runs; see ``compare``."""
+        """The outcomes of a table of runs; arguments and errors are those of ``compare``."""
         check_columns(frame, factor, outcome, base)
         check_numbers(frame, outcome, leave_out_nan)
         frame = frame.assign(**{factor: [_hashable(v) for v in frame[factor]]})
@@ -76,11 +74,11 @@ class Outcomes:
             )
             for arm in arms
         }
-        failed = {
-            arm: np.mean([_failed(groups.get((arm, seed))) for seed in every])
-            for arm in arms
-        }
-        failing = {arm: float(part) for arm, part in failed.items() if part > FAILING}
+        _check_bounds(bounds, np.concatenate([v.ravel() for v in cells.values()]))
+        rows = zip(frame[STATE], frame[factor], frame[SEED])
+        failed = {(arm, seed) for state, arm, seed in rows if state == FAILED}
+        parts = {arm: sum(a == arm for a, _ in failed) / len(every) for arm in arms}
+        failing = {arm: part for arm, part in parts.items() if part > FAILING}
         return cls(arms, seeds, cells, left_out, failing)
 
 
@@ -187,8 +185,16 @@ def _missing(rows: "pd.DataFrame | None", expected: int, outcome: str) -> str:
     return "has NaN" if rows[outcome].isna().any() else ""
 
 
-def _failed(rows: "pd.DataFrame | None") -> bool:
-    return rows is not None and bool((rows[STATE] == FAILED).any())
+def _check_bounds(bounds: tuple[float, float] | None, values: np.ndarray) -> None:
+    """Raises for outcomes beyond the bounds."""
+    if bounds is None:
+        return
+    low, high = bounds
+    if not low < high or values.min() < low or values.max() > high:
+        raise ValueError(
+            f"bounds must be the lowest and the highest possible outcome, got {bounds!r} "
+            f"for outcomes from {number(values.min())} to {number(values.max())}"
+        )
 
 
 def _cells(rows: "pd.DataFrame", outcome: str, others: Sequence[str]) -> list[float]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.validate import checked_int
-from mesa_memory.statistics.comparison import Comparison, compare, corrected
+from mesa_memory.statistics.comparison import Comparison, corrected
 from mesa_memory.statistics.difference import seeds_to_decide
-from mesa_memory.statistics.interaction import compare_effects
+from mesa_memory.statistics.interaction import compared
 from mesa_memory.statistics.power import level_of_looks
 
 if TYPE_CHECKING:
@@ -72,16 +72,12 @@ class Plan(NotebookShown):
 
     def asked(self, outcome: str) -> dict[str, Any]:
         """The arguments of the comparison of an outcome, see ``Study.compare``."""
-        found = {"margin": self.margin, "bounds": self.bounds}
-        return {
-            "factor": self.factor,
-            "base": self.base,
-            "outcome": outcome,
-            "by": self.by,
-        } | {
-            name: value.get(outcome) if isinstance(value, Mapping) else value
-            for name, value in found.items()
-        }
+        margin, bounds = (
+            each.get(outcome) if isinstance(each, Mapping) else each
+            for each in (self.margin, self.bounds)
+        )
+        same = {"factor": self.factor, "base": self.base, "by": self.by}
+        return same | {"outcome": outcome, "margin": margin, "bounds": bounds}
 
     def check_looks(self, arms: int, levels: int = 2) -> None:
         """Raises if a look at the first seeds can find nothing.
@@ -118,15 +114,10 @@ class Plan(NotebookShown):
             frame: a row for each run; see ``compare``.
             **given: ``others``, ``leave_out_nan`` and ``notes`` of ``compare``.
         """
-        found = []
-        for outcome in self.primary:
-            asked = self.asked(outcome) | {"level": self.level} | given
-            by = asked.pop("by")
-            found.append(
-                compare_effects(frame, by=by, **asked)
-                if by
-                else compare(frame, **asked)
-            )
+        found = [
+            compared(frame, **(self.asked(outcome) | {"level": self.level} | given))
+            for outcome in self.primary
+        ]
         family = sum(len(each.contrasts) for each in found)
         families = corrected([each.contrasts for each in found])
         return [
@@ -162,11 +153,8 @@ class Plan(NotebookShown):
         }
         later = [seeds for seeds in self.looks if seeds > number]
         differ = all(p < self.level for p in ps.values())
-        return {
-            "seeds": number,
-            "p": ps,
-            "next": later[0] if later and not differ else number,
-        }
+        stops = differ or not later
+        return {"seeds": number, "p": ps, "next": number if stops else later[0]}
 
     def __str__(self) -> str:
         """The plan in one sentence, for the methods."""

@@ -6,8 +6,8 @@ from typing import Any
 from mesa_memory.core.codec import readable
 from mesa_memory.experiments.studies.design import Case, label_of
 from mesa_memory.experiments.studies.results import COUNTED, Results
-from mesa_memory.statistics.comparison import Comparison, compare
-from mesa_memory.statistics.interaction import compare_effects
+from mesa_memory.statistics.comparison import Comparison
+from mesa_memory.statistics.interaction import compared
 from mesa_memory.stores.studies import FINISHED, Studies, StudyRow
 
 EXPLORATORY = "Exploratory: {}."
@@ -99,47 +99,42 @@ def compare_arms(study: Any, **given: Any) -> Comparison:
     planned = outcome in mine and asked == plan.asked(outcome) | {
         "base": _level(factor, plan.base, frame)
     }
-    compared, by = (factor, asked["by"]), asked.pop("by")
+    own = factor, asked["by"]
     more: dict[str, Any] = {
-        "others": [n for n in varied if n not in compared and n in frame.columns],
+        "others": [n for n in varied if n not in own and n in frame.columns],
         "leave_out_nan": bool(given.get("leave_out_nan")),
         "notes": [_note(study, planned, outcome)],
     }
     if planned and outcome in plan.primary:
         return plan.compare(frame, **more)[plan.primary.index(outcome)]
     more["level"] = plan.level if planned else 0.05
-    if by is None:
-        return compare(frame, **asked, **more)
-    return compare_effects(frame, by=by, **asked, **more)
+    return compared(frame, **asked, **more)
 
 
 def compare_outcomes(
-    study: Any, **compared: Any
+    study: Any, **asked: Any
 ) -> tuple[Comparison, list[Comparison], list[str]]:
     """The comparison asked for, and those of the same arms by the other outcomes.
 
     Args:
         study: a ``Study`` that has run.
-        **compared: see ``Study.compare``. Without an outcome and a plan, the first counts.
+        **asked: see ``Study.compare``. Without an outcome and a plan, the first counts.
 
     Returns:
         The comparison, the others, and a sentence for each outcome that cannot be compared.
     """
     names = list(study.outcomes)
-    if study.plan is None and compared.get("outcome") is None and names:
-        compared["outcome"] = names[0]
-    found = study.compare(**compared)
+    if study.plan is None and asked.get("outcome") is None and names:
+        asked["outcome"] = names[0]
+    found = study.compare(**asked)
     plan, others, refused = study.plan, [], []
+    same = {"factor": found.factor, "base": found.base, "by": found.by}
     for name in names:
         if name == found.outcome:
             continue
-        planned = (
-            plan is not None and name in plan.primary + plan.secondary and not compared
-        )
+        planned = plan and name in plan.primary + plan.secondary and not asked
         try:
-            same = {"factor": found.factor, "base": found.base, "by": found.by}
-            asked = {} if planned else same
-            others.append(study.compare(outcome=name, **asked))
+            others.append(study.compare(outcome=name, **({} if planned else same)))
         except ValueError as error:
             refused.append(f"{name} is not compared: {error}")
     return found, others, refused
