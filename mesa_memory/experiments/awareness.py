@@ -56,7 +56,7 @@ class Awareness(NotebookShown):
         cost: US dollars; None if a price is unknown.
     """
 
-    counts: Mapping[str, tuple[int, int, int, int]]
+    counts: Mapping[str, tuple[int, ...]]
     failed: int = 0
     cost: float | None = None
 
@@ -113,38 +113,44 @@ def awareness(
         )
     client = ProviderClient(LLMSettings())
     logger.warning("%s", announcement([r for _, r in requests], client))
-    sent = [(r, background.submit(client.acomplete(r))) for _, r in requests]
-    judged, costs = [], []
-    for request, answer in sent:
-        found, reply = _judgement(request, answer)
-        judged.append(found)
-        price = client.price(request.model)
-        costs.append(0.0 if reply is None else usage_of(request, reply, price).cost)
-    counts: dict[str, tuple[int, int, int, int]] = {}
-    for (arm, _), found in zip(requests, judged):
-        if found is not None:
-            seen = (
-                _names(found.experiment, experiment), _names(found.expected, expected),
-                found.instructed, True,
-            )  # fmt: skip
-            before = counts.get(arm, (0, 0, 0, 0))
-            counts[arm] = tuple(b + int(s) for b, s in zip(before, seen))  # type: ignore[assignment]
-    cost = None if None in costs else sum(c or 0.0 for c in costs)
-    return Awareness(counts, sum(each is None for each in judged), cost)
+    sent = [(*each, background.submit(client.acomplete(each[1]))) for each in requests]
+    counts: dict[str, tuple[int, ...]] = {}
+    failed, costs = 0, []
+    for arm, request, answer in sent:
+        found, reply = _judgement(answer)
+        if reply is not None:
+            costs.append(usage_of(request, reply, client.price(request.model)).cost)
+        if found is None:
+            failed += 1
+            continue
+        named, told = (
+            _names(found.experiment, experiment),
+            _names(found.expected, expected),
+        )
+        before = counts.get(arm, (0, 0, 0, 0))
+        counts[arm] = tuple(
+            map(sum, zip(before, (named, told, found.instructed, True)))
+        )
+    return Awareness(counts, failed, _sum(costs))
 
 
 def announcement(requests: Sequence[LLMRequest], client: ProviderClient) -> str:
     """The number of requests, and the most that they cost."""
-    costs = [forecast(r, client.price(r.model), REPLY_TOKENS).cost for r in requests]
-    known = None not in costs
-    price = (
-        f"{sum(c or 0 for c in costs):.4f} US dollars" if known else "an unknown sum"
+    cost = _sum(
+        [forecast(r, client.price(r.model), REPLY_TOKENS).cost for r in requests]
     )
+    price = "an unknown sum" if cost is None else f"{cost:.4f} US dollars"
     models = ", ".join(sorted({str(r.model) for r in requests}))
     return f"Awareness sends {len(requests)} requests to {models}, for about {price}."
 
 
-def _judgement(request: LLMRequest, answer: Future) -> tuple[Recognition | None, Any]:
+def _sum(costs: Sequence[float | None]) -> float | None:
+    """All together; None if one is unknown."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
+def _judgement(answer: Future) -> tuple[Recognition | None, Any]:
     """The answers about one prompt, None if they cannot be used; and the reply."""
     reply = None
     try:
@@ -167,9 +173,8 @@ def _request(call: Mapping[str, Any], llm: str | None, base: str | None) -> LLMR
 
 def _spread(calls: Sequence[Any], n: int) -> list[Any]:
     """At most ``n`` of them, evenly over all."""
-    if len(calls) <= n:
-        return list(calls)
-    return [calls[place * len(calls) // n] for place in range(n)]
+    number = min(n, len(calls))
+    return [calls[place * len(calls) // number] for place in range(number)]
 
 
 def _names(answer: str, wanted: str | None) -> bool:

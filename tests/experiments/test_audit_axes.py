@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mesa_memory import configure
-from mesa_memory.experiments import Study
+from mesa_memory.experiments import Plan, Study
 from mesa_memory.experiments.axes import AXES, FRAGILE, GIVEN, SHIFTED, judged
 from mesa_memory.experiments.controls import CODE_READS, OUTSIDE
 from mesa_memory.statistics.comparison import Contrast
@@ -54,9 +54,9 @@ def test_a_clean_town_is_clean(world, tmp_path):
     assert OUTSIDE in str(found)
 
 
-def town(store, **factors):
+def town(store, plan=None):
     study = Study(
-        Town, {"memory": ["none", "short_term"], **factors}, seeds=range(2), steps=1,
+        Town, {"memory": ["none", "short_term"]}, seeds=range(2), steps=1, plan=plan,
         outcomes={"afraid": afraid}, store=store, record=False,
     )  # fmt: skip
     study.run("serial", progress=False)
@@ -77,6 +77,15 @@ def test_levels_are_given_the_price_is_said_first_and_what_cannot_be_tested_has_
     assert "makes up to 8 runs of 1 steps, about 0.00 US dollars" in caplog.text
     with pytest.raises(ValueError, match="axes must be some of wording, order"):
         study.audit("short_term", axes=("mood",))
+
+
+def test_effects_of_a_bounded_outcome_have_twice_its_bounds(tmp_path):
+    plan = Plan("memory", base="none", outcome="afraid", margin=0.1, bounds=(0, 1))
+    study = town(tmp_path / "s.sqlite", plan=plan)
+    given = {"axes": ["order"], "executor": "serial", "progress": False}
+    (effect,) = study.audit("short_term", base="none", **given).axes
+    (alone,) = study.audit("short_term", **given).axes
+    assert effect.shift.bounds == (0, 2) and alone.shift.bounds == (0, 1)
 
 
 class Alone(mesa.Model):

@@ -158,15 +158,25 @@ def test_a_message_that_ends_with_a_colon_is_no_heading(memory):
             assert kind != "neutral" or "Agent 2" not in told, "nor with whom it spoke"
 
 
-@pytest.mark.parametrize("kind", ["neutral", "scrambled", "other_agent"])
-def test_a_search_by_a_tool_shows_the_placebo(kind):
-    model = RumorModel(n_agents=3, rng=1)
-    agent = model.agents[0]
-    agent.memory = find(f"placebo:{kind}:episodic")(agent)
-    agent.memory.add_to_memory("note", {"note": "the well behind the mill is poisoned"})
-    agent.memory.process_step()
-    told = search_memories(agent, "well")
-    assert "the well behind the mill is poisoned" not in told and told.strip()
+@pytest.mark.parametrize("memory", list(OUR_MEMORIES))
+@pytest.mark.parametrize("kind", [None, *KINDS])
+def test_words_that_one_agent_heard_reach_it_by_no_read_and_no_tool(memory, kind):
+    """A shuffled memory shows the agent's own lines, and no search among them is its own."""
+    model = mesa.Model(rng=1)
+    configure(model, llm="offline")
+    one, other = (LLMAgent(model, CoTReasoning, "ollama/test") for _ in range(2))
+    one.memory = find(f"placebo:{kind}:{memory}" if kind else memory)(one)
+    other.memory = find(memory)(other)
+    said = "The bridge is broken near Zurbaran:"
+    for _ in range(4):
+        one.memory.add_to_memory("message", {"message": said, "sender": 9})
+        other.memory.add_to_memory("message", {"message": "Bread.", "sender": 9})
+        one.memory.process_step()
+        other.memory.process_step()
+    texts = [getattr(one.memory, read)() for read in SHOWN_SECTIONS]
+    texts.append(search_memories(one, "Where is the bridge broken?"))
+    assert (said in str(texts)) == (kind in (None, "shuffled"))
+    assert kind not in ("neutral", "other_agent") or "Zurbaran" not in str(texts)
 
 
 @pytest.mark.parametrize("memory", list(OUR_MEMORIES))

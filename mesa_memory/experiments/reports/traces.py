@@ -10,7 +10,7 @@ import numpy as np
 from mesa_memory.core.render import shorten
 from mesa_memory.runs.measured import outcomes_by_step
 from mesa_memory.runs.run import Run
-from mesa_memory.statistics.comparison import Comparison, Contrast
+from mesa_memory.statistics.comparison import Comparison
 from mesa_memory.stores.sql import Store
 
 #: characters of a text in a trace, and recalled records whose evidence is listed
@@ -85,35 +85,21 @@ def trace(store: Store, frame: Any, found: Comparison) -> DecisionTrace | None:
     runs = [Run(store, store.run_id(name), lent=True) for name in names]
     if not all(run.unique_ids for run in runs):
         return None
-    pair = _parting(runs)
-    levels, values_at = _levels(found, clearest, place)
-    sides = tuple(
-        _side(run, arm, value, row)
-        for run, arm, value, row in zip(
-            runs, levels, values_at, pair.rows if pair else (None, None)
-        )
-    )
-    if pair is None:
-        return DecisionTrace(seed, None, None, "", sides)
-    first = pair.rows[0]
-    question = first["question_only"]
-    with_outcomes = zip(sides, pair.values)
-    return DecisionTrace(
-        seed,
-        first["step"],
-        first["agent"],
-        _short(question),
-        tuple(replace(side, outcome=value) for side, value in with_outcomes),
-        pair.outcome,
-    )
-
-
-def _levels(
-    found: Comparison, contrast: Contrast, place: int
-) -> tuple[tuple[Any, Any], tuple[float, float]]:
     base = found.base_values[place]
-    other = base + contrast.difference.values[place]
-    return (found.base, contrast.arm), (base, other)
+    ends = (found.base, base), (clearest.arm, base + clearest.difference.values[place])
+    pair = _parting(runs)
+    if pair is None:
+        sides = (Side(*end, name, "", "") for end, name in zip(ends, names))
+        return DecisionTrace(seed, None, None, "", tuple(sides))
+    sides = (
+        replace(_side(run, *end, row), outcome=outcome)
+        for run, end, row, outcome in zip(runs, ends, pair.rows, pair.values)
+    )
+    first = pair.rows[0]
+    return DecisionTrace(
+        seed, first["step"], first["agent"], _short(first["question_only"]), tuple(sides),
+        pair.outcome,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -163,10 +149,8 @@ def _said(decision: dict[str, Any]) -> tuple[Any, ...]:
     return decision["answer"], calls
 
 
-def _side(run: Run, arm: Any, value: float, row: dict[str, Any] | None) -> Side:
+def _side(run: Run, arm: Any, value: float, row: dict[str, Any]) -> Side:
     name = run.name or str(run.id)
-    if row is None:
-        return Side(arm, value, name, "", "")
     answer, calls = _said(row)
     told = [answer or "", *(f"{tool} {arguments}" for tool, arguments in calls)]
     # What the answer used comes first; the order is otherwise that of the recall.

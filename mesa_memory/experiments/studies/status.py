@@ -109,11 +109,8 @@ class Status(NotebookShown):
         ``parameters``, the number of ``runs``, and the checks by name; see
         ``Results.runs``.
         """
-        hidden = "makers"
-        return [
-            {name: value for name, value in arm.items() if name != hidden}
-            for arm in arm_checks(self.cases)
-        ]
+        arms = arm_checks(self.cases)
+        return [{n: v for n, v in arm.items() if n != "makers"} for arm in arms]
 
     @property
     def warnings(self) -> list[str]:

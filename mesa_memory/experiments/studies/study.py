@@ -334,7 +334,7 @@ class Study:
         named. ``order``, ``ids``, ``names`` and ``streams`` (random numbers) turn the model
         before its first step, ``label`` gives the memories another name, ``sharing`` looks
         for agents with one memory. ``model``, ``temperature`` and ``size`` need ``given``.
-        All are studies in the same store, whose finished runs are not repeated.
+        All runs are a study of their own in the same store; finished ones are not repeated.
 
         Args:
             memory: level of the factor ``memory``.
