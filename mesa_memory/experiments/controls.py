@@ -165,7 +165,7 @@ def audit(
 def _wordings(
     study: Any, memory: Any, axes: Sequence[str], more: Mapping[str, Any]
 ) -> tuple[list[OtherWording], tuple[str, ...]]:
-    """The wordings to try, and the names of those that change nothing.
+    """The wordings to try, and names of wordings that change nothing.
 
     Args:
         more: a user's functions from a text to a text, by name.

@@ -120,7 +120,7 @@ class Interaction(Comparison):
 
 
 def compared(frame: "pd.DataFrame", *, by: str | None, **asked: Any) -> Comparison:
-    """The comparison of arms, or with ``by`` that of their effects."""
+    """Compares arms, or with ``by`` their effects."""
     return compare_effects(frame, by=by, **asked) if by else compare(frame, **asked)
 
 

@@ -99,8 +99,8 @@ def test_arms_are_compared_as_in_python_and_drawn(file, tmp_path):
         "knowing", "--processes", 1,
     )  # fmt: skip
     assert audited.exit_code == 0, audited.output
-    last = audited.stdout.splitlines()[-1]
-    assert last.startswith("largest shift ") and ", effect " in last
+    shift = audited.stdout.partition("largest shift ")[2]
+    assert ", effect " in shift and "wording: " in shift
     wrong = call("compare", file, "--base", "mood", "--outcome", "knowing")
     assert wrong.exit_code == 2 and "base='mood' is no level" in wrong.stderr
 
