@@ -220,11 +220,11 @@ def _compared(
     )  # fmt: skip
     by_cell = {each.arm: each for each in effects}
     words = {a: f"the effect of {factor}{f' {a}' * (len(arms) > 1)}" for a in arms}
-    compared = tuple(
+    contrasted = tuple(
         EffectContrast(
             **vars(each), effect=words[arm],
             effects=(by_cell[Cell(arm, one)], by_cell[Cell(arm, other)]),
         )
         for each, (arm, one, other) in zip(contrasts, pairs)
     )  # fmt: skip
-    return effects, compared
+    return effects, contrasted
