@@ -89,7 +89,7 @@ def trace(store: Store, frame: Any, found: Comparison) -> DecisionTrace | None:
     ends = (found.base, base), (clearest.arm, base + clearest.difference.values[place])
     pair = _parting(runs)
     if pair is None:
-        sides = (Side(*end, name, "", "") for end, name in zip(ends, names))
+        sides = (Side(*end, str(name), "", "") for end, name in zip(ends, names))
         return DecisionTrace(seed, None, None, "", tuple(sides))
     sides = (
         replace(_side(run, *end, row), outcome=outcome)

@@ -65,8 +65,8 @@ def stages(study: Any, studies: Studies, row: StudyRow) -> Iterator[list[Case]]:
         return
     number = plan.looks[0] if plan.looks else len(seeds)
     looks: list[dict[str, Any]] = []
-    compared = (plan.factor, plan.by)
-    others = [name for name in study.design.varied if name not in compared]
+    own = (plan.factor, plan.by)
+    others = [name for name in study.design.varied if name not in own]
     while True:
         wanted = study.design.first(number).cases
         yield wanted
