@@ -402,7 +402,8 @@ def dashboard(runs: tuple[str, ...], host: str, port: int, open_page: bool) -> N
 
     feeds = explorer.open_feeds([split_run(run) for run in runs])
     try:
-        explorer.serve(feeds, server.listen(host, port), open_page)
+        place = server.listen(host, port)
+        server.serve(lambda: explorer.Runs(feeds), place, open_page)
     finally:
         for feed in feeds:
             feed.close()

@@ -12,9 +12,7 @@ from mesa_memory.stores.open import open_store
 from mesa_memory.stores.sql import Store
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
-from mesa_memory.viz.serving import server
 from mesa_memory.viz.serving.live_run import LiveRun, give_keys
-from mesa_memory.viz.serving.server import Place
 
 
 @solara.component
@@ -56,13 +54,3 @@ def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[LiveRun]:
     for feed in found:
         feed.all = found
     return found
-
-
-def serve(feeds: Sequence[LiveRun], place: Place, open_page: bool = True) -> None:
-    """Serves the page of some runs until it is interrupted.
-
-    Args:
-        feeds: from ``open_feeds``.
-        place, open_page: see ``server.serve``.
-    """
-    server.serve(lambda: Runs(feeds), place, open_page)

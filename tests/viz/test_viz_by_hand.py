@@ -62,9 +62,13 @@ def test_a_fork_with_an_implant_is_a_run_of_its_own(inn):
     assert (run.name, run.parent, run.parent_step) == ("what if", whole.id, 3)
     assert (run.steps, whole.steps) == ([1, 2, 3, 4], [1, 2, 3])
     (one,) = interventions.interventions(run)
-    assert (one.kind, one.agent, one.says) == ("implant", 2, "implanted by hand")
-    assert past(run, 2).by_id[one.record]["content"] == {"message": HOSTILE}
-    resting = [r for r in past(run, 2).rows if one.record in (r["sources"] or ())]
+    assert (one["kind"], one["agent"], one["says"]) == (
+        "implant",
+        2,
+        "implanted by hand",
+    )
+    assert past(run, 2).by_id[one["record"]]["content"] == {"message": HOSTILE}
+    resting = [r for r in past(run, 2).rows if one["record"] in (r["sources"] or ())]
     for row in resting:
         found = evidence.evidence(run, row["id"])
         changed = interventions.of_records([one])

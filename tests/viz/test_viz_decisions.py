@@ -68,7 +68,7 @@ def test_all_decisions_stand_in_one_table_of_the_view_and_the_report(run, tmp_pa
     for one, row in zip(found, rows):
         end = one.question.removeprefix("… ").removesuffix(" [its memory]")
         assert end and end in " ".join(
-            data.question(row).replace(data.MEMORY_SIGN, " ").split()
+            row["question_only"].replace(data.MEMORY_SIGN, " ").split()
         )
         assert len(one.question) <= data.END_CHARS + 2
         assert one.answer == data.answer(row)

@@ -25,7 +25,7 @@ def minds(tmp_path_factory):
 
 
 def told(opinions):
-    return [(o.observer, o.subject, o.sentiment, o.sign) for o in opinions]
+    return [(o["agent"], o["subject"], o["sentiment"], data.sign(o)) for o in opinions]
 
 
 def test_each_step_has_the_impressions_of_its_time(minds):
@@ -37,11 +37,10 @@ def test_each_step_has_the_impressions_of_its_time(minds):
 
 
 def test_a_pair_has_a_history(minds):
-    assert [(o.since, o.until, o.ended) for o in minds.pair("b", 7)] == [
-        (1, 4, "superseded"),
-        (4, 7, "superseded"),
-        (7, None, None),
-    ]
+    assert [
+        (o["valid_from"], o["valid_to"], o["closed_because"])
+        for o in minds.pair("b", 7)
+    ] == [(1, 4, "superseded"), (4, 7, "superseded"), (7, None, None)]
     steps = [float(n) for n in range(9)]
     there = minds.pair(7, "b")
     felt = data.line(there, steps, "sentiment")
@@ -63,7 +62,7 @@ def test_a_town_has_the_impressions_that_its_memories_have(tmp_path):
     ]
     with open_run(str(tmp_path / "run.sqlite")) as run:
         held = data.opinions(run).at(8)
-    assert [(o.observer, o.subject, o.sentiment) for o in held] == expected
+    assert [(o["agent"], o["subject"], o["sentiment"]) for o in held] == expected
     assert expected
 
 

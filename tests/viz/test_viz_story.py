@@ -1,6 +1,7 @@
 """What the Story view shows, without a browser."""
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import mesa
@@ -22,16 +23,20 @@ from mesa_memory import Services, ShortTermMemory, configure, fork, open_run, re
 from mesa_memory.examples.rumor.hearsay import BELIEFS
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.rumor.page import portrayal
-from mesa_memory.runs.past import past, text_of
+from mesa_memory.runs.past import past
 from mesa_memory.stores import open_store
-from mesa_memory.viz.data import colouring, frames, person
+from mesa_memory.viz.data import colouring, frames
 from mesa_memory.viz.data.activity import activity
+from mesa_memory.viz.data.recall import FIRST_CANDIDATES
 from mesa_memory.viz.data.said import said
 from mesa_memory.viz.data.scene import circle, scene
 from mesa_memory.viz.report import write_report
 from mesa_memory.viz.report.payload import as_json
+from mesa_memory.viz.serving.live_run import LiveRun
 from mesa_memory.viz.serving.portions import stretches
+from mesa_memory.viz.views import person
 from mesa_memory.viz.views.cost import written
+from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets.chart import COLOURS, SYMBOLS
 from mesa_memory.viz.widgets.stage import NEUTRAL
 from tests.support.playing import lived, play, reading
@@ -289,31 +294,36 @@ def test_places_of_steps_are_brought_together_as_stretches():
     assert stretches([]) == []
 
 
+def panel(run, agent, step):
+    """The parts of the panel of an agent, by title without numbers."""
+    selection = SimpleNamespace(choose=None)
+    found = person.parts(Focus(LiveRun(run, "").source, selection, agent, step))
+    return {part.title.partition(" (")[0]: part for part in found}
+
+
 def test_one_agent_is_told_as_it_was_in_the_step(tmp_path):
     store = open_store(tmp_path / "run.sqlite")
     Story(store, steps=5)
     store.close()
     with open_run(str(tmp_path / "run.sqlite")) as run:
-        known = past(run, 7)
-        now = person.agent_step(known, 7, 3, 4)
-        mind = person.mind(run, 7, 3, 4, known)
-    heard = [row["text"] for row in now.heard]
+        found = panel(run, 7, 4)
+        heard = [row["text"] for row in past(run, 7).opened(3, 4)]
     assert heard[:2] == ["The mill of ward 4 is on fire", "I see field 4"]
-    assert [row["text"] for row in now.made] == ["All until step 3"]
-    assert now.ended == {"consolidated": 2, "superseded": 2}
-    assert mind.ranked
-    assert [thought.shown for thought in mind.thoughts] == [True, False]
+    assert len(found["Saw and heard"].lines) == len(heard) - 1
+    assert [one.text for one in found["Its memory made"].lines] == ["All until step 3"]
+    gone = "No longer remembered: 2 consolidated, 2 superseded."
+    assert found["Its memory made"].tail == gone
+    assert [one.faint for one in found["Recalled"].lines] == [False, True]
 
 
 def test_a_thought_says_why_it_came_to_mind_in_the_order_of_its_parts():
     town = lived(RumorModel(4, "episodic", rng=2, record=True), 6)
     with reading(town) as run:
-        mind = person.mind(run, 1, 5.0, 6.0, past(run, 1))
+        lines = panel(run, 1, 6.0)["Recalled"].lines
         rows = run.recalls(1, 6, as_records=True)
-    assert mind.ranked
-    assert len(mind.thoughts) == person.MAX_THOUGHTS
+    assert len(lines) == FIRST_CANDIDATES
     best = next(row for row in rows if row["purpose"] == "prompt" and row["rank"] == 1)
-    reason = mind.thoughts[0].reason
+    reason = lines[0].note
     assert reason.startswith("because it ")
     parts = [float(number) for number in re.findall(r"\(\w+ ([\d.]+)\)", reason)]
     assert parts == sorted(parts, reverse=True)
@@ -322,12 +332,10 @@ def test_a_thought_says_why_it_came_to_mind_in_the_order_of_its_parts():
 
 def test_an_agent_that_recalls_nothing_by_score_was_shown_its_memory(town):
     _, run, _, _ = town
-    mind = person.mind(run, 1, 8.0, 9.0, past(run, 1))
-    shown = run.prompt(1, 9)
-    assert not mind.ranked
-    assert mind.thoughts
-    for thought in mind.thoughts:
-        assert thought.text.partition("…")[0] in shown
+    lines, shown = panel(run, 1, 9.0)["Read"].lines, run.prompt(1, 9)
+    assert lines
+    for line in lines:
+        assert line.text.partition("…")[0] in shown
 
 
 #: what an agent does with its memory in a step, and what it holds
@@ -365,9 +373,10 @@ def test_a_memory_was_read_if_it_was_shown_to_the_agent(reads):
 
     model = lived(Reader(), 2)
     with reading(model) as run:
-        mind = person.mind(run, 1, 0.0, 1.0, past(run, 1))
-    assert mind.read == (reads != "nothing is read")
-    assert bool(mind.thoughts) == (mind.read and bool(held))
+        found = panel(run, 1, 1.0)["Read"]
+    read = reads != "nothing is read"
+    assert found.empty == (person.READ if read else person.NOT_READ)
+    assert bool(found.lines) == (read and bool(held))
 
 
 @pytest.mark.parametrize("name", ["Jonas", "Agent 1", "Ζωή <b>"])
@@ -390,11 +399,10 @@ def test_the_page_and_the_report_name_who_spoke_and_to_whom(name, tmp_path):
     with reading(model) as run:
         spoke, heard = f"You to Mina: {WORDS}", f"{name} to you: {WORDS}"
         for agent, line in ((1, spoke), (2, heard)):
-            known = past(run, agent)
-            now = person.agent_step(known, agent, 0.0, 1.0)
-            assert [text_of(row) for row in now.heard + now.done] == [line]
-            mind = person.mind(run, agent, 0.0, 1.0, known)
-            assert [thought.text for thought in mind.thoughts] == [line]
+            found = panel(run, agent, 1.0)
+            events = found["Saw and heard"].lines + found["Said and did"].lines
+            assert [one.text for one in events] == [line]
+            assert [one.text for one in found["Read"].lines] == [line]
         found = write_report(run, tmp_path / "report.html").path
         page = found.read_text(encoding="utf-8")
         assert as_json(spoke)[1:-1] in page and as_json(heard)[1:-1] in page

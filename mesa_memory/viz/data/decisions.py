@@ -49,7 +49,7 @@ class Decided:
 def decided(run: Run, agent: object = None, step: float | None = None) -> list[Decided]:
     """The decisions of all agents and steps, or of these, in the order of the steps."""
     return [
-        Decided(row["step"], row["agent"], end_of(question(row)), answer(row))
+        Decided(row["step"], row["agent"], end_of(row["question_only"]), answer(row))
         for row in run.decisions(agent, step, as_records=True)
     ]
 
@@ -73,11 +73,6 @@ def decisions(run: Run, agent: object, step: float) -> list[Row]:
     """An agent's own requests of a step, in order of asking; see ``Run.decisions``."""
     found: list[Row] = run.decisions(agent, step, as_records=True)
     return found
-
-
-def question(decision: Row) -> str:
-    """The question, with a sign in the place of the memory text in it."""
-    return str(decision["question_only"])
 
 
 def memory_lines(decision: Row) -> list[MemoryLine]:

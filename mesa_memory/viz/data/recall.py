@@ -30,6 +30,8 @@ WHY = {
     "superseded": "a newer statement is like it",
     "question": "it only asks",
 }
+#: candidates that are shown with their reasons
+FIRST_CANDIDATES = 3
 #: scores that differ by less are equal: recorded parts have six digits
 SCORE_STEP = 1e-5
 

@@ -11,7 +11,7 @@ from mesa_memory.core.text.redaction import scrub
 from mesa_memory.runs.past import Row, text_of
 from mesa_memory.runs.queries import source_ids
 from mesa_memory.viz.data.colouring import Colouring
-from mesa_memory.viz.data.decisions import MemoryLine, question
+from mesa_memory.viz.data.decisions import MemoryLine
 from mesa_memory.viz.data.frames import box, flat, plain
 from mesa_memory.viz.data.recall import RecordedRecall
 from mesa_memory.viz.report.contents import Contents, Person
@@ -222,7 +222,7 @@ def _decision(row: Row, lines: list[MemoryLine], texts: Texts) -> list[Any]:
     return [
         row["step"],
         scrub(row["purpose"] or ""),
-        texts.number(question(row)),
+        texts.number(row["question_only"]),
         [[texts.number(line.text), line.mark] for line in lines],
         texts.number(error or row["answer"] or "no words"),
         [

@@ -7,7 +7,7 @@ import solara.lab
 
 import mesa_memory.viz.widgets as ui
 from mesa_memory.hosts.mesa import clock
-from mesa_memory.runs.past import past, text_of
+from mesa_memory.runs.past import Row, past, text_of
 from mesa_memory.viz.actions import ACTIONS
 from mesa_memory.viz.data import interventions as data
 from mesa_memory.viz.live.by_hand import Change, ask, forked
@@ -72,38 +72,43 @@ def Ask(focus: Focus, model: Any) -> Any:
             solara.Text(
                 "Its memory stays as it is; the request is recorded as a probe."
             )
-        if task.pending:
-            solara.ProgressLinear(True)
-        if task.error and task.exception is not None:
-            ui.Failure(task.exception)
+        Progress(task)
         if answers.value:
             names = ("step", "agent", "question", "answer")
             columns = {name: name for name in names}
             ui.Table(columns, answers.value, file="answers", page=5)
 
 
+def Progress(task: solara.lab.Task[..., None]) -> None:
+    """Says that work goes on, or why it failed."""
+    if task.pending:
+        solara.ProgressLinear(True)
+    if task.error and task.exception is not None:
+        ui.Failure(task.exception)
+
+
 def Interventions(focus: Focus) -> Any:
     """All changes by hand of the run; a click shows the evidence of the record."""
     source, selection = focus.source, focus.selection
 
-    def go(one: data.Intervention) -> None:
-        if record := one.by or one.record:
-            focus.to_evidence(record, one.agent)
+    def go(one: Row) -> None:
+        if record := one["by"] or one["record"]:
+            focus.to_evidence(record, one["agent"])
         else:
-            selection.choose(view="agent", agent=one.agent, step=one.step)
+            selection.choose(view="agent", agent=one["agent"], step=one["step"])
 
-    def text(one: data.Intervention) -> str:
-        row = source.of(past, one.agent).by_id.get(one.by or one.record)
+    def text(one: Row) -> str:
+        row = source.of(past, one["agent"]).by_id.get(one["by"] or one["record"])
         if row and (said := text_of(row)):
             return said
-        rest = {k: v for k, v in one.detail.items() if k not in ("record", "by")}
+        rest = {k: v for k, v in one["detail"].items() if k not in ("record", "by")}
         return ", ".join(f"{name}: {value}" for name, value in rest.items())
 
     with ui.Section("Changed by hand", "in this run; click one for its evidence"):
         ui.Table(
             {
                 "step": "step",
-                "agent": lambda one: source.called(one.agent),
+                "agent": lambda one: source.called(one["agent"]),
                 "change": "kind",
                 "record": "record",
                 "replaced by": "by",
@@ -158,10 +163,7 @@ def Fork(focus: Focus, model: Any) -> Any:
             disabled=task.pending or not ready,
             color="primary",
         )
-        if task.pending:
-            solara.ProgressLinear(True)
-        if task.error and task.exception is not None:
-            ui.Failure(task.exception)
+        Progress(task)
         if made.value is not None:
             NewRun(focus, *made.value)
 

@@ -1,6 +1,5 @@
 """Messages as threads, each line with its state in the memories of its hearers."""
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,9 +8,8 @@ from typing import Any
 import solara
 
 import mesa_memory.viz.widgets as ui
-from mesa_memory.core.conversations import Conversation, Grouping
 from mesa_memory.core.events import message_text, subjects
-from mesa_memory.core.records import BY_HAND, DERIVED, MemoryRecord
+from mesa_memory.core.records import BY_HAND, DERIVED
 from mesa_memory.runs import Run
 from mesa_memory.runs.past import Past, Row, past, text_of
 from mesa_memory.runs.queries import source_ids
@@ -96,14 +94,14 @@ class Thread:
 
 def threads(past: Past, agent: Any, step: float) -> list[Thread]:
     """The threads of an agent by the end of a step, that with the newest message first."""
-    talks: list[Conversation] = []
+    talks: dict[frozenset[Any], list[Row]] = {}
+    named: dict[frozenset[Any], tuple[Any, ...]] = {}
     for row in _messages(past, step):
-        Grouping(talks, row["step"], math.inf, agent).add(_record(row, agent))
-    found = [
-        Thread(talk.others, tuple(past.by_id[m.id] for m in talk.messages))
-        for talk in talks
-        if talk.messages
-    ]
+        met = dict.fromkeys(subjects("message", row["content"]))
+        met.pop(agent, None)
+        named.setdefault(frozenset(met), tuple(met))
+        talks.setdefault(frozenset(met), []).append(row)
+    found = [Thread(named[who], tuple(rows)) for who, rows in talks.items()]
     return sorted(found, key=lambda thread: -thread.rows[-1]["seq"])
 
 
@@ -224,13 +222,6 @@ def _key(row: Row) -> Key:
     speaker = met[0] if met and met[0] == content.get("sender") else None
     unsigned = {**content, "sender": None} if content else row["text"] or ""
     return row["step"], speaker, message_text(unsigned)
-
-
-def _record(row: Row, agent: Any) -> MemoryRecord:
-    return MemoryRecord(
-        row["id"], agent, row["layer"], row["kind"], row["step"],
-        row["content"], order=(row["seq"], 0),
-    )  # fmt: skip
 
 
 def _messages(past: Past, step: float) -> list[Row]:

@@ -72,7 +72,7 @@ def Decision(decision: Row) -> Any:
         decision: a row of ``Run.decisions``.
     """
     error, calls = decision["error"], decision["tool_calls"]
-    asked = [ui.long_text("Question", data.question(decision)), *memory(decision)]
+    asked = [ui.long_text("Question", decision["question_only"]), *memory(decision)]
     with solara.Div():
         ui.Texts(asked if error is not None else [*asked, _answer(decision)]).key(
             "asked"

@@ -15,7 +15,6 @@ from mesa_memory.runs import Run
 from mesa_memory.runs.past import Past, Row, text_of
 from mesa_memory.runs.queries import source_ids
 from mesa_memory.viz.data import interventions
-from mesa_memory.viz.data.interventions import Intervention
 from mesa_memory.viz.views.empty import EmptyView
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets.passages import Tree
@@ -78,7 +77,7 @@ def nodes(
     found: EvidenceTree,
     past: Past,
     called: Callable[[Any], str] = str,
-    changed: Mapping[str, Intervention] = MappingProxyType({}),
+    changed: Mapping[str, Row] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
     """The lines for a tree in a page, at most ``TREE_LINES``.
 
@@ -123,12 +122,12 @@ def _head(line: Row, called: Callable[[Any], str]) -> str:
     return f"{line['kind']}, step {line['step']:.15g}, agent {called(line['agent'])}"
 
 
-def _note(line: Row, row: Row | None, by_hand: Intervention | None) -> str:
+def _note(line: Row, row: Row | None, by_hand: Row | None) -> str:
     if line["missing"]:
         return "missing: the record is not in this run"
     if line["repeated"]:
         return "shown above"
-    notes = [f"{by_hand.says} at step {by_hand.step:.15g}"] if by_hand else []
+    notes = [f"{by_hand['says']} at step {by_hand['step']:.15g}"] if by_hand else []
     if row is not None and row["valid_to"] is not None:
         notes.append(standing(row))
     return "; ".join(notes)
@@ -204,9 +203,11 @@ def Because(focus: Focus, record: str) -> Any:
         f"from {' and '.join(kinds) or 'no recorded event'}."
     )
     with ui.Section(f"Evidence of {record}"):
-        Summary(focus, found)
+        Faults(focus, found)
         if one := changed.get(record):
-            ui.Note(f"It was {one.says}, at step {ui.number(one.step)}.", "warning")
+            ui.Note(
+                f"It was {one['says']}, at step {ui.number(one['step'])}.", "warning"
+            )
         Tree(nodes=tree, label=f"Evidence of {record}: {len(tree)} lines", event_go=go)
         if len(found.lines) > len(tree):
             ui.Note(
@@ -216,8 +217,7 @@ def Because(focus: Focus, record: str) -> Any:
             )
 
 
-@solara.component
-def Summary(focus: Focus, found: EvidenceTree) -> Any:
+def Faults(focus: Focus, found: EvidenceTree) -> None:
     """The faults of the evidence, if there are any."""
     row = focus.past.by_id.get(found.record["id"])
     if row and row["valid_from"] > focus.step:

@@ -1,8 +1,7 @@
 """The impressions that agents have of each other at a step, and their history."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import solara
@@ -19,95 +18,72 @@ from mesa_memory.viz.views.empty import EmptyView
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets.chart import COLOURS
 
+#: what an impression says in numbers
+NUMBERS = ("sentiment", "familiarity")
 #: a sentiment nearer to 0 than this is neither friendly nor hostile
 NEUTRAL = 0.1
 
 
-@dataclass(frozen=True)
-class HeldOpinion:
-    """The impression of one agent of another one, from one step to another.
+def sign(opinion: Row) -> str:
+    """``"+"``, ``"−"``, ``"0"``, or ``"?"`` if the sentiment is not known."""
+    value = opinion["sentiment"]
+    if value is None:
+        return "?"
+    return "+" if value > NEUTRAL else "−" if value < -NEUTRAL else "0"
 
-    Attributes:
-        id: of the record.
-        observer, subject: unique ids.
-        sentiment: -1 to 1; None if the record does not say.
-        familiarity: 0 to 1; None if the record does not say.
-        since, until: from the end of step ``since`` to that of ``until``, or None.
-        ended: the reason of its end.
-    """
 
-    id: str
-    observer: Any
-    subject: Any
-    text: str
-    sentiment: float | None
-    familiarity: float | None
-    since: float
-    until: float | None
-    ended: str | None
-
-    @property
-    def sign(self) -> str:
-        """``"+"``, ``"−"``, ``"0"``, or ``"?"`` if the sentiment is not known."""
-        value = self.sentiment
-        if value is None:
-            return "?"
-        return "+" if value > NEUTRAL else "−" if value < -NEUTRAL else "0"
-
-    def held(self, step: float) -> bool:
-        """True if it was current at the end of a step."""
-        return self.since <= step and (self.until is None or self.until > step)
+def is_held(opinion: Row, step: float) -> bool:
+    """True if it was current at the end of a step."""
+    end = opinion["valid_to"]
+    return opinion["valid_from"] <= step and (end is None or end > step)
 
 
 class Opinions:
     """All impressions that agents of a run ever had of each other.
 
     Args:
-        found: in order of arrival.
+        found: records in order of arrival, each with ``sentiment`` (-1 to 1) and
+            ``familiarity`` (0 to 1); None if the record does not say.
         agents: unique ids of the run's agents, in order.
 
     Attributes:
         people: observers and subjects, the run's agents first, in their order.
     """
 
-    def __init__(self, found: Iterable[HeldOpinion], agents: Iterable[Any]) -> None:
+    def __init__(self, found: Iterable[Row], agents: Iterable[Any]) -> None:
         self.all = list(found)
-        named = dict.fromkeys(o.subject for o in self.all)
-        named |= dict.fromkeys(o.observer for o in self.all)
+        named = dict.fromkeys(o["subject"] for o in self.all)
+        named |= dict.fromkeys(o["agent"] for o in self.all)
         first = [agent for agent in agents if agent in named]
         others = [one for one in named if one not in set(first)]
         self.people = first + sorted(others, key=str)
-        self._pairs: dict[Any, dict[Any, list[HeldOpinion]]] = {}
-        for one in sorted(self.all, key=lambda opinion: opinion.since):
-            known = self._pairs.setdefault(one.observer, {})
-            known.setdefault(one.subject, []).append(one)
+        self._pairs: dict[Any, dict[Any, list[Row]]] = {}
+        for one in sorted(self.all, key=lambda opinion: opinion["valid_from"]):
+            known = self._pairs.setdefault(one["agent"], {})
+            known.setdefault(one["subject"], []).append(one)
 
-    def at(self, step: float) -> list[HeldOpinion]:
+    def at(self, step: float) -> list[Row]:
         """The impressions at the end of a step, by observer and subject."""
         place = {one: n for n, one in enumerate(self.people)}
-        held = [opinion for opinion in self.all if opinion.held(step)]
-        return sorted(held, key=lambda o: (place[o.observer], place[o.subject]))
+        held = [opinion for opinion in self.all if is_held(opinion, step)]
+        return sorted(held, key=lambda o: (place[o["agent"]], place[o["subject"]]))
 
     def of(self, observer: Any) -> list[Any]:
         """The agents of whom an agent ever had an impression, in order of their ids."""
         met = self._pairs.get(observer, {})
         return [one for one in self.people if one in met]
 
-    def pair(self, observer: Any, subject: Any) -> list[HeldOpinion]:
+    def pair(self, observer: Any, subject: Any) -> list[Row]:
         """The impressions of one agent of the other, oldest first."""
         return self._pairs.get(observer, {}).get(subject, [])
 
 
 def opinions(run: Run) -> Opinions:
     """Reads all impressions of a run."""
-    rows = [r for r in of_kind(run, "impression") if r["subject"] is not None]
-    found = [_opinion(row) for row in rows]
-    return Opinions(filter(None, found), run.unique_ids.values())
+    return Opinions(_opinions(of_kind(run, "impression")), run.unique_ids.values())
 
 
-def line(
-    opinions: list[HeldOpinion], steps: list[float], what: str
-) -> list[float | None]:
+def line(opinions: list[Row], steps: list[float], what: str) -> list[float | None]:
     """A number of a pair's opinions at each step, or None.
 
     Args:
@@ -116,35 +92,23 @@ def line(
     """
     found: list[float | None] = []
     for step in steps:
-        current = [opinion for opinion in opinions if opinion.held(step)]
-        found.append(getattr(current[-1], what) if current else None)
+        current = [opinion for opinion in opinions if is_held(opinion, step)]
+        found.append(current[-1][what] if current else None)
     return found
 
 
-def _opinion(row: Row) -> HeldOpinion | None:
-    """A conclusion about an agent; None for an event of the same kind."""
-    content = row["content"] if isinstance(row["content"], dict) else {}
-    names = ("sentiment", "familiarity")
-    sentiment, familiarity = (number(content.get(name)) for name in names)
-    if row["origin"] != DERIVED and sentiment is None:
-        return None
-    return HeldOpinion(
-        row["id"],
-        row["agent"],
-        row["subject"],
-        row["text"] or "",
-        sentiment,
-        familiarity,
-        row["valid_from"],
-        row["valid_to"],
-        row["closed_because"],
-    )
+def _opinions(rows: Iterable[Row]) -> Iterator[Row]:
+    """The conclusions about an agent; events of the same kind are left out."""
+    for row in rows:
+        content = row["content"] if isinstance(row["content"], dict) else {}
+        numbers = {name: number(content.get(name)) for name in NUMBERS}
+        known = row["origin"] == DERIVED or numbers["sentiment"] is not None
+        if known and row["subject"] is not None:
+            yield row | numbers | {"text": row["text"] or ""}
 
 
 #: meaning of the signs
 SIGNS = {"+": "friendly", "0": "neutral", "−": "hostile", "?": "not stated"}
-#: columns of the table beside the names
-COLUMNS = ("sign", "sentiment", "familiarity", "since", "text")
 #: pixels of a row of the matrix, and of all else in it
 ROW_PX, MATRIX_PX = 18, 130
 
@@ -163,11 +127,11 @@ def ImpressionsView(focus: Focus) -> Any:
         return
     chosen = (focus.agent, _subject(focus, found))
 
-    def pick(one: HeldOpinion) -> None:
-        subject = str(one.subject)
-        focus.selection.choose(agent=one.observer, other_agent=subject)
+    def pick(one: Row) -> None:
+        subject = str(one["subject"])
+        focus.selection.choose(agent=one["agent"], other_agent=subject)
 
-    signs = Counter(SIGNS[one.sign] for one in held)
+    signs = Counter(SIGNS[sign(one)] for one in held)
     counts = ", ".join(f"{count} {sign}" for sign, count in signs.most_common())
     with solara.Column(gap="0px"):
         ui.Answer(
@@ -181,20 +145,24 @@ def ImpressionsView(focus: Focus) -> Any:
 
 
 def AllImpressions(
-    focus: Focus, held: list[HeldOpinion], chosen: tuple[Any, Any], on_pick: Any
+    focus: Focus, held: list[Row], chosen: tuple[Any, Any], on_pick: Any
 ) -> Any:
     """The impressions of the step as a table."""
     called = focus.source.called
     with ui.Section("All impressions", f"at the end of step {ui.number(focus.step)}"):
         ui.Table(
             {
-                "observer": lambda one: called(one.observer),
-                "subject": lambda one: called(one.subject),
-                **{name: name for name in COLUMNS},
+                "observer": lambda one: called(one["agent"]),
+                "subject": lambda one: called(one["subject"]),
+                "sign": sign,
+                "sentiment": "sentiment",
+                "familiarity": "familiarity",
+                "since": "valid_from",
+                "text": "text",
             },
             held,
             file=f"impressions-step-{ui.number(focus.step)}",
-            marked=lambda one: (one.observer, one.subject) == chosen,
+            marked=lambda one: (one["agent"], one["subject"]) == chosen,
             mark="shown above",
             on_pick=on_pick,
         )
@@ -203,7 +171,7 @@ def AllImpressions(
 def Matrix(
     focus: Focus,
     found: Opinions,
-    held: list[HeldOpinion],
+    held: list[Row],
     chosen: tuple[Any, Any],
     on_pick: Any,
 ) -> Any:
@@ -265,23 +233,23 @@ def Pair(focus: Focus, found: Opinions, chosen: tuple[Any, Any]) -> Any:
 
 
 @solara.component
-def Current(focus: Focus, there: list[HeldOpinion], whom: str) -> Any:
+def Current(focus: Focus, there: list[Row], whom: str) -> Any:
     """The words of the impression at the step, and their changes."""
-    known = [opinion for opinion in there if opinion.since <= focus.step]
-    if not known or not known[-1].held(focus.step):
+    known = [opinion for opinion in there if opinion["valid_from"] <= focus.step]
+    if not known or not is_held(known[-1], focus.step):
         ui.Note(f"Agent {focus.name} has no impression of agent {whom} at this step.")
         return
     *before, now = known
-    head = f"Since step {ui.number(now.since)}"
+    head = f"Since step {ui.number(now['valid_from'])}"
     if before:
-        head += f"; changes since step {ui.number(before[-1].since)} are marked"
-    text = text_diff.changes(before[-1].text, now.text) if before else now.text
+        head += f"; changes since step {ui.number(before[-1]['valid_from'])} are marked"
+    text = text_diff.changes(before[-1]["text"], now["text"]) if before else now["text"]
     ui.Texts([ui.TextBlock(head, text)])
     with solara.Div():
         solara.Button(
             "See its evidence",
             icon_name="mdi-file-tree",
-            on_click=lambda: focus.to_evidence(now.id, now.observer),
+            on_click=lambda: focus.to_evidence(now["id"], now["agent"]),
             outlined=True,
             small=True,
         )
@@ -297,7 +265,7 @@ NAME_PX = 140
 
 def matrix(
     found: Opinions,
-    held: Sequence[HeldOpinion],
+    held: Sequence[Row],
     chosen: tuple[Any, Any],
     called: Callable[[Any], str] = str,
 ) -> dict[str, Any]:
@@ -342,25 +310,23 @@ def matrix(
 
 
 def _cells(
-    found: Opinions, held: Sequence[HeldOpinion], chosen: tuple[Any, Any], room: bool
+    found: Opinions, held: Sequence[Row], chosen: tuple[Any, Any], room: bool
 ) -> list[dict[str, Any]]:
     place = {one: n for n, one in enumerate(found.people)}
     cells: list[dict[str, Any]] = []
     for opinion in held:
-        at = [place[opinion.subject], place[opinion.observer]]
-        cell: dict[str, Any] = {"value": [*at, _rounded(opinion.sentiment)]}
-        if (opinion.observer, opinion.subject) == chosen:
+        at = [place[opinion["subject"]], place[opinion["agent"]]]
+        cell: dict[str, Any] = {"value": [*at, _rounded(opinion["sentiment"])]}
+        if (opinion["agent"], opinion["subject"]) == chosen:
             cell["itemStyle"] = {"borderColor": "#009E73", "borderWidth": 4}
         if room:
-            label = {"show": True, "formatter": opinion.sign, "fontWeight": "bold"}
+            label = {"show": True, "formatter": sign(opinion), "fontWeight": "bold"}
             cell["label"] = label
         cells.append(cell)
     return cells
 
 
-def lines(
-    pairs: Sequence[tuple[str, list[HeldOpinion]]], steps: list[float]
-) -> dict[str, Any]:
+def lines(pairs: Sequence[tuple[str, list[Row]]], steps: list[float]) -> dict[str, Any]:
     """Sentiment and familiarity over steps.
 
     Args:

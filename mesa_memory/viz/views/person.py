@@ -1,18 +1,21 @@
 """The selected agent: events, recall, conclusions and words."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import solara
 
 import mesa_memory.viz.widgets as ui
 from mesa_memory.core.content import shorten
-from mesa_memory.core.records import REFUSED
-from mesa_memory.runs.past import Row
+from mesa_memory.core.records import DERIVED, REFUSED
+from mesa_memory.runs.past import Row, text_of
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import decisions
-from mesa_memory.viz.data import person as data
+from mesa_memory.viz.data import recall as recalling
 from mesa_memory.viz.serving.portions import use_portions
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets.person import (
@@ -24,6 +27,10 @@ from mesa_memory.viz.widgets.person import (
 
 READ = "It read its memory; no record of it stands in the text word for word."
 NOT_READ = "It did not read its memory in this step."
+#: longest record that is shown, in characters
+RECORD_CHARS = 240
+#: kinds of events that the agent itself did
+OWN_KINDS = ("action", "plan", "plan_execution")
 
 
 @solara.component
@@ -54,66 +61,112 @@ def _pages(focus: Focus, now: list[range]) -> list[PersonStep]:
         steps = focus.source.steps[some.start : some.stop]
         for place, step in zip(some, steps):
             at = replace(focus, step=step)
-            found.append(PersonStep(place, ui.number(step), _parts(at)))
+            found.append(PersonStep(place, ui.number(step), parts(at)))
     return found
 
 
-def _parts(at: Focus) -> list[PersonPart]:
-    past, after, step = at.past, at.previous, at.step
-    mind = data.mind(at.source.run, at.agent, after, step, past)
-    now = data.agent_step(past, at.agent, after, step)
-    count = f" ({len(mind.thoughts)} of {mind.count})" if mind.thoughts else ""
-    gone = ", ".join(f"{count} {why}" for why, count in now.ended.items())
+def parts(at: Focus) -> list[PersonPart]:
+    """One agent in one step, each part in the order of its records."""
+    opened = at.past.opened(at.previous, at.step)
+    closed = at.past.closed(at.previous, at.step)
+    events = [row for row in opened if row["origin"] != DERIVED]
+    ended = Counter(row["closed_because"] or "ended" for row in closed)
+    recalls = recalling.recalls(at.source.run, at.agent, at.step)
+    gone = ", ".join(f"{count} {why}" for why, count in ended.items())
     return [
         PersonPart(
             "Saw and heard",
-            [_event(at, row) for row in now.heard],
+            [_event(at, row) for row in events if not _is_own(row, at.agent)],
             "No event reached it in this step.",
             "Shows the agents that remember this",
         ),
-        PersonPart(
-            f"{'Recalled' if mind.ranked else 'Read'}{count}",
-            [_thought(at, mind, thought) for thought in mind.thoughts],
-            READ if mind.read else NOT_READ,
-            f"Shows it all in the view {_view(mind).title()}",
-        ),
+        _recalled(at, recalls) or _read(at, bool(recalls)),
         *_decisions(at),
         PersonPart(
             "Its memory made",
-            [_conclusion(at, row) for row in now.made],
+            [_conclusion(at, row) for row in opened if row["origin"] == DERIVED],
             "No summary, reflection or impression in this step.",
             "Shows its evidence",
             f"No longer remembered: {gone}." if gone else "",
         ),
         PersonPart(
             "Said and did",
-            [_event(at, row) for row in now.done],
+            [_event(at, row) for row in events if _is_own(row, at.agent)],
             "It said and did nothing in this step.",
             "Shows the agents that remember this",
         ),
     ]
 
 
+def _is_own(row: Row, agent: Any) -> bool:
+    if row["kind"] == "message":
+        return str(row["content"].get("sender")) == str(agent)
+    return row["kind"] in OWN_KINDS
+
+
 def _event(at: Focus, row: Row) -> PersonLine:
-    return PersonLine(memories.text_of(row), partial(_explain, at, row))
+    return PersonLine(text_of(row), partial(_explain, at, row))
 
 
-def _view(mind: data.Mind) -> str:
-    return "recall" if mind.ranked else "agent"
+def _recalled(at: Focus, rows: list[Row]) -> PersonPart | None:
+    """The best records of a recall, for a prompt if there is one; None without any."""
+    for row in [row for row in rows if row["purpose"] == "prompt"] or rows:
+        recall = recalling.understood(row, at.past)
+        lines = [
+            PersonLine(
+                shorten(one.text, RECORD_CHARS),
+                _way(at, "recall"),
+                note=recalling.reason(recall, one, times)
+                + "; no room in the prompt" * (not one.shown),
+                faint=not one.shown,
+            )
+            for one, times in recalling.best(recall, recalling.FIRST_CANDIDATES)
+        ]
+        if lines:
+            title = f"Recalled ({len(lines)} of {len(recall.candidates)})"
+            return PersonPart(title, lines, "", "Shows it all in the view Recall")
+    return None
 
 
-def _thought(at: Focus, mind: data.Mind, thought: data.Thought) -> PersonLine:
-    choose = at.selection.choose
-    go = partial(choose, view=_view(mind), agent=at.agent, step=at.step)
-    why = thought.reason + "; no room in the prompt" * (not thought.shown)
-    return PersonLine(thought.text, go, note=why, faint=not thought.shown)
+def _read(at: Focus, recalled: bool) -> PersonPart:
+    """A memory that does not rank is read as it is: the newest records in the text."""
+    shown = memories.shown(at.source.run, at.agent, at.step)
+    texts = _bare(row["text"] or "" for row in shown)
+    held = {
+        text: row["layer"]
+        for row in reversed(at.past.rows)
+        if row["valid_from"] <= at.step
+        and (row["valid_to"] is None or row["valid_to"] > at.previous)
+        and (text := _bare([text_of(row)]))
+        and text in texts
+    }
+    lines = [
+        PersonLine(
+            shorten(text, RECORD_CHARS),
+            _way(at, "agent"),
+            note=f"in its {layer} memory",
+        )
+        for text, layer in islice(held.items(), recalling.FIRST_CANDIDATES)
+    ]
+    count = f" ({len(lines)} of {len(held)})" if lines else ""
+    empty = READ if shown or recalled else NOT_READ
+    return PersonPart(f"Read{count}", lines, empty, "Shows it all in the view Agent")
+
+
+def _bare(texts: Iterable[str]) -> str:
+    """Texts without line breaks."""
+    return " ".join(" ".join(texts).split())
+
+
+def _way(at: Focus, view: str) -> Any:
+    """Shows the agent at the step in another view."""
+    return partial(at.selection.choose, view=view, agent=at.agent, step=at.step)
 
 
 def _decisions(at: Focus) -> list[PersonPart]:
     """The part of its own requests; none in a step without them."""
-    go = partial(at.selection.choose, view="agent", agent=at.agent, step=at.step)
     lines = [
-        PersonLine(decisions.answer(one), go, head=f"{one['purpose']}:")
+        PersonLine(decisions.answer(one), _way(at, "agent"), head=f"{one['purpose']}:")
         for one in decisions.decisions(at.source.run, at.agent, at.step)
     ]
     goes = "Shows question, memory and answer"
@@ -121,7 +174,7 @@ def _decisions(at: Focus) -> list[PersonPart]:
 
 
 def _conclusion(at: Focus, row: Row) -> PersonLine:
-    text = shorten(memories.text_of(row), data.THOUGHT_CHARS)
+    text = shorten(text_of(row), RECORD_CHARS)
     go = partial(at.to_evidence, row["id"])
     refused = " (refused)" * (row["closed_because"] == REFUSED)
     return PersonLine(text, go, head=f"{row['kind']}{refused}:")
@@ -133,4 +186,4 @@ def _explain(at: Focus, row: Row) -> None:
     if isinstance(words, str) and words.strip():
         at.to_spread(words, at.agent, at.step)
     else:
-        at.selection.choose(view="agent", agent=at.agent, step=at.step)
+        _way(at, "agent")()

@@ -11,7 +11,6 @@ import mesa_memory.viz.widgets as ui
 from mesa_memory.core.content import brief
 from mesa_memory.core.records import DERIVED
 from mesa_memory.viz.data import recall as data
-from mesa_memory.viz.data.person import MAX_THOUGHTS
 from mesa_memory.viz.views.empty import EmptyView
 from mesa_memory.viz.views.focus import Focus
 
@@ -21,6 +20,10 @@ BARS = 25
 ANSWER_CHARS = 120
 #: highest weight of a slider
 MAX_WEIGHT = 2.0
+#: settings of a score besides its weights
+RULES = (
+    "decay", "lexical_share", "refresh", "unit", "noise", "threshold", "spacing",
+)  # fmt: skip
 WEIGHTS = ("Relevance", "Importance", "Recency")
 #: by the use of a record in a reply, the end of its cell in the table
 USED = {True: ", used", False: ", not used", None: ""}
@@ -79,7 +82,7 @@ def _answer(focus: Focus, recall: data.RecordedRecall) -> str:
 
 def _asked(recall: data.RecordedRecall) -> Iterator[ui.TextBlock]:
     """The first candidates with the reasons, and the query."""
-    for one, times in data.best(recall, MAX_THOUGHTS):
+    for one, times in data.best(recall, data.FIRST_CANDIDATES):
         text = f"{one.rank}. {one.text}"
         yield ui.TextBlock(text=text, hint=data.reason(recall, one, times))
     yield ui.TextBlock("Query", recall.query or "")
@@ -97,22 +100,13 @@ def _rules(recall: data.RecordedRecall) -> Iterator[str]:
 
 
 def _scoring(recall: data.RecordedRecall) -> dict[str, Any]:
-    rules = [
-        "decay",
-        "lexical_share",
-        "refresh",
-        "unit",
-        "noise",
-        "threshold",
-        "spacing",
-    ]
-    known = {name.replace("_", " "): name for name in rules if name in recall.scoring}
+    known = [name for name in RULES if name in recall.scoring]
     return {
         "purpose": recall.purpose or "–",
         "layer": recall.layer or "–",
         "candidates": len(recall.candidates),
         "dropped by budget": recall.dropped,
-        **{label: recall.scoring[name] for label, name in known.items()},
+        **{name.replace("_", " "): recall.scoring[name] for name in known},
     }
 
 
