@@ -311,7 +311,7 @@ def test_one_agent_is_told_as_it_was_in_the_step(tmp_path):
     assert heard[:2] == ["The mill of ward 4 is on fire", "I see field 4"]
     assert len(found["Saw and heard"].lines) == len(heard) - 1
     assert [one.text for one in found["Its memory made"].lines] == ["All until step 3"]
-    gone = "No longer remembered: 2 consolidated, 2 superseded."
+    gone = "No longer remembered: 2 superseded, 2 consolidated."
     assert found["Its memory made"].tail == gone
     assert [one.faint for one in found["Recalled"].lines] == [False, True]
 
