@@ -132,7 +132,7 @@ def ImpressionsView(focus: Focus) -> Any:
         focus.selection.choose(agent=one["agent"], other_agent=subject)
 
     signs = Counter(SIGNS[sign(one)] for one in held)
-    counts = ", ".join(f"{count} {sign}" for sign, count in signs.most_common())
+    counts = ", ".join(f"{count} {said}" for said, count in signs.most_common())
     with solara.Column(gap="0px"):
         ui.Answer(
             f"At step {ui.number(focus.step)}, agents have {len(held)} impressions of each "
@@ -181,7 +181,7 @@ def Matrix(
         if place < len(held):  # another step may be shown by now
             on_pick(held[place])
 
-    signs = ", ".join(f"{sign} {meaning}" for sign, meaning in SIGNS.items())
+    signs = ", ".join(f"{mark} {meaning}" for mark, meaning in SIGNS.items())
     with ui.Section("Observer by subject", f"sentiment: {signs}"):
         ui.Chart(
             matrix(found, held, chosen, focus.source.called),
