@@ -37,7 +37,7 @@ from mesa_memory.statistics.difference import (
     signed,
 )
 from mesa_memory.statistics.interaction import of_effects
-from mesa_memory.statistics.power import seeds_for_width
+from mesa_memory.statistics.power import seeds_for_power, seeds_for_width
 from mesa_memory.stores.studies import FINISHED
 
 MEMORY, TURN, AS_IT_IS = "memory", "audit_turn", "as it is"
@@ -501,9 +501,12 @@ def _vanishes(*effects: np.ndarray) -> bool:
 
 
 def _needed(shift: PairedDifference, margin: float | None, turns: int) -> str:
-    least = seeds_to_decide(turns)
+    """The seeds that show a large shift to be one, and a small one to be within the margin."""
+    least, size = seeds_to_decide(turns), abs(shift.mean)
     if margin is None:
         return f"give a margin; at least {least} seeds"
-    near = max(margin - abs(shift.mean), margin / 10)
-    seeds = max(seeds_for_width(shift.sd, near), least)
+    if size > margin / 2:
+        seeds = seeds_for_power(shift.sd, size, contrasts=turns)
+    else:
+        seeds = max(seeds_for_width(shift.sd, margin - size), least)
     return f"about {seeds} seeds are needed"

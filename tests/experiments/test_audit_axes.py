@@ -125,6 +125,14 @@ def test_a_verdict_follows_from_interval_margin_and_effect(before, after, margin
     assert found.verdict == verdict, found
 
 
+@pytest.mark.parametrize(("mean", "seeds"), [(0.02, 25), (0.09, 38), (0.3, 7)])
+def test_seeds_that_are_needed_show_a_shift_or_its_absence(mean, seeds):
+    values = mean + 0.18 * np.array([-1, 1, -1.2, 1.2, -0.6, 0.6])
+    turn = Contrast("order", 0.0, PairedDifference(tuple(values)), None, 0.5)
+    found = judged("order", turn, np.ones(6), 0.1, 1, True)
+    assert found.why.endswith(f"about {seeds} seeds are needed")
+
+
 def test_the_axes_that_are_given_are_no_others():
     """Every axis is one of those, and the zoo has a town for each of the rest."""
     assert set(FAULTS.values()) == set(AXES) - set(GIVEN)
