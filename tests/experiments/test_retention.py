@@ -25,7 +25,7 @@ def test_the_rule_agrees_with_judgements_by_hand():
     ]
     assert [len(each) for each in right] == [20] * 10
     summaries, prompts = (sum(map(sum, part)) for part in (right[:5], right[5:]))
-    assert (summaries, prompts) == (85, 93)  # the guide says these figures
+    assert (summaries, prompts) == (88, 96)  # the guide says these figures
 
 
 def town(folder, seeds=(1,), measures=None, memories=("short_term",), steps=15):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from mesa_memory import Services, STLTMemory, metrics, open_run
-from mesa_memory.runs.claims.claim import Verdict, claim, has_words
+from mesa_memory.runs.claims.claim import Verdict, claim, has_words, is_stated
 from mesa_memory.runs.claims.clauses import clauses, is_question, sentences
 from mesa_memory.viz.data import spread
 from mesa_memory.viz.report import write_report
@@ -118,8 +118,35 @@ def test_clauses_are_affirmed_denied_or_left_open():
     for sentence, denied in told.items():
         assert [each.denied for each in clauses(sentence)] == denied, sentence
     assert [each.open for each in clauses("I ask whether it rains")] == [False, True]
+    for said, left_open in (("It might rain", True), ("It could not rain", False)):
+        assert [each.open for each in clauses(said)] == [left_open], said
     assert is_question("Does it rain?") and not is_question("It rains, doesn't it?")
     assert sentences("One. Two!\nThree") == ["One.", "Two!", "Three"]
+
+
+def test_a_fact_is_read_without_its_source_and_numbers_of_one_thing_share_its_name():
+    for text, sentence, states in (
+        ("Ann broke the winch.", "winch: broken by: Ann (said by Bob, step 2)", True),
+        ("A job in Bergen.", "Ann: job: in Bergen (noted, steps 2 to 5)", True),
+        (
+            "The gauge shows 180 litres.",
+            "The gauge shows 180 instead of 240 litres.",
+            True,
+        ),
+        (
+            "The gauge shows 240 coins.",
+            "The gauge shows 180 instead of 240 litres.",
+            False,
+        ),
+    ):
+        assert is_stated(text, [sentence]) is states, sentence
+
+
+def test_what_is_stated_and_taken_back_is_there_and_what_is_only_denied_is_not():
+    stolen = "Ann stole the money."
+    assert is_stated(stolen, ["Bob says Ann stole the money, but that is a lie."])
+    assert not is_stated(stolen, ["It is a lie that Ann stole the money there."])
+    assert not is_stated(stolen, ["Ann did not steal the money."])
 
 
 def test_a_judgement_depends_on_text_and_sentence_alone():

@@ -22,30 +22,13 @@ _COUNTED = re.compile(
 #: what begins like a sentence
 _PIECE = re.compile(r"[:•\"“”«»„]\s*")
 #: the owner, as its own memory calls it
-_OWNER = frozenset(
-    [
-        "you",
-        "your",
-        "i",
-        "me",
-        "my",
-        "du",
-        "dir",
-        "dich",
-        "ich",
-        "mir",
-        "tu",
-        "vous",
-        "je",
-        "te",
-        "yo",
-        "eu",
-    ]
-)
+_OWNER = frozenset("you your i me my du dir dich ich mir tu vous je te yo eu".split())
 
 
 class Heard:
     """The messages of an agent, by the names and numbers that stand together.
+
+    Messages of the same words are one, said by several.
 
     Args:
         names: of those who speak.
@@ -63,13 +46,14 @@ class Heard:
         self.said: list[tuple[str, str]] = []
         self._owner, self._noun_capitals = owner, noun_capitals
         self._known = {name for each in names for name in anchors(each, set())}
+        self._places: dict[str, int] = {}
         self._joined: dict[str, set[int]] = {}
         self._stances: list[tuple[set[str], bool]] = []
 
     def add(self, text: str, speaker: str) -> None:
         """A message that was heard."""
-        place = len(self.said)
         self.said.append((text, speaker))
+        place = self._places.setdefault(text, len(self._places))
         begins = {
             said[0].word
             for each in sentences(text)

@@ -106,6 +106,8 @@ def _roots(text: str) -> set[str]:
 def is_stated(text: str, said: Sequence[str]) -> bool:
     """True if one of some sentences states a text, or more surely one clause of it.
 
+    A sentence that states it and takes it back has it: "Ann stole it, but that is a lie".
+
     Args:
         text: of one sentence, with a word or number.
         said: sentences of a memory; those without a word of the text do not count.
@@ -114,6 +116,7 @@ def is_stated(text: str, said: Sequence[str]) -> bool:
     said = [each for each in said if not own.isdisjoint(_roots(each))]
     if text in "\n".join(said):
         return True
+    said += [before for each in said if (before := _before_verdict(each))]
     parts = [part.text for part in clauses(without_speaker(text)) if _tells(part.text)]
     sought = dict.fromkeys(parts, MIN_OF_CLAUSE) | {text: MIN_SIMILARITY}
     return any(
@@ -121,6 +124,13 @@ def is_stated(text: str, said: Sequence[str]) -> bool:
         for each, least in sought.items()
         for judgement in claim(each).judge(said)
     )
+
+
+def _before_verdict(sentence: str) -> str:
+    """The clauses before one that calls them false; empty without one."""
+    parts = clauses(without_speaker(sentence))
+    verdicts = (n for n, part in enumerate(parts) if part.judges and part.denied)
+    return " ".join(part.text for part in parts[: next(verdicts, 0)])
 
 
 class Claim:

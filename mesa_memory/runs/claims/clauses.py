@@ -2,7 +2,8 @@
 
 "Agent 1 is not a cheater", "It is false that Agent 1 is a cheater" and "Agent 1 ist kein
 Betrüger" are denied, "No, Agent 1 is a cheater" and "I have no doubt that Agent 1 is a
-cheater" are affirmed, "I wonder whether Agent 1 is a cheater" is open. The words of
+cheater" are affirmed, "I wonder whether Agent 1 is a cheater" and "Agent 1 might be a
+cheater" are open. The words of
 several languages are in ``clauses.toml``; words with another meaning in another of these
 languages are left out.
 """
@@ -20,6 +21,12 @@ _FRAME = re.compile(
     r"^\W*(?:\w+: (?:text|message|content): |Step [\d.]+:\s*"
     r"|(?:Agent )?[^\s:][^:]{0,40}? says(?: to [^:]{1,60})?:\s*)+"
 )
+#: where a fact is from, after its words: "(said by Ines, step 2)"
+_SOURCE = re.compile(
+    r"\s*[(（][^()（）]*(?:steps?|schritte?|étapes?|pasos?|passos?|ステップ|第)\s*\d"
+    r"[^()（）]*[)）]$",
+    re.IGNORECASE,
+)
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
@@ -34,7 +41,7 @@ def _words(table: str) -> re.Pattern[str]:
 
 _NOT, _FALSE, _TRUE = _words("not"), _words("false"), _words("true")
 _HARMLESS, _OPEN, _THAT = _words("harmless"), _words("open"), _words("that")
-_WHO, _IT = _words("who"), _words("it")
+_WHO, _IT, _PERHAPS = _words("who"), _words("it"), _words("perhaps")
 #: negations that are parts of words, and of scripts without spaces
 _NOT_INSIDE = re.compile(_any_of("not_inside"), re.IGNORECASE)
 _CUT = re.compile(
@@ -75,8 +82,9 @@ def sentences(text: str) -> list[str]:
 
 
 def without_speaker(sentence: str) -> str:
-    """A sentence without the step, the speaker and the sign of a list before it."""
-    return _FRAME.sub("", sentence).strip(" -•") or sentence.strip()
+    """A sentence without step, speaker and list mark before it, or its source after it."""
+    said = _SOURCE.sub("", _FRAME.sub("", sentence))
+    return said.strip(" -•") or sentence.strip()
 
 
 def is_question(sentence: str) -> bool:
@@ -98,7 +106,8 @@ def clauses(sentence: str) -> list[Clause]:
         brought = bool(found) and _is_brought(text, found[-1].text)
         denied = (_denies(said) != false) != (brought and found[-1].denied)
         judges = false or _TRUE.search(said) is not None
-        found.append(Clause(text, denied, _OPEN.match(text) is not None, judges))
+        left_open = _OPEN.match(text) or (not denied and _PERHAPS.search(text))
+        found.append(Clause(text, denied, bool(left_open), judges))
     return found
 
 

@@ -60,6 +60,10 @@ FUNCTION_WORDS = (
     | set(_FUNCTION_WORDS_TEXT.split())
 )
 JOINING = frozenset(["and", "or", "y", "e", "o", "und", "oder", "et", "ou"])
+#: between two numbers of one thing
+BETWEEN_NUMBERS = JOINING | frozenset(
+    ["to", "not", "instead", "of", "bis", "statt", "nicht", "a", "pas"]
+)
 #: before the one who does something, in a passive sentence
 BY = frozenset(["by", "von", "por", "par", "da", "durch"])
 #: German verbs that bring the deed to the end: "Agent 1 hat Agent 5 betrogen"
@@ -136,6 +140,12 @@ def label(said: Sequence[Token], place: int) -> str:
 
 
 def follower(said: Sequence[Token], place: int) -> str:
-    """The root of the word after a number; empty for a function word."""
-    after = said[place + 1 : place + 2]
+    """The root of the word after a number: "litres" for both of "180 instead of 240 litres"."""
+    joined = place
+    for n in range(place + 1, min(place + 4, len(said))):
+        if said[n].number:
+            joined = n
+        elif said[n].word not in BETWEEN_NUMBERS:
+            break
+    after = said[joined + 1 : joined + 2]
     return after[0].root if after and after[0].word not in FUNCTION_WORDS else ""
