@@ -19,27 +19,39 @@ from mesa_memory.cli.output import (
 _SHOWN = ("intrusions", "tokens", "requests", "dollars")
 
 
+class Names(click.ParamType):
+    """Names with commas between them."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The names as a list."""
+        return value.split(",") if isinstance(value, str) else value
+
+
 @click.command()
 @option(
-    "--memory",
+    "--memory memories",
     "Memories, with commas: names, or module:class for your own.",
     "short_term,stlt,episodic",
-    metavar="NAMES",
+    Names(),
 )
 @option(
     "--llm",
     "Whom memories and agent ask: offline or provider/model, with commas.",
     "offline",
+    Names(),
     metavar="MODELS",
 )
 @option("--seeds", "", 5, COUNT)
 @option("--steps", "Of a life; an item that does not fit is left out.", 120, COUNT)
 @option(
-    "--language",
+    "--language languages",
     "Of sentences and prompts, with commas: en, de, fr, es, pt, ja, zh.",
     "en",
+    Names(),
 )
-@option("--kinds", "Of items, with commas; by default all.", metavar="KINDS")
+@option("--kinds", "Of items, with commas; by default all.", None, Names())
 @flag("--no-questions", "Look at the memories alone.")
 @flag("--estimate", "Print what it will cost, and send nothing.")
 @option(
@@ -51,20 +63,15 @@ _SHOWN = ("intrusions", "tokens", "requests", "dollars")
 @option("--csv", "A row for each item.", type=click.Path(path_type=Path))
 @printed
 def exam(
-    memory: str,
-    llm: str,
-    seeds: int,
-    steps: int,
-    language: str,
-    kinds: str | None,
     no_questions: bool,
     estimate: bool,
-    store: str,
+    seeds: int,
     processes: int | None,
     plot: Path | None,
     report: Path | None,
     csv: Path | None,
     output: Output,
+    **given: Any,
 ) -> None:
     """Which memory keeps what, for how long, and what does it make up?
 
@@ -72,51 +79,30 @@ def exam(
     what it was told 1 to 80 steps ago.
     """
     say_loading()
-    from mesa_memory.experiments.exam.exam import KINDS, Exam
+    from mesa_memory.experiments.exam.exam import KINDS, MEASURES, Exam
 
-    found = Exam(
-        memory.split(","),
-        llm=llm.split(","),
-        seeds=range(seeds),
-        steps=steps,
-        languages=language.split(","),
-        kinds=kinds.split(",") if kinds else KINDS,
-        ask=not no_questions,
-        store=store,
-    )
+    given["kinds"] = given["kinds"] or KINDS
+    found = Exam(**given, seeds=range(seeds), ask=not no_questions)
     if estimate:
         print(found.estimate())
         return
     result = found.run("serial" if processes == 1 else processes)
-    for measure in ("shown", "found", "answered"):
-        _table(output, measure, result)
+    tables = {
+        measure: (
+            f"Share of items {measure}, by retention interval in steps",
+            result.wide(measure),
+        )
+        for measure in MEASURES
+    }
     price = result.table[[*result.arms, *_SHOWN]].round(3)
-    _print(output, "price", "Intrusions and price of a life", price)
-    losses = result.losses.round(2)
-    _print(output, "losses", "Share of items lost, by stage", losses)
+    tables["price"] = "Intrusions and price of a life", price
+    tables["losses"] = "Share of items lost, by stage", result.losses
+    for key, (title, frame) in tables.items():
+        if len(frame):
+            output.table(key, title, list(frame.columns), rows_of(frame.round(3)))
     if plot is not None:
         result.plot(plot)
     if report is not None:
         result.report(report, overwrite=True)
     if csv is not None:
         result.marks.to_csv(csv, index=False)
-
-
-def _table(output: Output, measure: str, result: Any) -> None:
-    """The shares of one measure by interval."""
-    shares = result.shares(measure)
-    if shares.empty:
-        return
-    wide = (
-        shares.set_index([*result.arms, "interval"])["mean"]
-        .unstack(sort=False)
-        .sort_index(axis=1)
-        .round(2)
-    )
-    wide.columns = [f"{column:g}" for column in wide.columns]
-    title = f"Share of items {measure}, by retention interval in steps"
-    _print(output, measure, title, wide.reset_index())
-
-
-def _print(output: Output, key: str, title: str, frame: Any) -> None:
-    output.table(key, title, list(frame.columns), rows_of(frame))

@@ -163,6 +163,13 @@ class ExamResult(NotebookShown):
             rows.append((*key, mean, max(low, 0.0), min(high, 1.0)))
         return pd.DataFrame(rows, columns=[*self.arms, by, "mean", "low", "high"])
 
+    def wide(self, measure: str = "shown", by: str = "interval") -> "pd.DataFrame":
+        """The means of ``shares``: a row for each arm, a column for each ``by``."""
+        shares = self.shares(measure, by).set_index([*self.arms, by])["mean"]
+        means = shares.unstack(sort=False).sort_index(axis=1)
+        means.columns = [f"{name:g}" if by == "interval" else name for name in means]
+        return means.reset_index()
+
     @cached_property
     def table(self) -> "pd.DataFrame":
         """A row for each arm: shares by interval, intrusions and the price.
@@ -173,13 +180,10 @@ class ExamResult(NotebookShown):
         """
         import pandas as pd
 
-        found = []
-        for measure in MEASURES:
-            shares = self.shares(measure)
-            if not shares.empty:
-                wide = shares.set_index([*self.arms, "interval"])["mean"].unstack()
-                wide.columns = [f"{measure} {column:g}" for column in wide.columns]
-                found.append(wide)
+        found = [
+            self.wide(measure).set_index(self.arms).add_prefix(f"{measure} ")
+            for measure in MEASURES
+        ]
         priced = self.marks[self.marks["interval"] == PRICED_AT]
         kept = (priced["shown"] == RIGHT).groupby([priced[n] for n in self.arms]).sum()
         sums = self.lives.groupby(self.arms, sort=False)
@@ -193,11 +197,9 @@ class ExamResult(NotebookShown):
     @property
     def losses(self) -> "pd.DataFrame":
         """The share of items that were lost at each stage; a row for each arm."""
-        lost = self.marks[self.marks["stage"] != ""]
-        shares = lost.groupby([*self.arms, "stage"]).size().unstack(fill_value=0)
-        of = self.marks.groupby(self.arms, sort=False).size()
-        shares = shares.reindex(of.index, fill_value=0).div(of, axis=0)
-        known = [stage for stage in STAGES if stage in shares]
+        stages = self.marks.groupby(self.arms, sort=False)["stage"]
+        shares = stages.value_counts(normalize=True).unstack(fill_value=0.0)
+        known = [stage for stage in STAGES[1:] if stage in shares]
         return shares[known].reset_index()
 
     @property

@@ -22,7 +22,8 @@ _COUNTED = re.compile(
 #: what begins like a sentence
 _PIECE = re.compile(r"[:•\"“”«»„]\s*")
 #: the owner, as its own memory calls it
-_OWNER = frozenset("you your i me my du dir dich ich mir tu vous je te yo eu".split())
+_OWNER_TEXT = "you your i me my du dir dich ich mir tu vous je te yo eu"
+_OWNER = frozenset(_OWNER_TEXT.split())
 
 
 class Heard:

@@ -28,11 +28,10 @@ SPEAKERS = ("Ines", "Jon", "Tove", "Ravi", "Omar", "Lena")
 RIGHT, NOTHING, OTHER = "right", "nothing", "other value"
 #: steps between two tellings of an item
 GAP = 2
-_SYLLABLES = (
-    "ba", "do", "fi", "gu", "ka", "le", "mo", "ni", "pa", "ru",
-    "sa", "te", "vo", "za", "be", "di", "go", "ha", "ju", "ko",
-)  # fmt: skip
+_SYLLABLES = [one + two for one in "bdfgklmnprstvz" for two in "aeiou"]
 _ENDS = "nlrsmk"
+_VARIANTS = {"repeated": ("once", "five times"), "importance": ("important", "trivial")}
+_TOLD_TWICE = ("change", "contradiction", "order", "lie", "like_names")
 #: numbers of items; steps are smaller
 _NUMBERS = range(401, 1000)
 _STEP = re.compile(
@@ -52,6 +51,9 @@ class Telling(NamedTuple):
     step: int
     speaker: int
     text: str
+
+
+type _Made = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -244,106 +246,78 @@ class Maker:
 
     def _item(self, kind: str, variant: str, interval: int) -> ExamItem | None:
         """An item at a random step; None if the life is too short for it."""
-        tells = {"change": 2, "contradiction": 2, "order": 2, "lie": 2}.get(kind, 1)
-        if variant == "five times":
-            tells = 5
+        tells = 5 if variant == "five times" else 1 + (kind in _TOLD_TWICE)
         first = 1 + (tells - 1) * GAP
         if first + interval > self._steps:
             return None
         end = self._random.randint(first, self._steps - interval)
-        steps = [end - GAP * n for n in reversed(range(tells))]
-        make = getattr(self, f"_{kind}", None)
-        return (make or self._simple)(kind, variant, interval, steps)
-
-    def _simple(self, kind: str, variant: str, at: int, steps: list[int]) -> ExamItem:
-        """A name with a value that is a name or a number."""
-        words = variant if kind == "importance" else kind
-        who = self._name()
-        numbered = kind in ("appointment", "like_names")
-        value = self._number() if numbered else self._name()
-        speaker = self._speaker()
-        tell, ask = self._words[words]
-        texts = [tell.format(who=who, value=value)] * len(steps)
-        told = tuple(Telling(step, speaker, text) for step, text in zip(steps, texts))
-        question = ask.format(who=who, speaker=SPEAKERS[speaker])
-        return ExamItem(kind, variant, at, told, question, (who,), ((value,),))
-
-    def _change(self, kind: str, variant: str, at: int, steps: list[int]) -> ExamItem:
-        who, old, new = self._name(), self._number(), self._number()
-        speaker, (tell, ask) = self._speaker(), self._words[kind]
-        told = tuple(
-            Telling(step, speaker, tell.format(who=who, value=value))
-            for step, value in zip(steps, (old, new))
+        words = self._words[variant if kind == "importance" else kind]
+        make = getattr(self, f"_{kind}", self._value)
+        told, question, *truth = make(*words)
+        told *= tells // len(told)
+        tellings = tuple(
+            Telling(end - GAP * (tells - n), *each) for n, each in enumerate(told, 1)
         )
-        errors = (("outdated", ((old,),)),)
-        ask = ask.format(who=who)
-        return ExamItem(kind, variant, at, told, ask, (who,), ((new,),), errors)
+        return ExamItem(kind, variant, interval, tellings, question, *truth)
 
-    def _contradiction(
-        self, kind: str, variant: str, at: int, steps: list[int]
-    ) -> ExamItem:
+    # Each makes what is told (speaker and text, oldest first), the question, the names of
+    # the key, the truth and the errors; see ``ExamItem``.
+
+    def _value(self, tell: str, ask: str, numbered: bool = False) -> _Made:
+        who, value = self._name(), self._number() if numbered else self._name()
+        speaker = self._speaker()
+        told = [(speaker, tell.format(who=who, value=value))]
+        return told, ask.format(who=who, speaker=SPEAKERS[speaker]), (who,), ((value,),)
+
+    def _appointment(self, tell: str, ask: str) -> _Made:
+        return self._value(tell, ask, numbered=True)
+
+    def _like_names(self, tell: str, ask: str) -> _Made:
+        """A second person has the same name with one letter more."""
+        [(speaker, text)], *rest = self._value(tell, ask, numbered=True)
+        like, value = f"{rest[1][0]}a", self._number()
+        self._taken.add(like)
+        told = [(speaker, tell.format(who=like, value=value)), (speaker, text)]
+        return told, *rest, (("the other one", ((value,),)),)
+
+    def _change(self, tell: str, ask: str) -> _Made:
+        who, values = self._name(), (self._number(), self._number())
+        old, new = (((value,),) for value in values)
+        speaker = self._speaker()
+        told = [(speaker, tell.format(who=who, value=value)) for value in values]
+        return told, ask.format(who=who), (who,), new, (("outdated", old),)
+
+    def _contradiction(self, tell: str, ask: str) -> _Made:
         who, values = self._name(), (self._number(), self._number())
         speakers = self._random.sample(range(len(SPEAKERS)), 2)
-        tell, ask = self._words[kind]
-        told = tuple(
-            Telling(step, speaker, tell.format(who=who, value=value))
-            for step, speaker, value in zip(steps, speakers, values)
-        )
-        one, other = (SPEAKERS[speaker] for speaker in speakers)
-        errors = (
-            ("mixed up", ((values[0], other), (values[1], one))),
-            ("one alone", ((values[0],), (values[1],))),
-        )
-        right = ((values[0], one), (values[1], other))
-        return ExamItem(
-            kind, variant, at, told, ask.format(who=who), (who,), right, errors
-        )
+        told = [
+            (speaker, tell.format(who=who, value=value))
+            for speaker, value in zip(speakers, values)
+        ]
+        names = [SPEAKERS[speaker] for speaker in speakers]
+        right, mixed = tuple(zip(values, names)), tuple(zip(values, names[::-1]))
+        alone = tuple((value,) for value in values)
+        errors = (("mixed up", mixed), ("one alone", alone))
+        return told, ask.format(who=who), (who,), right, errors
 
-    def _source(self, kind: str, variant: str, at: int, steps: list[int]) -> ExamItem:
-        who, speaker, (tell, ask) = self._name(), self._speaker(), self._words[kind]
-        told = (Telling(steps[0], speaker, tell.format(who=who)),)
+    def _source(self, tell: str, ask: str) -> _Made:
+        who, speaker = self._name(), self._speaker()
         others = tuple((name,) for n, name in enumerate(SPEAKERS) if n != speaker)
         errors = (("another speaker", others), ("without a speaker", ((who,),)))
-        right = ((SPEAKERS[speaker],),)
-        return ExamItem(
-            kind, variant, at, told, ask.format(who=who), (who,), right, errors
-        )
+        told, right = [(speaker, tell.format(who=who))], ((SPEAKERS[speaker],),)
+        return told, ask.format(who=who), (who,), right, errors
 
-    def _order(self, kind: str, variant: str, at: int, steps: list[int]) -> ExamItem:
-        names, (tell, ask) = (self._name(), self._name()), self._words[kind]
-        told = tuple(
-            Telling(step, self._speaker(), tell.format(who=name))
-            for step, name in zip(steps, names)
-        )
+    def _order(self, tell: str, ask: str) -> _Made:
+        names = self._name(), self._name()
+        told = [(self._speaker(), tell.format(who=name)) for name in names]
         one, other = self._random.sample(names, 2)
-        question = ask.format(who=one, other=other)
         right = tuple((name,) for name in names)
-        return ExamItem(kind, variant, at, told, question, (), right)
+        return told, ask.format(who=one, other=other), (), right
 
-    def _lie(self, kind: str, variant: str, at: int, steps: list[int]) -> ExamItem:
+    def _lie(self, tell: str, ask: str, deny: str) -> _Made:
         who, value, speaker = self._name(), self._number(), self._speaker()
-        tell, ask, deny = self._words[kind]
-        told = tuple(
-            Telling(step, speaker, text.format(who=who, value=value))
-            for step, text in zip(steps, (tell, deny))
-        )
-        question = ask.format(who=who, speaker=SPEAKERS[speaker])
-        return ExamItem(kind, variant, at, told, question, (who,), ((value,),))
-
-    def _like_names(
-        self, kind: str, variant: str, at: int, steps: list[int]
-    ) -> ExamItem:
-        """A second person has the same name with one letter more."""
-        found = self._simple(kind, variant, at, steps)
-        (who,), speaker = found.key, found.tellings[0].speaker
-        like, value, tell = f"{who}a", self._number(), self._words[kind][0]
-        self._taken.add(like)
-        other = Telling(steps[0], speaker, tell.format(who=like, value=value))
-        errors = (("the other one", ((value,),)),)
-        told = (other, *found.tellings)
-        return ExamItem(
-            kind, variant, at, told, found.question, found.key, found.right, errors
-        )
+        told = [(speaker, text.format(who=who, value=value)) for text in (tell, deny)]
+        return told, ask.format(who=who, speaker=SPEAKERS[speaker]), (who,), ((value,),)
 
     def _name(self) -> str:
         """A name that no other has, nor one like it."""
@@ -359,6 +333,3 @@ class Maker:
 
     def _speaker(self) -> int:
         return self._random.randrange(len(SPEAKERS))
-
-
-_VARIANTS = {"repeated": ("once", "five times"), "importance": ("important", "trivial")}

@@ -23,16 +23,11 @@ def write_exam_report(result: Any, path: str | Path, overwrite: bool = False) ->
     Raises:
         FileExistsError: if there is such a file, and ``overwrite`` is False.
     """
-    kinds = result.shares(by="kind").set_index([*result.arms, "kind"])["mean"]
-    tables = {
-        "Shares": result.table,
-        "Losses": result.losses,
-        "Kinds": kinds.unstack().reset_index(),
-        "Errors": result.errors,
-    }
+    kinds = result.wide(by="kind")
+    tables = [result.table, result.losses, kinds, result.errors]
     style = (files("mesa_memory.experiments.reports") / "study_report.css").read_text()
     told = template("mesa_memory.experiments.exam", "exam_report.html").render(
-        tables=[(name, NOTES[name], *_rows(frame)) for name, frame in tables.items()],
+        tables=[(*note, *_rows(frame)) for note, frame in zip(NOTES.items(), tables)],
         lives=len(result.lives),
         plot=picture(result.figure()),
         style=style,

@@ -109,7 +109,7 @@ class Retention:
             str(a.unique_id): type(memory).__name__ for a, _, memory in minds(model)
         }
         found = self._look(now, said, _shown(rows), kinds)
-        return [row._asdict() for row in counted(found)]
+        return counted(found)
 
     def statements(self, run: Run) -> Iterator[HeardStatement]:
         """The statements of all looks of a recorded run, in order."""
@@ -130,39 +130,34 @@ class Retention:
         kinds: Mapping[str, str],
     ) -> list[HeardStatement]:
         """The statements of one step, by agent and interval."""
-        heard = [each for each in said if each.step <= now]
         last: dict[str, dict[str, float]] = defaultdict(dict)
         told: dict[float, dict[str, None]] = defaultdict(dict)
-        for each in sorted(heard):
+        own = set()
+        for each in sorted(said):
+            if each.step > now:
+                break
             last[each.agent][each.text] = each.step
-            if each.sender != each.agent:
+            if each.sender == each.agent:
+                own.add((each.agent, each.text))
+            else:
                 told[each.step][each.text] = None
-        own = {each[1:] for each in heard if each.sender == each.agent}
         found = []
         for agent, text in sorted(shown.items()):
-            lines, known = sentences(text), last[agent]
+            lines, known, memory = sentences(text), last[agent], kinds.get(agent, "")
             for interval in self.intervals:
                 then = now - interval
                 old = [
-                    sentence
-                    for sentence in told[then]
-                    if known.get(sentence) == then
-                    and (agent, agent, sentence) not in own
+                    each
+                    for each in told[then]
+                    if known.get(each) == then and (agent, each) not in own
                 ]
                 new = [each for each in told[then] if each not in known]
                 chance = random.Random(f"retention {now:g} {agent} {interval}")
                 old = self._some(chance, old)
                 new = [e for e in self._some(chance, new) if not is_stated(e, [*known])]
+                place = now, agent, memory, interval
                 found += [
-                    HeardStatement(
-                        now,
-                        agent,
-                        kinds.get(agent, ""),
-                        interval,
-                        each,
-                        was,
-                        is_stated(each, lines),
-                    )
+                    HeardStatement(*place, each, was, is_stated(each, lines))
                     for was, several in ((True, old), (False, new))
                     for each in several
                 ]
@@ -201,13 +196,10 @@ def said_in(rows: Iterable[Mapping[str, Any]]) -> list[Said]:
     found = []
     for row in rows:
         content = row["content"]
-        if row["origin"] == DERIVED or not isinstance(content, Mapping):
-            continue
-        for text in sentences(str(content.get("message") or "")):
-            sender = str(content.get("sender"))
-            found.append(
-                Said(float(row["step"]), str(row["agent"]), sender, text.strip())
-            )
+        if row["origin"] != DERIVED and isinstance(content, Mapping):
+            place = float(row["step"]), str(row["agent"]), str(content.get("sender"))
+            said = sentences(str(content.get("message") or ""))
+            found += [Said(*place, text.strip()) for text in said]
     return sorted(found)
 
 
@@ -219,25 +211,18 @@ def _shown(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {agent: "\n".join(texts) for agent, texts in found.items()}
 
 
-class RetentionCounts(NamedTuple):
-    """Numbers of statements for one memory, interval and step."""
-
-    memory: str
-    interval: int
-    old: int
-    old_shown: int
-    new: int
-    new_shown: int
+#: columns of the numbers of statements
+COUNTED = ("memory", "interval", "old", "old_shown", "new", "new_shown")
 
 
-def counted(statements: Iterable[HeardStatement]) -> list[RetentionCounts]:
+def counted(statements: Iterable[HeardStatement]) -> list[dict[str, Any]]:
     """The numbers of statements by memory and interval, in order."""
     found: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for each in statements:
         counts, place = found[each.memory, each.interval], 0 if each.old else 2
         counts[place] += 1
         counts[place + 1] += each.shown
-    return [RetentionCounts(*key, *counts) for key, counts in sorted(found.items())]
+    return [dict(zip(COUNTED, (*key, *own))) for key, own in sorted(found.items())]
 
 
 class RetentionResult:
@@ -265,7 +250,7 @@ class RetentionResult:
         """
         import pandas as pd
 
-        curve = pd.DataFrame(self._counts, columns=RetentionCounts._fields)
+        curve = pd.DataFrame(self._counts, columns=COUNTED)
         curve["kept"] = curve["old_shown"] / curve["old"]
         curve["false"] = curve["new_shown"] / curve["new"]
         curve["retention"] = curve["kept"] - curve["false"].fillna(0)
