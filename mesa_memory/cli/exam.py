@@ -19,7 +19,7 @@ from mesa_memory.cli.output import (
 _SHOWN = ("intrusions", "tokens", "requests", "dollars")
 
 
-class Names(click.ParamType):
+class NameList(click.ParamType):
     """Names with commas between them."""
 
     name = "names"
@@ -34,13 +34,13 @@ class Names(click.ParamType):
     "--memory memories",
     "Memories, with commas: names, or module:class for your own.",
     "short_term,stlt,episodic",
-    Names(),
+    NameList(),
 )
 @option(
     "--llm",
     "Whom memories and agent ask: offline or provider/model, with commas.",
     "offline",
-    Names(),
+    NameList(),
     metavar="MODELS",
 )
 @option("--seeds", "", 5, COUNT)
@@ -49,9 +49,9 @@ class Names(click.ParamType):
     "--language languages",
     "Of sentences and prompts, with commas: en, de, fr, es, pt, ja, zh.",
     "en",
-    Names(),
+    NameList(),
 )
-@option("--kinds", "Of items, with commas; by default all.", None, Names())
+@option("--kinds", "Of items, with commas; by default all.", None, NameList())
 @flag("--no-questions", "Look at the memories alone.")
 @flag("--estimate", "Print what it will cost, and send nothing.")
 @option(
