@@ -198,7 +198,7 @@ class ExamResult(NotebookShown):
     def losses(self) -> "pd.DataFrame":
         """The share of items that were lost at each stage; a row for each arm."""
         stages = self.marks.groupby(self.arms, sort=False)["stage"]
-        shares = stages.value_counts(normalize=True).unstack(fill_value=0.0)
+        shares = stages.value_counts(normalize=True).unstack(fill_value=0)
         known = [stage for stage in STAGES[1:] if stage in shares]
         return shares[known].reset_index()
 
