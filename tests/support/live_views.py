@@ -104,7 +104,7 @@ def impressions(run, step):
 
 def spreading(run, step):
     held = spread.holders(spread.found(run, TEXT), step)
-    yield f"At step {step}, {len(held)} of 6 agents remember it"
+    yield f"At step {step}, {len(held)} of 6 agents remember “"
 
 
 def cost(run, step):

@@ -75,7 +75,7 @@ def _sums_of(focus: Focus, counted: Activity) -> str:
     return (
         f"In step {ui.number(focus.step)}, {len(focus.source.agent_ids)} agents got "
         f"{sums['events']} events, recalled {sums['recalls']} times, made {sums['made']} "
-        f"conclusions and {sums['calls']} calls with {sums['tokens']} tokens, cost "
+        f"conclusions and {sums['calls']} calls with {sums['tokens']} tokens; the cost is "
         f"{sums['cost']}."
     )
 

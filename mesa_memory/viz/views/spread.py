@@ -8,6 +8,7 @@ import solara
 
 import mesa_memory.viz.views.curves as curves
 import mesa_memory.viz.widgets as ui
+from mesa_memory.core.content import brief
 from mesa_memory.runs.claims.claim import Verdict, has_words
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data import spread as data
@@ -20,6 +21,8 @@ RULE = (
     "or like words. Denials, questions and sentences about others do not count; denials "
     "have their own curve."
 )
+#: characters of the text in the answer
+QUOTED_CHARS = 120
 ASK_FOR_TEXT = (
     "Type a sentence above and press Enter, such as a rumour or a piece of news. "
     "Sentences that state it in these or like words are found in all memories, at all "
@@ -69,9 +72,10 @@ def Holding(focus: Focus, found: data.Found) -> Any:
     )
     place = held.steps.index(focus.step)
     now, ever = held.holders[place], held.reached[place]
+    text = brief(focus.selection.choice.text.strip(), QUOTED_CHARS).rstrip(".")
     ui.Answer(
-        f"At step {ui.number(focus.step)}, {now} of {len(held.agents)} agents remember it; "
-        f"{ever} ever did, {ever - now} have forgotten it."
+        f"At step {ui.number(focus.step)}, {now} of {len(held.agents)} agents remember "
+        f"“{text}”; {ever} ever did, {ever - now or 'none'} of them forgot it."
     )
     with solara.Div(classes=["mm-columns"]):
         Diffusion(focus, held, denied)
