@@ -80,7 +80,7 @@ def test_a_tab_of_mesas_page_shows_all_steps_whenever_it_is_opened(window, hidde
     assert "mean mood of 3 agents: 0.5" in said
     assert "no outcome" not in said
     assert "not recorded" not in said and "The record begins" not in said
-    assert "It read its memory" in said or "Recalled (" in said
+    assert "It read its memory" in said or "Read (" in said
     assert "none 0" not in window.text(".mm-stage-legend")
     assert "0.5" in window.text(".mm-stage-legend")
     window.page.get_by_label("Step back").click()
