@@ -127,3 +127,44 @@ def test_a_method_of_the_user_in_another_form_is_not_the_state(model, tmp_path, 
     again = resume(model, file)
     assert held(again) == held(town)
     assert caplog.text.count("has get_state or set_state in another form") == 1
+
+
+class Lake(Hamlet):
+    """Two fishers and their fish, of which the model says nothing to a checkpoint."""
+
+    def __init__(self, *given, **named):
+        super().__init__(*given, **named)
+        self.stock, self.name = 400, "Loch"
+        for agent in self.agents:
+            agent.basket, agent.boat = [], "Ada"
+
+    def step(self):
+        for agent in self.agents:
+            self.stock -= 10
+            agent.basket.append(10)
+
+
+class KeptLake(Lake):
+    """The same lake, which says it."""
+
+    def get_state(self):
+        return {"stock": self.stock}
+
+    def set_state(self, state):
+        self.stock = state["stock"]
+
+
+def test_a_fork_names_what_the_model_does_not_say_of_itself(tmp_path):
+    file = str(tmp_path / "lake.sqlite")
+    Services.of(lived(Lake(record=file), 3)).recorder.close()
+    with pytest.warns(UserWarning, match="has no get_state") as warned:
+        assert fork(Lake, file).stock == 400
+    (said_once,) = [str(w.message) for w in warned if "get_state" in str(w.message)]
+    assert "as they were at step 3: Neighbour.basket, stock." in said_once
+
+
+def test_of_a_model_that_says_its_state_nothing_is_named(tmp_path, recwarn):
+    file = str(tmp_path / "lake.sqlite")
+    Services.of(lived(KeptLake(record=file), 3)).recorder.close()
+    assert fork(KeptLake, file, step=2).stock == 360
+    assert not [w for w in recwarn if "get_state" in str(w.message)]

@@ -5,8 +5,14 @@ import re
 import pytest
 
 from mesa_memory import Services, STLTMemory, metrics, open_run
+from mesa_memory.core.wording import Voice, Wording
 from mesa_memory.runs.claims.claim import Verdict, claim, has_words, is_stated
-from mesa_memory.runs.claims.clauses import clauses, is_question, sentences
+from mesa_memory.runs.claims.clauses import (
+    clauses,
+    is_question,
+    sentences,
+    without_speaker,
+)
 from mesa_memory.viz.data import spread
 from mesa_memory.viz.report import write_report
 from mesa_memory.viz.report.contents import contents
@@ -174,3 +180,12 @@ def test_a_summary_is_read_by_its_sentences():
     lived(village, 1 + len(days))
     assert metrics.size(village, "summary") > 0
     assert metrics.who_holds(village, CHEATER) == [1]
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "ja", "pt", "zh"])
+@pytest.mark.parametrize("speakers", [[2], [2, 5, 7], [*range(2, 15)]])
+def test_how_often_something_was_said_is_no_part_of_it(language, speakers):
+    voice = Voice(owner=1, wording=Wording(language))
+    said = [(speaker, [1]) for speaker in speakers]
+    line = voice.repeated_message(said, 22, "3.5", "The mill opens at 9: be there.")
+    assert without_speaker(line) == "The mill opens at 9: be there."

@@ -9,8 +9,9 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import STLTMemory, configure, open_run, register_policy
+from mesa_memory import STLTMemory, close, configure, open_run, register_policy
 from mesa_memory.cli import main
+from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.llm.doubles.scripted import ScriptedLLM
 from mesa_memory.runtime.services import Services
 from mesa_memory.statistics.difference import share
@@ -99,3 +100,15 @@ def test_the_command_tells_drift_by_generation(tmp_path, capsys):
     assert not ended.value.code
     told = capsys.readouterr().out
     assert "summary" in told and "omitted" in told
+
+
+def test_a_summary_of_word_for_word_events_adds_nothing(tmp_path):
+    file = str(tmp_path / "town.sqlite")
+    town = RumorModel(n_agents=8, memory="stlt", rng=1, record=file)
+    for _ in range(12):
+        town.step()
+    close(town)
+    with open_run(file) as run:
+        rows = run.drift(as_records=True)
+    assert [row["statement"] for row in rows if row["fate"] == "added"] == []
+    assert any(row["fate"] == "kept" for row in rows)

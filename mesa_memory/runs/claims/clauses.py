@@ -15,11 +15,16 @@ from pathlib import Path
 
 from mesa_memory.core.text.naming import plainly_spelled
 
-_BETWEEN = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+|\\n|\s•\s")
+_BETWEEN = re.compile(r"(?<=[.!?])\s+(?![(（])|(?<=[。！？])(?![(（])|\n+|\\n|\s•\s")
 #: kind, step and speaker before the words; a summary may name several
 _FRAME = re.compile(
     r"^\W*(?:\w+: (?:text|message|content): |Step [\d.]+:\s*"
     r"|(?:Agent )?[^\s:][^:]{0,40}? says(?: to [^:]{1,60})?:\s*)+"
+)
+#: who said something several times, and how often, before the words
+_SEVERAL = re.compile(
+    r"^[^:：]{1,300}?\d+(?: times| fois| veces| vezes|-mal| [回次])[,、，]"
+    r"[^:：]{1,40}\d\S*(?: 步)?[)）]?\s?[:：]\s*"
 )
 #: where a fact is from, after its words: "(said by Ines, step 2)"
 _SOURCE = re.compile(
@@ -83,7 +88,7 @@ def sentences(text: str) -> list[str]:
 
 def without_speaker(sentence: str) -> str:
     """A sentence without step, speaker and list mark before it, or its source after it."""
-    said = _SOURCE.sub("", _FRAME.sub("", sentence))
+    said = _SOURCE.sub("", _SEVERAL.sub("", _FRAME.sub("", sentence)))
     return said.strip(" -•") or sentence.strip()
 
 

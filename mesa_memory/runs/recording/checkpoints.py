@@ -9,11 +9,14 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import NoneType
 from typing import Any
+from zlib import crc32
 
 from mesa_memory.core.codec import decode, decode_snapshot
 from mesa_memory.core.content import plain
 from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.text.redaction import secret_name
 from mesa_memory.errors import MemoryMismatch
 from mesa_memory.hosts import mesa
 from mesa_memory.llm.ledger import Usage
@@ -38,6 +41,10 @@ STATE_WARNING = (
     "%s has get_state or set_state in another form, so a resumed run begins without its "
     "own state. To keep it, write both: get_state() and set_state(state)."
 )
+#: attributes of a model that say whether it runs, not how things are in it
+_RUNNING = {"running"}
+#: values that are plain data, and what holds them
+_SCALARS, _HOLDERS = (bool, int, float, str, NoneType), (list, tuple, dict)
 
 
 def memories(model: Any) -> dict[str, Any]:
@@ -62,6 +69,8 @@ def snapshot(model: Any) -> dict[str, Any]:
         "used": _used(model),
         "state": _own_state(model),
     }
+    if own["state"] is None:
+        own["plain"] = _plain_state(model)
     if step_name := Services.of(model).wordings.step_name:
         own["step_name"] = step_name
     found = {
@@ -79,6 +88,40 @@ def _own_state(model: Any) -> Any:
     if get is not None or put is not None:
         Services.of(model).say_once(STATE_WARNING, type(model).__name__)
     return None
+
+
+def _plain_state(model: Any) -> dict[str, int]:
+    """A checksum of each attribute of plain data, of the model and, by class, of its agents."""
+    found: dict[str, int] = {}
+    for owner in (model, *model.agents):
+        of = "" if owner is model else f"{type(owner).__name__}."
+        for name, value in vars(owner).items():
+            unseen = name.startswith("_") or name in _RUNNING or secret_name(name)
+            if not unseen and _is_plain(value):
+                told = repr(value).encode("utf-8", "surrogatepass")
+                found[of + name] = crc32(told, found.get(of + name, 0))
+    return found
+
+
+def _is_plain(value: Any) -> bool:
+    if type(value) in _HOLDERS:
+        held = value.values() if isinstance(value, dict) else value
+        return all(map(_is_plain, held))
+    return isinstance(value, _SCALARS)
+
+
+def _warn_of_lost(model: Any, then: Mapping[str, int]) -> None:
+    """Warns of attributes that are not what they were when the snapshot was taken."""
+    now = _plain_state(model)
+    if lost := sorted(name for name, value in then.items() if now.get(name) != value):
+        warnings.warn(
+            f"{type(model).__name__} has no get_state(), so these are as its __init__ "
+            f"makes them, not as they were at step {model.steps}: "
+            f"{', '.join(lost)}. If decisions or outcomes depend on them, return them "
+            "from get_state(), put them back in set_state(state), and record the run "
+            "again.",
+            stacklevel=2,
+        )
 
 
 def _takes(method: Any, *given: Any) -> bool:
@@ -145,6 +188,8 @@ def restore(
     if own["state"] is not None:
         model.set_state(own["state"])
     mesa.set_clock(model, own)
+    if "plain" in own:
+        _warn_of_lost(model, own["plain"])
     _make_again(model, states, find)
     here = memories(model)
     missing = sorted(states.keys() - here.keys() - {MODEL_KEY})
