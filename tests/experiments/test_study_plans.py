@@ -105,6 +105,8 @@ def test_several_outcomes_are_corrected_together_and_secondary_ones_are_named(tm
     assert alone.contrasts[0].p_holm == p and first.margin == 0.5
     assert second.margin is None
     assert "Planned before the first run: x and twice of each" in str(second)
+    further = "further outcomes: compare(outcome='twice'), compare(outcome='alone')."
+    assert further in str(first) and "further outcomes" not in str(second)
     assert "Secondary outcome of the plan" in str(alone)
     assert "p (Holm)" in found.checklist() and "(x, 1.0)" in found.methods()
     page = found.report(tmp_path / "report.html").read_text(encoding="utf-8")

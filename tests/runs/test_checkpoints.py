@@ -157,7 +157,7 @@ class KeptLake(Lake):
 def test_a_fork_names_what_the_model_does_not_say_of_itself(tmp_path):
     file = str(tmp_path / "lake.sqlite")
     Services.of(lived(Lake(record=file), 3)).recorder.close()
-    with pytest.warns(UserWarning, match="has no get_state") as warned:
+    with pytest.warns(UserWarning, match="lacks get_state") as warned:
         assert fork(Lake, file).stock == 400
     (said_once,) = [str(w.message) for w in warned if "get_state" in str(w.message)]
     assert "as they were at step 3: Neighbour.basket, stock." in said_once

@@ -105,6 +105,11 @@ def compare_arms(study: Any, **given: Any) -> Comparison:
         "leave_out_nan": bool(given.get("leave_out_nan")),
         "notes": [_note(study, planned, outcome)],
     }
+    if planned and not given.get("outcome"):
+        further = [f"compare(outcome={n!r})" for n in mine if n != outcome]
+        if further:
+            told = ", ".join(further)
+            more["notes"].append(f"The plan has further outcomes: {told}.")
     if planned and outcome in plan.primary:
         return plan.compare(frame, **more)[plan.primary.index(outcome)]
     more["level"] = plan.level if planned else 0.05

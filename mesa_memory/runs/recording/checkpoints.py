@@ -115,7 +115,7 @@ def _warn_of_lost(model: Any, then: Mapping[str, int]) -> None:
     now = _plain_state(model)
     if lost := sorted(name for name, value in then.items() if now.get(name) != value):
         warnings.warn(
-            f"{type(model).__name__} has no get_state(), so these are as its __init__ "
+            f"{type(model).__name__} lacks get_state(), so these are as its __init__ "
             f"makes them, not as they were at step {model.steps}: "
             f"{', '.join(lost)}. If decisions or outcomes depend on them, return them "
             "from get_state(), put them back in set_state(state), and record the run "
