@@ -277,7 +277,8 @@ def memory_settings(memory: Any) -> dict[str, Any]:
         is shown instead of the memory.
     """
     layers = {layer.name: _arguments(layer) for layer in memory.layers}
-    found = {"memory": _arguments(memory), "layers": layers}
+    own = {"repetitions": memory.repetitions, **_arguments(memory)}
+    found = {"memory": own, "layers": layers}
     shown = memory.shown_instead
     return found if shown is None else found | {"shown_instead": str(shown)}
 
