@@ -69,7 +69,10 @@ def test_weights_rank_again_at_once_and_stand_in_the_address(window, asked):
     found, step, number = asked
 
     def shown():
-        return window.page.locator(".mm-table td:nth-child(2)").all_inner_texts()
+        heads = window.page.locator(".mm-table th").all_inner_texts()
+        was = [n for n, head in enumerate(heads, 1) if head.strip().startswith("was")]
+        place = was[0] if was else 1  # while no rank has changed, they are the ranks
+        return window.page.locator(f".mm-table td:nth-child({place})").all_inner_texts()
 
     expected = partial(order, found)
 
