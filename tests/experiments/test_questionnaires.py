@@ -220,7 +220,7 @@ class Reader(Town):
         recording = Recording(str(file), parameters={}, checkpoint_every=1)
         given = {"llm": "offline", "record": recording} | given
         super().__init__(3, memory, setup=lambda model: configure(model, **given))
-        self.asks, self.answers = asks, []
+        self._asks, self._answers = asks, []
         self.datacollector = mesa.DataCollector({"calls": metrics.calls})
 
     def step(self):
@@ -231,8 +231,8 @@ class Reader(Town):
                 if recall := getattr(citizen.memory, "recall", None):
                     recall("fish")
         self.datacollector.collect(self)
-        if self.asks:
-            self.answers += SURVEY.put(self)
+        if self._asks:
+            self._answers += SURVEY.put(self)
 
     def get_state(self):
         return self.datacollector.model_vars
@@ -243,7 +243,7 @@ def lived(file, memory, asks, **given):
     for _ in range(5):
         town.step()
     if asks:  # and between two steps
-        town.answers += SURVEY.ask(town)
+        town._answers += SURVEY.ask(town)
     Services.of(town).recorder.close()
     return town
 
