@@ -25,7 +25,7 @@ class Remembered(NamedTuple):
     Attributes:
         text: what was said or what happened.
         step: of the newest; empty without one.
-        who: names of the speakers; none of what nobody said.
+        who: names of the speakers; empty for what is no message.
         to: names of the listeners, as far as they are known.
         times: how often it was.
         first: the step of the oldest, as far as it is known.
@@ -143,10 +143,8 @@ def repetition(wording: Wording) -> re.Pattern[str]:
     """Finds in a line how often something was, and when."""
     message = wording.say("repeated message", who="", to="", text="", **_TIMES)
     other = wording.told("repeated", line="", **_TIMES)
-    first, second = [
-        _form(told).pattern for told in (message.strip(" :："), other.strip())
-    ]
-    return re.compile(rf"{first}|{re.sub(r'\?P<\w+>', '', second)}")
+    forms = [_form(told).pattern for told in (message.strip(" :："), other.strip())]
+    return re.compile(re.sub(r"\?P<\w+>", "?:", "|".join(forms)))
 
 
 def _form(told: str) -> re.Pattern[str]:
