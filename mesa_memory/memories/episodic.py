@@ -28,10 +28,10 @@ class EpisodicMemory(RecallMixin, MemoryModule):
     """Events recalled by relevance, importance and recency.
 
     All new events are graded in one request (Park et al. 2023 and Mesa-LLM send one for
-    each) and embedded in one. One or two wait for the next step or the next recall; until
-    then they are shown word for word. At capacity, the event with the least importance
-    and recency is forgotten. Insights, with their evidence, are drawn once the events
-    since the last reflection have gathered enough importance.
+    each) and embedded in one. Fewer than ``grade_together`` wait for the next step or the
+    next recall; until then they are shown word for word. At capacity, the event with the
+    least importance and recency is forgotten. Insights, with their evidence, are drawn
+    once the events since the last reflection have gathered enough importance.
 
     Args:
         agent: the agent that owns the memory.

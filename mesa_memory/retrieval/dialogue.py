@@ -4,6 +4,16 @@ In a talk, turns lean on each other: an answer often lacks the words of its ques
 and a remark the words for its subject. In a crowd, a remark stands beside another by
 chance.
 
+Messages with the same agent are a talk if both speak. Other events of one step are a talk
+if two agents speak, or if the memory is coherent: its events resemble their neighbours
+more than any two do. A session is a talk, or a part of it with up to ``SESSION_RECORDS``
+successive events. In a talk, relevance is
+
+    (own + name + 0.3 · own of the event before + 0.15 · own of the event after
+    + 0.4 · best own of the session + 0.3 · BM25 of the session as one text) / 1.7
+
+In a crowd, an event by a named agent that names only others gets half of the boost.
+
 The shares, the length of a session and the measure of coherence were chosen on LoCoMo,
 see ``benchmarks/recall/README.md``.
 """
