@@ -100,6 +100,13 @@ class Wording:
             found.check_size(part, text, values)
         return text
 
+    def listed(self, names: Sequence[str], part: str = "names") -> str:
+        """Names in a sentence, by a part of ``events``; of many, how many more."""
+        shown = names[:MAX_LISTED_NAMES]
+        if more := len(names) - len(shown):
+            return self.say("more names", others=shown, more=more)
+        return self.say(part, others=shown, more=0) if names[1:] else "".join(names)
+
     def has(self, file: str, part: str) -> bool:
         """True if there is such a part."""
         return part in self.parts(file)
@@ -322,12 +329,7 @@ class Voice:
         several = [self(each) for each in ids if you is None or each != you]
         if len(several) < len(ids):
             several.insert(MAX_LISTED_NAMES - 1, say("and you"))
-        if not several:
-            return say("nobody else")
-        shown = several[:MAX_LISTED_NAMES]
-        if more := len(several) - len(shown):
-            return say("more names", others=shown, more=more)
-        return shown[0] if len(shown) == 1 else say("names", others=shown)
+        return self.wording.listed(several) or say("nobody else")
 
     def _heard(self, sender: Any, recipients: Sequence[Any]) -> list[Any]:
         """The listeners, the owner first."""

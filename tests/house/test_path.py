@@ -11,7 +11,7 @@ from tests.support.walker import Walk
 BOUNDS = {
     "ShortTermMemory": (367, 18),
     "STLTMemory": (456, 21),
-    "LongTermMemory": (760, 33),
+    "LongTermMemory": (772, 33),
     "EpisodicMemory": (796, 36),
     "ImpressionMemory": (546, 23),
     "FactMemory": (1495, 42),

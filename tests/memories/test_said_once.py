@@ -200,7 +200,7 @@ def test_a_summary_joins_the_speakers_and_the_number_of_what_says_the_same(langu
         ("4", voice.message(2, [3, 1], "It rains.")),
         ("5", voice.message(2, [1], "No.")),
         ("6", voice.repeated_message([(5, [1]), (2, [1])], 7, "6", "It rains.")),
-        ("7", voice.message(9, [], "It rains.")),
+        ("7", voice.message(9, [], "it rains!")),
         ("8", "Saw X."),
         ("9", wording.told("repeated", line="Saw X.", count=3, step="5")),
     ]
@@ -212,7 +212,7 @@ def test_a_summary_joins_the_speakers_and_the_number_of_what_says_the_same(langu
     said = [(2, ()), (5, ()), (9, ())]
     assert [event.item for event in once(items, wording)] == [
         items[2],
-        at_step("7", voice.repeated_message(said, 10, "7", "It rains."), wording),
+        at_step("7", voice.repeated_message(said, 10, "7", "it rains!"), wording),
         at_step(
             "9", wording.told("repeated", line="Saw X.", count=4, step="8"), wording
         ),

@@ -1,12 +1,13 @@
 """The events that an extractive summary remembers, and how it tells them."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple, Self
 
 from mesa_memory.core.render import at_step, step_pattern
-from mesa_memory.core.wording import MAX_ADDRESSEES, MAX_LISTED_NAMES, Wording
+from mesa_memory.core.statement import words_key
+from mesa_memory.core.wording import MAX_ADDRESSEES, Wording
 
 #: values that stand for themselves in a form, and what is read in their place
 _SIGNS = {
@@ -78,8 +79,8 @@ class Remembered(NamedTuple):
     def _told(self, wording: Wording) -> str:
         values = {"text": self.text, "line": self.text, "count": self.times}
         if self.who:
-            values["who"] = _listed(self.who, "names", wording)
-            values["to"] = _listed(self.to, "to several", wording)
+            values["who"] = wording.listed(self.who)
+            values["to"] = wording.listed(self.to, "to several")
             line = wording.say("repeated message", **values, step=self.step)
         else:
             line = wording.told("repeated", **values, step=self.first)
@@ -94,20 +95,10 @@ def once(items: Iterable[str], wording: Wording) -> list[Remembered]:
     """
     found: dict[tuple[str, bool], Remembered] = {}
     for event in [Remembered.read(item, wording) for item in items]:
-        key = " ".join(event.text.casefold().split()), bool(event.who)
+        key = words_key(event.text), bool(event.who)
         older = found.pop(key, None)
         found[key] = event.after(older, wording) if older else event
     return list(found.values())
-
-
-def _listed(names: Sequence[str], part: str, wording: Wording) -> str:
-    """Names in a sentence; of many speakers, how many more."""
-    if len(names) < 2:
-        return "".join(names)
-    shown = names[:MAX_LISTED_NAMES]
-    if more := len(names) - len(shown):
-        return wording.say("more names", others=shown, more=more)
-    return wording.say(part, others=shown, more=0)
 
 
 @cache
