@@ -101,7 +101,7 @@ def prompts(place: Path) -> dict[str, str]:
         query = sa.select(schema.calls.c.prompt, schema.calls.c.prompt_hash)
         return {
             "\n".join(m["content"] for m in messages if m["role"] == "user"): found
-            for messages, found in on.execute(query).tuples()
+            for messages, found in on.execute(query)
         }
 
 

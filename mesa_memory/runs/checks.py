@@ -66,7 +66,7 @@ def _rows(store: Store, run: int, *columns: Any, **only: Any) -> Iterator[Any]:
     """Rows of a run, some at a time: prompts and recalls may be large."""
     wanted = select(*columns).filter_by(run=run, **only)
     with store.reading() as on:
-        yield from on.execute(wanted.execution_options(yield_per=ROWS_AT_ONCE)).tuples()
+        yield from on.execute(wanted.execution_options(yield_per=ROWS_AT_ONCE))
 
 
 def _lines(text: str) -> int:

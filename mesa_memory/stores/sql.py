@@ -381,7 +381,7 @@ class Store:
         columns = schema.runs.c
         query = sa.select(columns.id, columns.name).order_by(columns.id.desc())
         with self.reading() as on:
-            known = [row for row in on.execute(query).tuples() if row[0] != but]
+            known = [row for row in on.execute(query) if row[0] != but]
         if not known:
             raise StoreUnavailable(_without_runs(self.location), location=self.location)
         meant = [
@@ -514,7 +514,7 @@ class Store:
                 )
             query = sa.select(table.c.agent, table.c.state)
             query = query.filter_by(run=run, step=wanted).order_by(table.c.agent)
-            return wanted, dict(on.execute(query).tuples().all())
+            return wanted, dict(on.execute(query).all())
 
     def steps(self, run: int) -> list[float]:
         """The finished steps of a run, in order."""

@@ -161,7 +161,7 @@ class Studies:
         with self.store.writing() as on:
             on.execute(sa.select(studies.c.id).filter_by(id=study).with_for_update())
             there = sa.select(cases.c.key, cases.c.number).filter_by(study=study)
-            known = dict(on.execute(there).tuples().all())
+            known = dict(on.execute(there).all())
             last = max(known.values(), default=0)
             new = [row for key, row in rows.items() if key not in known]
             values = [
@@ -218,7 +218,7 @@ class Studies:
             mine = sa.select(cases.c.number, cases.c.run).filter_by(study=study)
             mine = mine.where(cases.c.run.is_not(None))
             dead = [
-                number for number, run in on.execute(mine).tuples()
+                number for number, run in on.execute(mine)
                 if not self.store.has_writer(on, run)
             ]  # fmt: skip
             nothing = {"reserved": NOTHING, "beyond": NOTHING}
@@ -286,7 +286,7 @@ class Studies:
         query = query.join(cases, cases.c.run == c.run).where(cases.c.study == study)
         found: dict[int, dict[float, bool]] = {}
         with self.store.reading() as on:
-            for number, step, kept in on.execute(query).tuples():
+            for number, step, kept in on.execute(query):
                 found.setdefault(number, {})[step] = bool(kept)
         return found
 

@@ -86,7 +86,7 @@ def _run(store: Store, number: str | None, seed: str) -> int:
         return newest
     with store.reading() as on:
         found = on.execute(sa.select(runs.c.seed, runs.c.id).order_by(runs.c.id))
-        seeds = dict(found.tuples().all())
+        seeds = dict(found.all())
     if seed not in seeds:
         raise ValueError(
             f"{store.location} has no run with seed {seed}, only with the seeds "

@@ -295,7 +295,7 @@ def _answers(store: Any, run: int, step: float) -> dict[str, Any]:
     query = query.where(answers.c.seq <= last_number(run, step))
     query = query.order_by(answers.c.seq.desc()).limit(MAX_SHARED_ANSWERS)
     with store.reading() as on:
-        found = dict(reversed(on.execute(query).tuples().all()))
+        found = dict(reversed(on.execute(query).all()))
     for value in found.values():
         if not isinstance(value, int | float):
             raise wrong("answers.value", "a grade", value)

@@ -97,7 +97,7 @@ class StoredRecords:
             edits = edits.with_only_columns(c.superseded_by, c.id, c.seq)
             found: dict[str, int] = {}
             with self._store.reading() as on:
-                rows: Any = on.execute(edits.order_by(c.seq)).tuples()
+                rows: Any = on.execute(edits.order_by(c.seq))
                 for new, old, seq in rows:
                     found[new] = found.get(old, seq)
             self._edited = found
