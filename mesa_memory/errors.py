@@ -15,6 +15,7 @@
     ├── ParameterError        a run's model needs an argument that its file cannot give
     ├── MemoryMismatch        the memories of a run are not those of the new model
     ├── UnknownMemory         a name leads to no class of memory
+    ├── CannotRecall          the memory does not rank its records
     ├── UndeclaredState       a resumed run would lose an attribute that a step has set
     ├── NoSeed                a model does not say what its random numbers begin with
     ├── StoreError            an operation on a store of recorded runs failed
@@ -181,6 +182,10 @@ class MemoryMismatch(MesaMemoryError, ValueError):
 
     The message names the agents, and what to do.
     """
+
+
+class CannotRecall(MesaMemoryError, AttributeError):
+    """The memory does not rank its records; the message names those that do."""
 
 
 class UndeclaredState(MesaMemoryError, TypeError):

@@ -118,9 +118,23 @@ def _memory(run: "Run", agent: str, step: float | None, output: Output) -> None:
     graded = [{**row, "grade": row["importance"]} for row in rows]
     output.table("state", title, _STATE, rows if output.as_json else _told(run, graded))
     _recalls(run, run.recalls(agent, step, as_records=True), output)
-    shown = run.prompt(agent, step)
-    if shown:
-        output.text("prompt", "Was shown in that step:", shown)
+    if output.as_json:
+        output.text("prompt", "", run.prompt(agent, step))
+    else:
+        _shown(run, agent, step, output)
+
+
+def _shown(run: "Run", agent: str, step: float, output: Output) -> None:
+    """Each text of memory that an agent read, with the question in which it stood."""
+    from mesa_memory.viz.data.decisions import end_of
+
+    asked = run.decisions(agent, step, as_records=True)
+    rows = run.prompts(agent, step, as_records=True)
+    for text in filter(None, (row["text"] for row in rows)):
+        about = [row for row in asked if text.strip() in row["memory"]][:1]
+        question = "".join(f" for “{end_of(row['question_only'])}”" for row in about)
+        output.text("prompt", f"Was shown in that step{question}:", text)
+        asked = [row for row in asked if row not in about]
 
 
 def _decisions(
@@ -272,7 +286,7 @@ def cost(run: str, by: tuple[str, ...], output: Output) -> None:
         total = found.cost((), as_records=True)[0]
         total |= dict.fromkeys(names) | {names[0]: "total"}
         if not output.as_json:
-            rows, total = [_shown(row) for row in rows], _shown(total)
+            rows, total = [_priced(row) for row in rows], _priced(total)
         called = found.names if "agent" in names else {}
         for row in rows:
             if name := called.get(row.get("agent")):
@@ -282,7 +296,7 @@ def cost(run: str, by: tuple[str, ...], output: Output) -> None:
         output.table("cost", title, [*names, *sums], [*rows, total])
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
+def _priced(row: dict[str, Any]) -> dict[str, Any]:
     """An unknown cost is not shown as nothing."""
     known = row["cost"] is not None
     price = dollars(row["cost"]) if known else f"unknown ({row['unpriced']} calls)"
@@ -419,6 +433,9 @@ def dashboard(runs: tuple[str, ...], host: str, port: int, open_page: bool) -> N
     required=True,
 )
 @option("--agent", "Unique id of one agent, whose decision is asked about.")
+@option(
+    "--decision", "Which of its decisions in the step, if several; from 1.", type=COUNT
+)
 @option("--steps", "Step at which a copy of the run ends.", type=COUNT)
 @option(
     "--outcome", "Model to number; not needed with --agent.", metavar="MODULE:FUNCTION"
@@ -433,8 +450,9 @@ def dashboard(runs: tuple[str, ...], host: str, port: int, open_page: bool) -> N
 )
 @printed
 def attribute(
-    run: str, model: str, step: float, agent: str | None, steps: int | None,
-    outcome: str | None, max_runs: int | None, trust: bool, screen: int, output: Output,
+    run: str, model: str, step: float, agent: str | None, decision: int | None,
+    steps: int | None, outcome: str | None, max_runs: int | None, trust: bool,
+    screen: int, output: Output,
 ) -> None:  # fmt: skip
     """Erases memories of a recorded run in turn, to see on which its outcome depends.
 
@@ -452,7 +470,7 @@ def attribute(
     found = find(
         imported(model), location, run=number, step=step, steps=steps, screen=screen,
         outcome=None if outcome is None else imported(outcome), max_runs=max_runs, trust=trust,
-        agent=None if agent is None else known.get(agent, agent),
+        agent=None if agent is None else known.get(agent, agent), decision=decision,
     )  # fmt: skip
     output.report(str(found))
     table = found.table()
@@ -471,8 +489,11 @@ def imported(name: str) -> Callable[..., Any]:
     try:
         found = pkgutil.resolve_name(name)
     except (ImportError, AttributeError, ValueError) as error:
+        module = sys.modules.get(name.partition(":")[0])
+        place = f" ({file})" if (file := getattr(module, "__file__", "")) else ""
         raise ValueError(
-            f"{name!r} cannot be loaded: {error}. Give module:name"
+            f"{name!r} cannot be loaded: {error}{place}. Give module:name, of a file "
+            "whose name no other module has"
         ) from error
     if not callable(found):
         raise ValueError(f"{name!r} is {found!r}, not a class or function")

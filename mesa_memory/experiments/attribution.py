@@ -9,13 +9,14 @@ goes on for one step, with the records that the agent was shown in it.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+from mesa_memory.core.content import brief
 from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int
@@ -175,6 +176,7 @@ def attribute(
     outcome: Callable[[Any], float] | None = None,
     steps: float | None = None,
     agent: Any = None,
+    decision: int | None = None,
     run: int | None = None,
     screen: int = 12,
     confirm: int = 24,
@@ -201,11 +203,13 @@ def attribute(
         model_class, location, run, trust, parameters: see ``resume``.
         step: after which finished step records are erased; with ``agent``, the step of
             the decision.
-        outcome: a number, from the model at the end; by default, with ``agent``, the
-            number of its decisions in the step that have another answer.
+        outcome: a number, from the model at the end; by default, with ``agent``, 1 if
+            its decision has another answer, else 0.
         steps: at which a copy ends; with ``agent``, by default ``step``.
         agent: unique id of one agent: candidates are the records that it was shown in the
             step and had before.
+        decision: its number among those of the agent in the step, from 1, in the order
+            of ``run.decisions()``; needed if there are several and no ``outcome``.
         screen: runs of the model as it was, and of each group if these differ.
         confirm: further runs of the largest effects, of the model as it was, and without
             all candidates.
@@ -215,7 +219,7 @@ def attribute(
 
     Raises:
         ValueError: if ``steps`` is not after ``step``, a number is out of range, or the
-            agent was shown nothing in the step.
+            agent was shown nothing in the step, or decided several times in it.
         TypeError: without an outcome or ``steps``, if no agent is given.
         ParameterError, ReplayMismatch, StoreError: see ``resume``.
     """
@@ -223,7 +227,7 @@ def attribute(
     checked_int("confirm", confirm, 2)
     if max_runs is not None:
         checked_int("max_runs", max_runs, screen + 1)
-    decided = None if agent is None else _Decisions(agent, step)
+    decided = None if agent is None else _Decision(agent, step, decision or 1)
     if decided is None and (steps is None or not callable(outcome)):
         raise TypeError(
             "attribute needs outcome, a function of the model, and steps, at which a copy "
@@ -231,6 +235,8 @@ def attribute(
             "agent=15, step=7)"
         )
     since = step if agent is None else _step_before(location, run, step)
+    if decided is not None and outcome is None:
+        _check_number(decision, decided, location, run)
     steps = step if steps is None else steps
     if not steps > since:
         raise ValueError(f"steps must be after step={step:g}, got steps={steps!r}")
@@ -259,6 +265,26 @@ def _step_before(location: Any, run: Any, step: float) -> float:
                 f"the steps are {recorded.steps[:1]} to {recorded.steps[-1:]}"
             )
         return before[-1]
+
+
+def _check_number(
+    given: int | None, decided: "_Decision", location: Any, run: Any
+) -> None:
+    """Raises unless the number means one of the recorded decisions."""
+    with open_run(location, run) as recorded:
+        rows = recorded.decisions(decided.agent, decided.step, as_records=True)
+    numbers = range(1, max(len(rows), 1) + 1)
+    if given in numbers or (given is None and len(rows) < 2):
+        return
+    told = [f"{n} “{brief(_answer(row), 60)}”" for n, row in zip(numbers, rows)]
+    raise ValueError(
+        f"agent {decided.agent!r} made {len(rows)} decisions in step {decided.step:g}: "
+        f"{', '.join(told)}. Give decision= one of these numbers, got {given!r}"
+    )
+
+
+def _answer(row: Mapping[str, Any]) -> str:
+    return str(row["answer"] or row["tool_calls"])
 
 
 def _price(
@@ -301,7 +327,7 @@ class _Trials:
         copy = deepcopy(self.model)
         if erasure is not None:
             erasure.erase_from(copy)
-        if isinstance(self.outcome, _Decisions):
+        if isinstance(self.outcome, _Decision):
             configure(copy, record=True)
         while copy.steps < self.steps and copy.running:
             copy.step()
@@ -310,21 +336,23 @@ class _Trials:
         try:
             return float(self.outcome(copy))
         finally:
-            if isinstance(self.outcome, _Decisions):
+            if isinstance(self.outcome, _Decision):
                 close(copy)
 
 
 @dataclass
-class _Decisions:
-    """Counts the decisions of an agent in a step that have another answer.
+class _Decision:
+    """1 if a decision has another answer than in the first copy, else 0.
 
     Attributes:
-        reference: the answers of the first copy.
-        newest: those of the last one.
+        number: among the agent's decisions in the step, from 1.
+        reference: the answer in the first copy; empty if it did not decide.
+        newest: that in the last one.
     """
 
     agent: Any
     step: float
+    number: int
     reference: str | None = None
     newest: str = ""
     _first: list[Any] = field(default_factory=list)
@@ -334,14 +362,12 @@ class _Decisions:
         recorder.sync()
         with open_run(recorder.store) as run:
             rows = run.decisions(self.agent, self.step, as_records=True)
-        answers = [[row["answer"], row["tool_calls"]] for row in rows]
-        self.newest = " / ".join(
-            str(row["answer"] or row["tool_calls"]) for row in rows
-        )
+        asked = rows[self.number - 1 : self.number]
+        answers = [(row["answer"], row["tool_calls"]) for row in asked]
+        self.newest = "".join(map(_answer, asked))
         if self.reference is None:
             self.reference, self._first = self.newest, answers
-        alike = sum(one == other for one, other in zip(answers, self._first))
-        return max(len(answers), len(self._first)) - alike
+        return float(answers != self._first)
 
 
 @dataclass
@@ -356,23 +382,25 @@ class _Search:
     effects: list[Effect] = field(default_factory=list)
 
     def plan(self, step: float, calls: float, cost: float | None) -> str:
-        """The number of runs that there may be, and their price."""
+        """The fewest and the most runs, with their price."""
         groups, ends = len(self.groups), self.trials.most
         alone = [len(each.single) for each in self.groups] if self.single else []
-        tried = groups + sum(count for count in alone if count > 1)
-        bases, largest = 1, min(groups, CONFIRMED)
+        tried, bases, largest = groups, 1, min(groups, CONFIRMED)
         if groups > 1:
-            tried, bases, largest = tried + groups, 2, 2 * largest
+            tried, bases, largest = 2 * groups, 2, 2 * largest
+        least = self.screen + tried + bases - 1
+        tried += sum(count for count in alone if count > 1)
         exact = self.screen + tried + bases - 1
         most = self.screen * (tried + bases) + self.confirm * (bases + largest)
         price = "an unknown price" if cost is None else f"${cost:.4f}"
+        singles = f" (up to {exact} if groups of several records matter)"
         return (
-            f"{groups} groups of records were shown after step {step:g}: "
-            f"up to {exact} runs of {self.trials.steps - step:g} steps if answers are "
-            f"always the same, else up to {most}"
-            f"{'' if ends is None else f'; it ends after {ends} runs'}. "
-            f"Each sends about {calls:.0f} requests, for {price}; {exact} send "
-            f"{exact * calls:.0f}, and {most} send {most * calls:.0f}."
+            f"{groups} groups of records were shown after step {step:g}. Runs of "
+            f"{self.trials.steps - step:g} steps: {least} if answers are always the same"
+            f"{singles * (exact > least)}, else up to {most}"
+            f"{'' if ends is None else f'; it ends after {ends} runs'}. Each sends about "
+            f"{calls:.0f} requests, for {price}; all send {least * calls:.0f} to "
+            f"{most * calls:.0f}."
         )
 
     def found(self, step: float) -> Attribution:
@@ -423,7 +451,7 @@ class _Search:
         outcomes = self.trials.outcomes(self._erased(erasure, kept), self.times)
         difference = GroupDifference(outcomes, self.none if kept else self.base)
         instead = ""
-        if isinstance(self.trials.outcome, _Decisions) and difference.mean:
+        if isinstance(self.trials.outcome, _Decision) and difference.mean:
             instead = self.trials.outcome.newest
         return Effect(erasure, difference, None, part_of, kept, instead)
 

@@ -32,7 +32,8 @@ from mesa_memory.core.content import (
 )
 from mesa_memory.hosts import changed
 
-UPGRADE_ADVICE = "Use a supported version: pip install 'mesa-llm>=0.3.2,<0.4'."
+VERSIONS = "mesa-llm>=0.3.2,<0.4"
+UPGRADE_ADVICE = f"Use a supported version: pip install '{VERSIONS}'."
 
 try:
     from mesa_llm.llm_agent import LLMAgent
@@ -42,7 +43,10 @@ except ImportError as error:
     raise changed(
         "mesa-llm",
         f"it cannot be imported ({error})",
-        "Versions up to 0.3.2 need Mesa 3: pip install 'mesa>=3.5.1,<4'.",
+        "Versions up to 0.3.2 need Mesa 3: pip install 'mesa>=3.5.1,<4'."
+        if (error.name or "").partition(".")[0] in ("mesa", "mesa_llm")
+        else "If a file of yours has the name of a module that it imports, such as "
+        f"attr.py, rename the file; else repair it: pip install '{VERSIONS}'.",
     ) from error
 
 __all__ = [

@@ -51,9 +51,12 @@ class LongTermMemory(MemoryModule):
         return self._summary.shown(self.view())
 
     def prompt_text(self) -> str:
-        """The summary, and recent steps."""
+        """The summary, and recent steps; it says if nothing has happened since."""
         known, until = self.format_long_term(), self._summary.until
-        return self.with_recent("long_term", known, until)
+        recent = self.under("short_term", self.format_short_term())
+        return (
+            f"{self.under('long_term', known, until)}\n\n{recent}" if known else recent
+        )
 
     @property
     def buffer(self) -> Entry | None:

@@ -5,9 +5,12 @@ import sqlite3
 import subprocess
 import sys
 
+import mesa
 import pytest
 from click.testing import CliRunner
+from mesa_llm.llm_agent import LLMAgent
 
+from mesa_memory import EpisodicMemory, ShortTermMemory, configure, register_policy
 from mesa_memory.cli import main
 from mesa_memory.core.content import dollars
 from mesa_memory.runs import open_run
@@ -15,6 +18,7 @@ from mesa_memory.stores import open_store
 from tests.support.playing import play
 from tests.support.recorded import Story
 from tests.support.refusing import REFUSAL, REFUSER, REFUSES, Council
+from tests.support.single import settle
 
 ODD = "poison [/red] [bold]:smile: \x1b[31m\nStep 9: forged"
 
@@ -134,6 +138,44 @@ def test_a_memory_is_shown_with_what_came_to_mind_and_the_prompt(path):
         "The well is poisoned"
         in call("inspect", path, "--agent", "b", "--step", 2).stdout
     )
+
+
+class Asked(LLMAgent):
+    """Is shown its memory for two questions in each step."""
+
+    def step(self):
+        day = {"text": f"Day {self.model.steps}: the bridge is broken."}
+        self.memory.add_to_memory("observation", day)
+        for question in self.model.questions:
+            shown = self.memory.get_prompt_ready(about=question)
+            self.llm.generate(f"{shown}\n\n{question}")
+        self.memory.process_step()
+
+
+class Bridge(mesa.Model):
+    questions = "Is the bridge broken?", "Who sings in the choir?"
+
+    def __init__(self, record, memory):
+        super().__init__(rng=1)
+        configure(self, llm="offline", record=record)
+        settle(self, memory, 1, Asked, register_policy("asked", lambda turn: "yes"))
+
+    def step(self):
+        self.agents.do("step")
+
+
+@pytest.mark.parametrize("memory", [EpisodicMemory, ShortTermMemory])
+def test_each_text_of_memory_is_shown_with_the_question_it_stood_in(tmp_path, memory):
+    file = tmp_path / "run.sqlite"
+    play(Bridge(file, memory), 3)
+    shown = call("inspect", file, "--agent", 1, "--step", 3).stdout
+    parts = shown.split("Was shown in that step for ")[1:]
+    assert [part.splitlines()[0] for part in parts] == [
+        f"“{question}”:" for question in Bridge.questions
+    ]
+    assert all(part.count("Day 3: the bridge is broken.") == 1 for part in parts)
+    told = json.loads(call("inspect", file, "--agent", 1, "--step", 3, "--json").stdout)
+    assert told["prompt"].count("Day 3: the bridge is broken.") == 2
 
 
 def test_a_record_is_shown_with_its_history_and_evidence(path):

@@ -131,7 +131,11 @@ def test_what_a_study_will_cost_is_said_for_missing_runs_and_stands_beside_the_c
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("nowhere:Thing", "cannot be loaded"), ("os:sep", "'/', not a class")],
+    [
+        ("nowhere:Thing", "cannot be loaded"),
+        ("os:sep", "'/', not a class"),
+        ("random:Town", r"random\.py\)\. Give module:name, of a file whose name no"),
+    ],
 )
 def test_what_is_not_a_class_or_function_is_named(name, said):
     with pytest.raises(ValueError, match=said):

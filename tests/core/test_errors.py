@@ -33,6 +33,7 @@ EXAMPLES = [
     errors.MemoryMismatch("make the memory of the run"),
     errors.HostChanged("use another version", package="mesa"),
     errors.UnknownMemory("choose another name"),
+    errors.CannotRecall("use another memory"),
     errors.UndeclaredState("name it in state"),
     errors.NoSeed("give a seed"),
     errors.MissingExtra("fastembed", "fastembed"),

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 
 import mesa
@@ -42,6 +43,8 @@ class Walker(LLMAgent):
 class Valley(mesa.Model):
     """Walkers, of whom one knows a secret, and may tell the others on day 1."""
 
+    walker = Walker
+
     def __init__(
         self, n=4, planted=True, told=False, noise=0.0, memory=ShortTermMemory,
         record=None, rng=None,
@@ -56,7 +59,7 @@ class Valley(mesa.Model):
 
         name = register_policy(f"valley-{noise}", policy)
         for _ in range(n):
-            walker = Walker(self, CoTReasoning, name)
+            walker = self.walker(self, CoTReasoning, name)
             walker.memory = memory(walker)
         self.knower = draw(self, "knower").integers(n) if planted else None
         if planted:
@@ -124,6 +127,60 @@ def test_nothing_is_blamed_where_nothing_was_planted_and_the_run_stays(tmp_path)
     assert "No memory was found" in str(found)
 
 
+@pytest.mark.parametrize(
+    "given", [{}, {"planted": False}, {"told": True, "noise": 0.5}]
+)
+def test_the_runs_that_are_made_are_within_those_that_were_said(
+    tmp_path, caplog, given
+):
+    found = asked(recorded(tmp_path, rng=1, **given)[0], confirm=3, **given)
+    said = r"steps: (\d+) if answers are always the same(?: .up to (\d+) .*)?, else up to (\d+)"
+    numbers = re.search(said, caplog.text)
+    fewest, if_equal, most = (int(n or numbers[1]) for n in numbers.groups())
+    assert fewest <= found.runs <= (if_equal if found.exact else most)
+    if found.exact and not any(each.part_of for each in found.effects):
+        assert found.runs == fewest
+
+
+class Asked(Walker):
+    """Is asked for the way, and then who sings."""
+
+    def step(self):
+        super().step()
+        self.llm.generate(f"{self.memory.get_prompt_ready()}\n\nWho sings?")
+
+
+class Choirs(Valley):
+    """A valley whose walkers are asked two questions in a step."""
+
+    walker = Asked
+
+
+def test_one_of_several_decisions_of_a_step_is_asked_about(tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    model = play(Choirs(record=file, rng=1), LAST)
+    one = {"agent": int(model.knower) + 1, "step": 3, "screen": 2, "progress": False}
+    with pytest.raises(
+        ValueError, match=r"made 2 decisions .* 1 “ford”, 2 “ford”.*None"
+    ):
+        attribute(Choirs, file, **one)
+    for wrong in (0, 3):
+        with pytest.raises(ValueError, match=f"decision= .*, got {wrong}"):
+            attribute(Choirs, file, decision=wrong, **one)
+    for number in (1, 2):
+        found = attribute(Choirs, file, decision=number, **one)
+        (blamed,) = found.blamed
+        assert found.decision == "ford" and blamed.instead == "bridge"
+        assert blamed.difference.mean == 1
+    place = f"{Choirs.__module__}:Choirs"
+    given = ["--model", place, "--agent", str(one["agent"]), "--step", "3"]
+    done = CliRunner().invoke(main, ["attribute", file, *given])
+    assert done.exit_code != 0 and "Give decision= one of" in done.output
+    given += ["--decision", "2", "--screen", "2"]
+    done = CliRunner().invoke(main, ["attribute", file, *given])
+    assert "the decision is “bridge”" in done.output, done.output
+
+
 def test_an_event_and_the_facts_that_say_it_in_other_words_are_one_group(tmp_path):
     file, _ = recorded(tmp_path, n=2, told=True, memory=FactMemory, rng=1)
     model = copy_at(Valley, file, CUT, memory=FactMemory)
@@ -172,9 +229,13 @@ def test_one_decision_depends_on_the_line_of_its_prompt(tmp_path, caplog):
     assert {*blamed.erasure.records} == {hearer} and SECRET in blamed.erasure.text
     assert blamed.instead == "bridge"
     assert f"Without “{blamed.erasure.text}” the decision is “bridge”." in str(found)
-    assert "Each sends about 4 requests, for $0.0000; 9 send 36" in caplog.text
+    # Three groups: as it was twice, each erased, each kept, and without all.
+    assert found.runs == 9 and "9 if answers are always the same, else" in caplog.text
+    assert (
+        "Each sends about 4 requests, for $0.0000; all send 36 to 832." in caplog.text
+    )
     assert found.calls == 4 * found.runs and found.cost == 0
-    assert "runs of 1 steps" in caplog.text
+    assert "Runs of 1 steps" in caplog.text
     with pytest.raises(ValueError, match="after the first, got 1"):
         attribute(Valley, file, agent=hearer, step=1, progress=False)
     with pytest.raises(ValueError, match="no agent 77"):

@@ -1,5 +1,8 @@
 """An agent searches its own memory and saves in it, by its own decision."""
 
+import copy
+import pickle
+
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
@@ -15,9 +18,12 @@ from mesa_memory import (
     open_run,
     register_policy,
 )
+from mesa_memory.errors import CannotRecall
 from mesa_memory.llm import ToolCall
+from mesa_memory.memories.host.recalls import RecallMixin
 from mesa_memory.memories.tools import save_memory, search_memories
 from tests.support.classes import EVERY
+from tests.support.single import memory_of
 from tests.support.turns import in_turn
 
 LAYERED = (LayeredMemory.unimatrix, LayeredMemory.session)
@@ -84,6 +90,27 @@ def test_what_an_agent_saves_it_finds_again_in_all_ways_of_reasoning(reasoning, 
         assert mine in answer["response"], "word for word, or in a summary"
         other = f"The key of agent {3 - agent.unique_id} "
         assert other not in answer["response"]
+
+
+@pytest.mark.parametrize("memory", EVERY)
+async def test_a_memory_that_does_not_rank_says_which_do_and_what_to_do(memory):
+    held = memory_of(memory)
+    if issubclass(memory, RecallMixin):
+        assert held.recall("key") == await held.arecall("key") == []
+        return
+    for read in ("recall", "arecall", "explain"):
+        with pytest.raises(
+            CannotRecall, match=r"search_memories\(agent, query\)"
+        ) as told:
+            getattr(held, read)
+        ranked = [kind for kind in EVERY if issubclass(kind, RecallMixin)]
+        assert all(kind.__name__ in str(told.value) for kind in ranked)
+        assert str(told.value).startswith(f"{memory.__name__} lacks '{read}'")
+        assert not hasattr(held, read), "an AttributeError, too"
+    assert "nothing" in search_memories(held.agent, "key")
+    with pytest.raises(AttributeError, match="no attribute 'recalls'"):
+        held.recalls
+    assert pickle.loads(pickle.dumps(copy.deepcopy(held.agent.model)))
 
 
 async def test_it_works_in_an_event_loop():

@@ -7,7 +7,9 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 
 from mesa_memory import (
+    ConversationMemory,
     EpisodicMemory,
+    FactMemory,
     LayeredMemory,
     LongTermMemory,
     MemoryModule,
@@ -274,6 +276,22 @@ def test_empty_sections_are_left_out(memory, language):
     if memory is STLTMemory:
         assert headings(told) == [SECTION[language][0]]
     assert SECTION[language][0] in headings(told)
+
+
+RANKED = EpisodicMemory, FactMemory, ConversationMemory, LayeredMemory.generative_agent
+
+
+@in_turn(language=SECTION, memory=RANKED)
+def test_below_recalled_lines_no_section_says_that_nothing_is_recent(memory, language):
+    told = told_of_news(memory, language, 1)
+    house = told.agent.model
+    house.resident.news = ()
+    for _ in range(7):
+        house.step()
+    told.get_prompt_ready("Who owes me?")  # postponed work is done
+    found = headings(told)
+    assert len(found) == 1 and found[0] != SECTION[language][0]
+    assert told.view().told("nothing recent") == told.format_short_term()
 
 
 def test_a_summary_reaches_as_far_after_a_resume(tmp_path):

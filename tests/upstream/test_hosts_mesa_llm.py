@@ -82,6 +82,23 @@ def test_a_mesa_llm_that_cannot_be_imported_says_which_versions_go_together():
     assert "pip install 'mesa>=3.5.1,<4'" in done.stdout
 
 
+@pytest.mark.parametrize("name", ["attr", "yarl"])
+@pytest.mark.parametrize("imports", ["", "from mesa_memory import ShortTermMemory\n"])
+def test_a_file_with_the_name_of_a_module_is_told_to_be_renamed(
+    tmp_path, name, imports
+):
+    """Mesa-LLM imports litellm, and this aiohttp, and this ``attr`` and ``yarl``."""
+    (tmp_path / f"{name}.py").write_text(f"{imports}raise ImportError('not this one')")
+    (tmp_path / "start.py").write_text("from mesa_memory import ShortTermMemory\n")
+    run = [sys.executable, str(tmp_path / "start.py")]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=600)
+    (told,) = [
+        n for n in done.stderr.splitlines() if n.startswith("mesa_memory.errors")
+    ]
+    assert "rename the file" in told and "mesa>=" not in told
+    assert f"{name}.py" in done.stderr
+
+
 def test_an_unknown_argument_of_generate_is_sent_with_one_warning(caplog):
     with OpenAIServer() as server:
         base = {"api_base": server.base}

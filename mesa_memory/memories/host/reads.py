@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from operator import attrgetter, itemgetter
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from mesa_memory.core import render
 from mesa_memory.core.events import plain_event
@@ -23,6 +23,7 @@ from mesa_memory.core.records import (
 from mesa_memory.core.statement import FOLD
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.wording import COMMON, STEP
+from mesa_memory.errors import CannotRecall
 from mesa_memory.hosts.mesa_llm import Memory
 from mesa_memory.layers.base import Layer, check_views
 from mesa_memory.layers.lines import Line, in_steps, pending
@@ -231,6 +232,18 @@ class MemoryReads(Memory):
             for event in journal.inbox.replace_arrived(events):
                 journal.close(event, event.step, SUPERSEDED)
 
+    if not TYPE_CHECKING:  # type checkers find wrong names by themselves
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("recall", "arecall", "explain"):
+                raise CannotRecall(
+                    f"{type(self).__name__} lacks {name!r}, since it does not rank its "
+                    "records: EpisodicMemory, FactMemory, ConversationMemory and "
+                    "LayeredMemory do. Give the agent one of them, or use "
+                    "search_memories(agent, query), which finds words in any memory."
+                )
+            return super().__getattribute__(name)
+
     def format_short_term(self) -> str:
         """Recent steps, the one under way included: one event to a line."""
         view = self.view()
@@ -297,14 +310,16 @@ class MemoryReads(Memory):
         """``get_prompt_ready`` of this kind of memory: what is older stands first."""
         return self.with_recent("long_term", self.format_long_term()) + "\n"
 
-    def with_recent(self, heading: str, known: str, until: float | None = None) -> str:
-        """The long-term part under its heading, if there is any, and the recent steps.
+    def with_recent(self, heading: str, known: str) -> str:
+        """The long-term part under its heading, and the recent steps, if there are any.
 
-        Args:
-            until: see ``under``.
+        A memory that is wholly empty says that nothing is recent.
         """
-        recent = self.under("short_term", self.format_short_term())
-        return f"{self.under(heading, known, until)}\n\n{recent}" if known else recent
+        told, steps = self.view().told, self.format_short_term()
+        if known and steps == told("nothing recent"):
+            return self.under(heading, known)
+        recent = f"{told('heading short_term')}:\n{steps}"
+        return f"{self.under(heading, known)}\n\n{recent}" if known else recent
 
     def view(self) -> StepView:
         """The facts of the read or the batch under way here, or else of this moment.

@@ -42,7 +42,7 @@ class Section:
         problem: the reason why it is incomplete; empty if it is complete.
         weak: nothing fits what its lines were recalled for.
         recall_left_out: how many further lines could have been recalled.
-        empty: its text without lines.
+        empty: its text without lines; shown in a prompt if no section has lines.
         wording: of its steps and notes.
     """
 
@@ -227,8 +227,11 @@ def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
             is the one that shows a record that others hold, too.
     """
     shares = [section.share(count) for section in sections]
+    some = any(section.lines for section in sections)
     bare = [
-        each.text(each.problem or each.empty) for each in sections if not each.lines
+        each.text(each.problem or each.empty * (not some))
+        for each in sections
+        if not each.lines
     ]
 
     def fitting(room: int) -> tuple[list[Fitted], list[str], int]:
@@ -239,7 +242,10 @@ def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
 
     def under_headings(bodies: Sequence[str]) -> list[str]:
         pairs = zip(sections, bodies, strict=True)
-        return [section.text(body) for section, body in pairs]
+        return [
+            "" if some and body == section.empty else section.text(body)
+            for section, body in pairs
+        ]
 
     # The sizes of lines do not quite add up to that of the whole text.
     room = budget - sum([count(f"{text}\n\n") for text in bare])
