@@ -42,8 +42,8 @@ _GIVEN = re.compile(
 _ADDRESS_NAME = re.compile(
     r"(?:url|uri|base|host|proxy|endpoint|server)$", re.IGNORECASE
 )
-#: without one of these, in lower case, nothing is given by name
-_NAMED = ("passw", "pwd", "key", "access_token", "client_secret")
+#: without one of these, without case, nothing is given by name
+_NAMED = ("passw", "pwd", "key", "access_token", "_secret")
 #: loggers of the packages that talk to providers
 _TALKERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx", "openai")
 _SCHEMES = ("bearer ", "basic ", "token ")
@@ -98,13 +98,8 @@ def scrub(text: str) -> str:
 
 
 def _may_give(text: str) -> bool:
-    """False if a text cannot give a secret by name; found sooner than by ``_GIVEN``.
-
-    A search that ignores case treats some letters beyond ASCII as equal to others.
-    """
-    if not text.isascii():
-        return True
-    small = text.lower()
+    """False if a text cannot give a secret by name; found sooner than by ``_GIVEN``."""
+    small = text.casefold()
     return any(map(small.__contains__, _NAMED))
 
 
