@@ -74,24 +74,19 @@ def offline(inputs: Inputs) -> dict[str, Any]:
     """
     previous = [item for item in inputs["summary"].split(BULLET) if item]
     new, known = told(inputs, EVENT_CHARS), vocabulary_of(inputs)
-    events = once([*previous, *new], wording_of(inputs))
+    items = once(previous, new, wording_of(inputs))
     limit = min(SUMMARY_CHARS, inputs["max_chars"])
-    sizes = [len(event.item) + len(BULLET) for event in events]
-
-    def weight(place: int) -> tuple[float, int]:
-        event = events[place]
-        signed = f"{', '.join(event.who)}: {event.text}"
-        return offline_grade("", signed, told=known), place
-
-    ranked = sorted(range(len(events)), key=weight)
-    stays = len(events) - 1 if new else ranked[-1] if ranked else None
+    sizes = [len(item) + len(BULLET) for item in items]
+    weights = [offline_grade("", item, told=known) for item in items]
+    ranked = sorted(range(len(items)), key=weights.__getitem__)
+    stays = len(items) - 1 if new else ranked[-1] if ranked else None
     size, dropped = sum(sizes), set()
     for place in (place for place in ranked if place != stays):
         if size <= limit:
             break
         size -= sizes[place]
         dropped.add(place)
-    kept = [each.item for n, each in enumerate(events) if n not in dropped]
+    kept = [item for place, item in enumerate(items) if place not in dropped]
     return {"summary": BULLET.join(kept)[: inputs["max_chars"]]}
 
 

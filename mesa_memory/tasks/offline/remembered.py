@@ -1,9 +1,9 @@
 """The events that an extractive summary remembers, and how it tells them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from mesa_memory.core.render import at_step, step_pattern
 from mesa_memory.core.statement import words_key
@@ -87,17 +87,29 @@ class Remembered(NamedTuple):
         return at_step(self.step or None, line, wording)
 
 
-def once(items: Iterable[str], wording: Wording) -> list[Remembered]:
-    """Remembered events; what says the same is one, where the newest stood.
+def once(known: Sequence[str], new: Sequence[str], wording: Wording) -> list[str]:
+    """Events in words; what says the same as a new one is one, where the newest stood.
 
     Args:
-        items: oldest first.
+        known: of the summary so far, oldest first.
+        new: what has happened since.
     """
-    found: dict[tuple[str, bool], Remembered] = {}
-    for event in [Remembered.read(item, wording) for item in items]:
-        key = words_key(event.text), bool(event.who)
-        older = found.pop(key, None)
-        found[key] = event.after(older, wording) if older else event
+    told = {item: Remembered.read(item, wording) for item in new}
+    texts = [words_key(event.text) for event in told.values()]
+    for item in known:
+        plain = words_key(item)
+        if any([text in plain for text in texts]):
+            told[item] = Remembered.read(item, wording)
+    found: dict[Any, str] = {}
+    events: dict[Any, Remembered] = {}
+    for item in [*known, *new]:
+        key: Any = item
+        if event := told.get(item):
+            key = words_key(event.text), bool(event.who)
+            if found.pop(key, None):
+                event = event.after(events[key], wording)
+            events[key] = event
+        found[key] = event.item if event else item
     return list(found.values())
 
 
