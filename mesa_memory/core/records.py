@@ -136,7 +136,8 @@ def records_in(value: Any) -> Iterator[MemoryRecord]:
 def records_of(thing: Any) -> Iterator[MemoryRecord]:
     """The records in the attributes that ``state`` of a layer or a memory names."""
     for name in thing.state:
-        yield from records_in(getattr(thing, name, None))
+        if (value := getattr(thing, name, None)) is not None:
+            yield from [value] if type(value) is MemoryRecord else records_in(value)
 
 
 class Observer(Protocol):

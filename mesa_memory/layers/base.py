@@ -117,8 +117,8 @@ class Layer:
 
     def all_records(self) -> list[MemoryRecord]:
         """The records that it holds, with those in its ``state``."""
-        found = [*self.records()]
-        return [*found, *records_of(self)] if self.state else found
+        beside = self.state and type(self).records is not Layer.records
+        return [*self.records(), *(records_of(self) if beside else ())]
 
     def edited(self, record: MemoryRecord, content: dict[str, Any]) -> dict[str, Any]:
         """The content that ``edit`` puts in the place of a record's, made consistent."""

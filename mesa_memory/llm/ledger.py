@@ -64,7 +64,7 @@ class Usage(NotebookShown):
     def __add__(self, other: "Usage") -> "Usage":
         """The sum; an unknown cost makes it unknown."""
         both = zip(vars(self).values(), vars(other).values(), strict=True)
-        sums: Any = [None if None in pair else sum(pair) for pair in both]
+        sums: Any = [None if None in (a, b) else a + b for a, b in both]
         return Usage(*sums)
 
 

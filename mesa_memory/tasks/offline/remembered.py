@@ -97,8 +97,7 @@ def once(known: Sequence[str], new: Sequence[str], wording: Wording) -> list[str
     told = {item: Remembered.read(item, wording) for item in new}
     texts = [words_key(event.text) for event in told.values()]
     for item in known:
-        plain = words_key(item)
-        if any([text in plain for text in texts]):
+        if any(map(words_key(item).__contains__, texts)):
             told[item] = Remembered.read(item, wording)
     found: dict[Any, str] = {}
     events: dict[Any, Remembered] = {}
