@@ -33,7 +33,7 @@ def space_of(model: Any) -> Any:
 
 def kind_of(thing: Any) -> str | None:
     """The kind of one of Mesa's spaces; None for any other object."""
-    if not any(_is_mesas(base) for base in type(thing).__mro__):
+    if not any(map(_is_mesas, type(thing).__mro__)):
         return None
     if hasattr(thing, "G") and hasattr(thing.G, "edges"):
         return NETWORK

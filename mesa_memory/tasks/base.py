@@ -31,6 +31,8 @@ from mesa_memory.errors import BadReply, ContentFiltered, DuplicatePurpose
 MAX_CHARS = 4000
 #: most characters of events in one request; the rest waits its turn
 REQUEST_CHARS = 24_000
+#: signs at the end of a sentence
+SENTENCE_ENDS = (".", "!", "?", "…", "。", "！", "？")
 
 #: the values of a request, by name
 type Inputs = Mapping[str, Any]
@@ -157,9 +159,10 @@ class Task:
         else:
             who = system if isinstance(system, str) else system(inputs)
         own = step_prompt.strip() if isinstance(step_prompt, str) else ""
-        wording = wording_of(inputs)
-        given = {"who": who, "task": own, "step": wording.step, **whose(inputs)}
-        return wording(COMMON, "system", **given)
+        wording, known = wording_of(inputs), whose(inputs)
+        ended = known["role"].endswith(SENTENCE_ENDS)
+        given = {"who": who, "task": own, "step": wording.step, "ended": ended}
+        return wording(COMMON, "system", **given, **known)
 
     def prompt(self, inputs: Inputs) -> str:
         """The prompt.

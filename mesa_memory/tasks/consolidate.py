@@ -10,7 +10,14 @@ from pydantic import BaseModel
 
 from mesa_memory.core.render import at_step, shorten
 from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
-from mesa_memory.tasks.base import Inputs, Task, by_step, vocabulary_of, wording_of
+from mesa_memory.tasks.base import (
+    SENTENCE_ENDS,
+    Inputs,
+    Task,
+    by_step,
+    vocabulary_of,
+    wording_of,
+)
 from mesa_memory.tasks.grade import offline_grade
 from mesa_memory.tasks.grounding import Terms, check_summary
 from mesa_memory.tasks.offline.remembered import once
@@ -149,4 +156,4 @@ def most_important(
 
 def sentence(text: str) -> str:
     """A text that ends like a sentence."""
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+    return text if text.endswith(SENTENCE_ENDS) else f"{text}."
