@@ -356,7 +356,7 @@ def supports(line: str, text: str) -> bool:
 KEEP_ONE_OF = 10
 #: … but need not keep more than this many
 KEEP_AT_MOST = 5
-#: an event is told clearly with this many terms that no other one has
+#: an event is told clearly with this many terms that no other one has, or word for word
 CLEAR_TERMS = 2
 #: length in characters from which a summary has had to choose what to tell
 FULL_CHARS = 1000
@@ -438,8 +438,9 @@ def _is_clear(new: Terms, old: Terms, events: Sequence[Terms]) -> bool:
         return False
     clear = 0
     for event in events:
-        rest = (other.possible for other in events if other is not event)
-        clear += len((said & event.sure).difference(*rest)) >= CLEAR_TERMS
+        rest = [other.possible for other in events if other is not event]
+        own = (said & event.sure).difference(*rest)
+        clear += len(own) >= CLEAR_TERMS or bool(own and event.tokens <= new.tokens)
     return 2 * (clear - 1) >= len(events) - 1 and clear > 0
 
 
