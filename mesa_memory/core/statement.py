@@ -15,7 +15,7 @@ KEPT = "statement"
 #: whether repetitions are shown as one line with their number, or each by itself
 FOLD, KEEP = REPETITIONS = "fold", "keep"
 #: signs that end a sentence or stand around words, but for those within a number or a word
-_SIGNS = re.compile(r"[.,;:!…。！，、；：]+(?!\w)|(?<!\w)[\"'(\[«]|[\"')\]»](?!\w)")
+_SIGNS = re.compile(r"[.,;:!…。！，、；：\"')\]»](?!\w)|[\"'(\[«](?<!\w.)")
 
 
 def statement(record: MemoryRecord) -> Hashable:
