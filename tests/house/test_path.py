@@ -9,18 +9,18 @@ from tests.support.walker import Walk
 
 #: three events and one prompt: the most calls, and the most files
 BOUNDS = {
-    "ShortTermMemory": (367, 18),
-    "STLTMemory": (456, 21),
-    "LongTermMemory": (772, 33),
+    "ShortTermMemory": (364, 18),
+    "STLTMemory": (446, 21),
+    "LongTermMemory": (742, 33),
     "EpisodicMemory": (796, 36),
-    "ImpressionMemory": (546, 23),
-    "FactMemory": (1495, 42),
-    "ConversationMemory": (545, 23),
-    "NarrativeMemory": (537, 22),
-    "LayeredMemory": (923, 30),
+    "ImpressionMemory": (544, 23),
+    "FactMemory": (1490, 42),
+    "ConversationMemory": (542, 23),
+    "NarrativeMemory": (526, 22),
+    "LayeredMemory": (914, 30),
 }
 #: the shortest of several steps, in their thread: when rows are written is up to time
-RECORDED = (1_320, 60)
+RECORDED = (1_100, 50)
 
 
 @pytest.mark.parametrize("name", BOUNDS)
