@@ -273,10 +273,9 @@ def _check_number(
     """Raises unless the number means one of the recorded decisions."""
     with open_run(location, run) as recorded:
         rows = recorded.decisions(decided.agent, decided.step, as_records=True)
-    numbers = range(1, max(len(rows), 1) + 1)
-    if given in numbers or (given is None and len(rows) < 2):
+    if given in range(1, len(rows) + 1) or (given is None and len(rows) < 2):
         return
-    told = [f"{n} “{brief(_answer(row), 60)}”" for n, row in zip(numbers, rows)]
+    told = [f"{n} “{brief(_answer(row), 60)}”" for n, row in enumerate(rows, 1)]
     raise ValueError(
         f"agent {decided.agent!r} made {len(rows)} decisions in step {decided.step:g}: "
         f"{', '.join(told)}. Give decision= one of these numbers, got {given!r}"
@@ -284,7 +283,7 @@ def _check_number(
 
 
 def _answer(row: Mapping[str, Any]) -> str:
-    return str(row["answer"] or row["tool_calls"])
+    return " ".join(str(row[part]) for part in ("answer", "tool_calls") if row[part])
 
 
 def _price(
@@ -355,19 +354,16 @@ class _Decision:
     number: int
     reference: str | None = None
     newest: str = ""
-    _first: list[Any] = field(default_factory=list)
 
     def __call__(self, model: Any) -> float:
         recorder: Any = Services.of(model).recorder
         recorder.sync()
         with open_run(recorder.store) as run:
             rows = run.decisions(self.agent, self.step, as_records=True)
-        asked = rows[self.number - 1 : self.number]
-        answers = [(row["answer"], row["tool_calls"]) for row in asked]
-        self.newest = "".join(map(_answer, asked))
+        self.newest = "".join(map(_answer, rows[self.number - 1 : self.number]))
         if self.reference is None:
-            self.reference, self._first = self.newest, answers
-        return float(answers != self._first)
+            self.reference = self.newest
+        return float(self.newest != self.reference)
 
 
 @dataclass

@@ -10,7 +10,7 @@ import solara
 import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.actions import ACTIONS, NO_ACTIONS, Actions
 from mesa_memory.viz.address import Address
-from mesa_memory.viz.data.presence import missing
+from mesa_memory.viz.data.presence import memory_class, missing
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.hooks import use_chosen, use_newest
 from mesa_memory.viz.serving.live_run import LiveRun, RunState, labels
@@ -112,10 +112,9 @@ def Controls(
                 selection.choose(run=key)
 
             ui.Choose("Run", feed.key, names, show, wide=True)
-        ui.AgentPicker(source, selection, selection.agent(source))
-        if feed.memory:
-            kinds = feed.memory.split(", ")
-            told = feed.memory if len(kinds) == 1 else f"{len(kinds)} classes"
+        agent = selection.agent(source)
+        ui.AgentPicker(source, selection, agent)
+        if agent is not None and (told := source.of(memory_class, agent)):
             ui.Fact("memory", told, feed.memory)
         if told := source.of(_step_name):
             ui.Fact("step", told)

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
+from mesa_memory.viz.widgets import table
 from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play
@@ -52,6 +53,27 @@ def downloaded(window, within):
         within.get_by_role("button", name="CSV").last.click()
     with Path(given.value.path()).open(encoding="utf-8-sig", newline="") as file:
         return given.value.suggested_filename, list(csv.DictReader(file))
+
+
+def test_large_numbers_of_a_table_have_separators_unless_they_are_steps(chromium):
+    file = Path(table.__file__).with_suffix(".vue").read_text(encoding="utf-8")
+    script = file.partition("<script>")[2].partition("</script>")[0]
+    shown = """([script, values]) => { const module = {}; eval(script);
+      return values.map(([value, time]) => module.exports.methods.shown(value, { time })); }"""
+    told = {
+        (1234, False): "1,234", (-1234567, False): "-1,234,567", (1234, True): "1234",
+        (0.000123456, False): "0.0001235", (12345.6, False): "12,350", (999, False): "999",
+        ("1234", False): "1234", (None, False): "", (True, False): "true",
+    }  # fmt: skip
+    page = chromium.new_page()
+    assert page.evaluate(shown, [script, [list(each) for each in told]]) == [
+        *told.values()
+    ]
+    page.close()
+    times = [
+        h for h in ("first step", "since", "known until") if h.endswith(table.TIMES)
+    ]
+    assert len(times) == 3 and not "agents at step 4".endswith(table.TIMES)
 
 
 def test_a_request_is_read_by_keyboard_with_its_parts(window):

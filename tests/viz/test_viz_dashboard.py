@@ -8,7 +8,8 @@ from click.testing import CliRunner
 
 from mesa_memory.cli import main
 from mesa_memory.errors import StoreUnavailable
-from mesa_memory.viz.dashboard import Guarded, Tabs
+from mesa_memory.viz.dashboard import Controls, Guarded, Tabs
+from mesa_memory.viz.explorer import open_feeds
 from mesa_memory.viz.selection import Choice, Selection
 from mesa_memory.viz.views import Group, View
 
@@ -20,6 +21,20 @@ def texts(widget):
             yield child
         elif isinstance(child, ipywidgets.Widget):
             yield from texts(child)
+
+
+def test_the_head_of_the_page_has_the_class_of_the_chosen_agents_memory(town_file):
+    feeds = open_feeds([(town_file, 1)])
+    rows = feeds[0].run.agents(as_records=True)
+    for row in rows:
+        held = solara.Reactive(Choice(agent=str(row["agent"])))
+        head = Controls(feeds, feeds[0], feeds[0].source, Selection(held))
+        box, context = solara.render(head, handle_error=False)
+        shown = list(texts(box))
+        context.close()
+        assert shown[shown.index("memory") - 1] == row["memory"]
+    assert len({row["memory"] for row in rows}) == 6
+    feeds[0].close()
 
 
 def test_a_view_that_fails_says_why_and_works_again_with_another_choice():

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from mesa_memory import open_run
 from mesa_memory.cli import main
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.viz.data.recall import recalls
 from mesa_memory.viz.report import write_report
 from tests.support.axe import faults
 from tests.support.browser import Window
@@ -218,6 +219,19 @@ def test_a_report_shows_what_came_to_mind_and_what_it_rests_on(
         # Of an agent that was not chosen, what it said and heard.
         page.select_option("#who", label="Agent 7 (messages only)")
         window.until(lambda: "is not in the report" in window.text("#mind"))
+
+
+@pytest.mark.slow
+def test_a_recall_that_found_nothing_says_so_in_a_report(chromium, town_file, tmp_path):
+    with open_run(town_file) as run:
+        (empty,) = [row for row in recalls(run, 7) if not row["candidates"]]
+    with Page(chromium, town_file, tmp_path / "report.html", agents=[7]) as window:
+        window.page.select_option("#who", label="Agent 7")
+        for step in (1, 8):
+            window.page.fill("#slider", str(step - 1))
+            window.until(lambda at=step: window.text("#now") == f"{at} of 8")
+            says = "”: nothing was recalled" in window.text("#mind")
+            assert says == (step == empty["step"])
 
 
 @pytest.mark.slow

@@ -20,6 +20,8 @@ from mesa_memory.viz.explorer import open_feeds
 from mesa_memory.viz.live.page_runs import PageRuns
 from mesa_memory.viz.serving.live_run import labels, short_labels
 from mesa_memory.viz.views import compare, cost
+from mesa_memory.viz.views.focus import Focus
+from tests.viz.test_viz_selection import selection
 
 
 def town(memory="stlt", rng=1, record=True, days=2):
@@ -132,6 +134,17 @@ def test_arms_and_seeds_are_told_apart_by_the_first_words_of_their_names(
         for seed in (3, 4)
     )
     assert len({id(feed.run.store) for feed in feeds}) == 1
+    for feed in feeds:
+        own = Focus(feed.source, selection(), 1, 2)
+        beside = compare._other_source(own).feed.facts
+        assert beside.seed == feed.facts.seed
+        assert beside.parameters["memory"] != feed.facts.parameters["memory"]
+    of_arm = [
+        n for n, f in enumerate(feeds, 1) if f.facts.parameters["memory"] == "stlt"
+    ]
+    alone, other = opened(*((place, number) for number in of_arm))
+    beside = compare._other_source(Focus(alone.source, selection(), 1, 2))
+    assert beside.feed is other, "without another arm, another seed"
     numbers = compare.numbers(feeds[0].run)
     assert numbers["measure:steps so far"].to_dict() == {0: 0.0, 1: 1.0, 2: 2.0}
     for feed in feeds:

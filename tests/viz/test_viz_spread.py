@@ -112,6 +112,8 @@ def test_the_view_shows_who_holds_a_text_and_follows_the_step(chromium, town_fil
         window.page.get_by_label("Step forward").click()
         window.until(lambda: "Holders at step 4" in window.text())
         assert window.page.locator(".mm-chart canvas").count()
+        said = window.page.get_by_text("of 7 agents remember").first
+        assert box.bounding_box()["y"] < said.bounding_box()["y"], "the field is above"
         assert re.search(r"Sentences counted: [1-9]", window.text())
         assert "other names or numbers" in window.text()
         with window.page.expect_download() as download:

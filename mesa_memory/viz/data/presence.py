@@ -93,6 +93,13 @@ def steps(run: Run, view: str, agent: Any) -> list[float]:
     return sorted(s for (s,) in run.rows(select(step).where(*own, *where).distinct()))
 
 
+def memory_class(run: Run, agent: Any) -> str:
+    """The name of an agent's class of memory."""
+    own = schema.agents.c
+    its = select(own.memory).where(own.run == run.id, own.agent == run.name_of(agent))
+    return next((str(kind).rpartition(".")[2] for (kind,) in run.rows(its)), "")
+
+
 def _data(view: str) -> tuple[Table, Any, list[Any]]:
     """The table of a view, its column of steps, and the conditions of a row."""
     table, kinds, _ = NEEDS[view]

@@ -28,6 +28,7 @@
     return name && name !== id ? `${name} (${id})` : `Agent ${id}`;
   }
   const number = (value) => Number(value.toPrecision(6)).toString();
+  const amount = (value) => (Number.isInteger(value) ? value : Number(value.toPrecision(6))).toLocaleString("en-US", { maximumFractionDigits: 20 });
   const whoButton = (agent) =>
     html("button", { type: "button", class: "who", onclick: () => choose(agent) }, called(agent));
 
@@ -115,7 +116,7 @@
       const own = !value ? "" : classes.length ? ` class${(value - 1) % COLOURS}` : " held";
       circle.setAttribute("class", `agent${own}${place === now.agent ? " chosen" : ""}`);
       circle.setAttribute("fill-opacity", value ? strength.toFixed(2) : "1");
-      circle.firstChild.textContent = called(place) + (value && measure ? `: ${classes.length ? classes[value - 1] : number(value)}` : "");
+      circle.firstChild.textContent = called(place) + (value && measure ? `: ${classes.length ? classes[value - 1] : amount(value)}` : "");
     });
   }
 
@@ -138,11 +139,11 @@
       const down = (value) => 8 + ((most - value) / (most - least)) * (HIGH - BOTTOM - 8);
       const cursor = svg("line", { y1: 4, y2: HIGH - BOTTOM });
       cursors.push(cursor);
-      const chart = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${measure.name} by step; from ${number(least)} to ${number(most)}` },
+      const chart = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${measure.name} by step; from ${amount(least)} to ${amount(most)}` },
         svg("line", { class: "axis", x1: LEFT, x2: WIDE - 6, y1: HIGH - BOTTOM, y2: HIGH - BOTTOM }),
         ...measure.lines.map(([, values], order) => curve(values, down, measure.lines.length > 1 ? order : null)), cursor,
-        svg("text", { x: LEFT - 6, y: 14, "text-anchor": "end" }, number(most)),
-        svg("text", { x: LEFT - 6, y: HIGH - BOTTOM, "text-anchor": "end" }, number(least)),
+        svg("text", { x: LEFT - 6, y: 14, "text-anchor": "end" }, amount(most)),
+        svg("text", { x: LEFT - 6, y: HIGH - BOTTOM, "text-anchor": "end" }, amount(least)),
         svg("text", { x: LEFT, y: HIGH - 4 }, number(data.steps[0])),
         svg("text", { x: WIDE - 6, y: HIGH - 4, "text-anchor": "end" }, number(data.steps[last])));
       chart.addEventListener("click", (event) => {
@@ -169,7 +170,7 @@
       cursor.setAttribute("x2", across(now.place));
       const lines = data.measures[order].lines;
       values[order].replaceChildren(...lines.flatMap(([label, numbers], n) => {
-        const value = numbers[now.place], said = value === null ? "unknown" : number(value);
+        const value = numbers[now.place], said = value === null ? "unknown" : amount(value);
         return label ? [swatch(n), ` ${label} ${said} `] : [said];
       }));
     });
@@ -244,7 +245,7 @@
 
   function recallLine(one, [, purpose, query, names, total, candidates]) {
     const about = query === null ? "about nothing in particular" : `“${data.texts[query]}”`;
-    const item = html("li", {}, mark(purpose), about);
+    const item = html("li", {}, mark(purpose), about, candidates.length ? "" : ": nothing was recalled");
     const lines = candidates.map((candidate) => candidateLine(one, names, candidates, candidate));
     item.append(html("ul", {}, ...lines.slice(0, FIRST)));
     if (lines.length > FIRST) item.append(html("details", {}, html("summary", {}, `${lines.length - FIRST} more of ${total}`), html("ul", {}, ...lines.slice(FIRST))));

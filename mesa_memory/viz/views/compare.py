@@ -187,14 +187,20 @@ def CompareView(focus: Focus) -> Any:
 
 
 def _other_source(focus: Focus) -> RunState:
-    """The run to compare with: the chosen one, else another one, else the same."""
-    own, runs = focus.source, focus.source.all
-    wanted = focus.selection.choice.other_run
-    others = [one for one in runs if one.run is not own.run]
-    for found in runs:
-        if wanted and found.key == wanted:
-            return own if found.run is own.run else found
-    return others[0] if others else own
+    """The run to compare with: the chosen one, else another arm's with the same seed.
+
+    Without one it is another run, or else the same.
+    """
+    own, wanted = focus.source, focus.selection.choice.other_run
+    arm = arms(own.feed.all)
+
+    def place(one: RunState) -> tuple[bool, ...]:
+        same = arm[one.key] == arm[own.key]
+        seeded = one.feed.facts and one.feed.facts.seed == own.feed.facts.seed
+        return one.key != wanted, one.run is own.run, same, not seeded
+
+    found = min(own.all, key=place)
+    return own if found.run is own.run else found
 
 
 def _right(focus: Focus, other: RunState) -> Focus | None:

@@ -35,14 +35,14 @@ def SpreadView(focus: Focus) -> Any:
     """A text, and the agents that remember a sentence that states it."""
     text = focus.selection.choice.text.strip()
     with solara.Column(gap="0px"):
-        if has_words(text):
-            Spread(focus, text)
         with ui.Section("Text to follow", "a sentence, as an agent might remember it"):
             ui.TextBox(focus.selection)
             if has_words(text):
                 ui.Hint(RULE)
             else:
                 ui.Empty(ASK_FOR_TEXT, "mdi-map-search-outline")
+        if has_words(text):
+            Spread(focus, text)
 
 
 @solara.component

@@ -9,6 +9,8 @@ import solara
 
 #: characters of a text that needs a wide column
 WIDE_CHARS = 40
+#: ends of the headings of columns with steps, which have no separators of thousands
+TIMES = "step", "since", "until"
 #: rows of a table that gets a search field
 SEARCHED_ROWS = 6
 
@@ -47,7 +49,7 @@ def Table(
 ) -> Any:
     """A table; every cell is shown as text, also if an agent wrote it.
 
-    Numbers stand at the right, a column with a long text is wide, and one that is empty in
+    Numbers stand at the right, with separators of thousands unless they are steps, a column with a long text is wide, and one that is empty in
     all rows is left out.
 
     Args:
@@ -72,7 +74,12 @@ def Table(
     }
     cells = [list(row) for row in zip(*said.values())]
     heads: list[dict[str, Any]] = [
-        {"key": f"c{n}", "label": label, **_looks(column)}
+        {
+            "key": f"c{n}",
+            "label": label,
+            "time": label.endswith(TIMES),
+            **_looks(column),
+        }
         for n, (label, column) in enumerate(said.items())
     ]
     first = [head["key"] for head in heads if head["label"] == sort]
