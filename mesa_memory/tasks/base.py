@@ -31,8 +31,6 @@ from mesa_memory.errors import BadReply, ContentFiltered, DuplicatePurpose
 MAX_CHARS = 4000
 #: most characters of events in one request; the rest waits its turn
 REQUEST_CHARS = 24_000
-#: signs at the end of a sentence
-SENTENCE_ENDS = (".", "!", "?", "…", "。", "！", "？")
 
 #: the values of a request, by name
 type Inputs = Mapping[str, Any]
@@ -160,7 +158,7 @@ class Task:
             who = system if isinstance(system, str) else system(inputs)
         own = step_prompt.strip() if isinstance(step_prompt, str) else ""
         wording, known = wording_of(inputs), whose(inputs)
-        ended = known["role"].endswith(SENTENCE_ENDS)
+        ended = known["role"].endswith(tuple(".!?…。！？"))
         given = {"who": who, "task": own, "step": wording.step, "ended": ended}
         return wording(COMMON, "system", **given, **known)
 

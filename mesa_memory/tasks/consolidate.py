@@ -10,14 +10,7 @@ from pydantic import BaseModel
 
 from mesa_memory.core.render import at_step, shorten
 from mesa_memory.core.text.vocabulary import ENGLISH_WORDS, Vocabulary
-from mesa_memory.tasks.base import (
-    SENTENCE_ENDS,
-    Inputs,
-    Task,
-    by_step,
-    vocabulary_of,
-    wording_of,
-)
+from mesa_memory.tasks.base import Inputs, Task, by_step, vocabulary_of, wording_of
 from mesa_memory.tasks.grade import offline_grade
 from mesa_memory.tasks.grounding import Terms, check_summary
 from mesa_memory.tasks.offline.remembered import once
@@ -82,19 +75,14 @@ def offline(inputs: Inputs) -> dict[str, Any]:
     previous = [item for item in inputs["summary"].split(BULLET) if item]
     new, known = told(inputs, EVENT_CHARS), vocabulary_of(inputs)
     items = once(previous, new, wording_of(inputs))
-    limit = min(SUMMARY_CHARS, inputs["max_chars"])
-    sizes = [len(item) + len(BULLET) for item in items]
     weights = [offline_grade("", item, told=known) for item in items]
-    ranked = sorted(range(len(items)), key=weights.__getitem__)
-    stays = len(items) - 1 if new else ranked[-1] if ranked else None
-    size, dropped = sum(sizes), set()
-    for place in (place for place in ranked if place != stays):
-        if size <= limit:
-            break
-        size -= sizes[place]
-        dropped.add(place)
-    kept = [item for place, item in enumerate(items) if place not in dropped]
-    return {"summary": BULLET.join(kept)[: inputs["max_chars"]]}
+    ranked = sorted(range(len(items) - bool(new)), key=weights.__getitem__)
+    kept, limit = dict(enumerate(items)), min(SUMMARY_CHARS, inputs["max_chars"])
+    size = sum(map(len, items)) + len(items) * len(BULLET)
+    for place in ranked if new else ranked[:-1]:
+        if size > limit:
+            size -= len(kept.pop(place)) + len(BULLET)
+    return {"summary": BULLET.join(kept.values())[: inputs["max_chars"]]}
 
 
 def told(inputs: Inputs, chars: int) -> list[str]:
@@ -156,4 +144,4 @@ def most_important(
 
 def sentence(text: str) -> str:
     """A text that ends like a sentence."""
-    return text if text.endswith(SENTENCE_ENDS) else f"{text}."
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

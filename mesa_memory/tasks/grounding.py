@@ -307,11 +307,6 @@ def plain_words(text: str) -> tuple[str, ...]:
     return tuple(_word(token).sound for token in _tokens(text))
 
 
-def letters(text: str) -> str:
-    """All ``plain_words`` of a text in one."""
-    return "".join(plain_words(text))
-
-
 #: words of a line's form, which tell nothing of its contents
 FORM_WORDS = frozenset(
     ["step", "says", "agent", "message", "observation", "action", "concluded"]
@@ -334,7 +329,7 @@ def share(phrase: str, text: str) -> float:
     """
     words, there = stems(phrase), stems(text)
     # A script without spaces has no words: its sounds are looked for as they stand.
-    sound = "" if phrase.isascii() else letters(text)
+    sound = "" if phrase.isascii() else "".join(plain_words(text))
     found = [word for word in words if word in there or word in sound]
     return len(found) / len(words) if words else 0.0
 

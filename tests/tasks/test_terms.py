@@ -2,7 +2,7 @@
 
 import pytest
 
-from mesa_memory.tasks.grounding import Terms, letters, plain_words
+from mesa_memory.tasks.grounding import Terms, plain_words
 
 SAID = "Ada sold 12 fish at 3.5 coins - to Bob, who said: it was GPT-4's idea. Good"
 
@@ -52,8 +52,3 @@ LAID_OUT = (
 @pytest.mark.parametrize("text", LAID_OUT)
 def test_a_summary_that_is_put_on_one_line_is_known_again(text):
     assert terms(" ".join(text.split())) == terms(text)
-
-
-@pytest.mark.parametrize("text", ["", SAID, f"{SAID}…", f"{SAID} é", *LAID_OUT])
-def test_letters_are_the_plain_words_in_one(text):
-    assert letters(text) == "".join(plain_words(text))

@@ -131,9 +131,7 @@ MAX_WRAPPINGS = 3
 REASON_CHARS = 300
 
 #: a fence of Markdown, and what stands in it
-_FENCED = re.compile(
-    r"```(?<![^\n]```)[\w-]*\n(.*?)(?:^```|```\Z|\Z)", re.DOTALL | re.MULTILINE
-)
+_FENCED = re.compile(r"(?ms)```(?<![^\n]```)[\w-]*\n(.*?)(?:^```|```\Z|\Z)")
 _OPENING = re.compile(r"[{\[]")
 #: what begins like JSON, though it may not end like it
 _JSON_LIKE = re.compile(r"""[{\[]\s*["'“”„‘’«{\[\]}]|\{\s*\w+\s*:|^\W*json\s*[{\[]""")

@@ -96,11 +96,9 @@ def once(known: Sequence[str], new: Sequence[str], wording: Wording) -> list[str
     """
     told = {item: Remembered.read(item, wording) for item in new}
     texts = [words_key(event.text) for event in told.values()]
-    for item in known:
-        if any(map(words_key(item).__contains__, texts)):
-            told[item] = Remembered.read(item, wording)
-    found: dict[Any, str] = {}
-    events: dict[Any, Remembered] = {}
+    same = [item for item in known if any(map(words_key(item).__contains__, texts))]
+    told |= {item: Remembered.read(item, wording) for item in same}
+    found, events = dict[Any, str](), dict[Any, Remembered]()
     for item in [*known, *new]:
         key: Any = item
         if event := told.get(item):
