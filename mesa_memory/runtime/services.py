@@ -336,7 +336,8 @@ class Services:
     def _ready(self, request: LLMRequest, own: Any) -> tuple[LLMRequest, Any]:
         """A request with the settings it is sent with, and who answers it."""
         client = self.live_client(request, own) if self.replay is None else self.replay
-        return replace(request, settings=self.settings.told), client
+        told = self.settings.told
+        return replace(request, settings=told) if told else request, client
 
     def live_client(self, request: LLMRequest, own: Any = None) -> LLM | AsyncLLM:
         """The client for a request without a recorded answer."""

@@ -243,10 +243,7 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
             fit the schema.
     """
     text = _clean((reply.text or "")[:READ_CHARS]).strip()
-    found = [
-        _unwrapped(answer)
-        for answer in (answers(text) if MARKED.search(text) else [text])
-    ]
+    found = [_unwrapped(answer) for answer in answers(text)]
     check_end(reply)
     if not found[0]:
         raise Unusable("empty reply")

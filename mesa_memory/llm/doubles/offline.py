@@ -55,10 +55,9 @@ class OfflineLLM:
         if think is None:
             return self._made(request)
         given = think(request.inputs)
-        if isinstance(given, str):
-            return _reply(request, given)
-        text = json.dumps(given, ensure_ascii=False)
-        return _reply(request, text)
+        if not isinstance(given, str):
+            given = json.dumps(given, ensure_ascii=False)
+        return _reply(request, given)
 
     async def acomplete(self, request: LLMRequest) -> Reply:
         """``complete``, for event loops."""
