@@ -11,7 +11,7 @@ from mesa_memory.errors import StoreUnavailable
 from mesa_memory.viz.dashboard import Controls, Guarded, Tabs
 from mesa_memory.viz.explorer import open_feeds
 from mesa_memory.viz.selection import Choice, Selection
-from mesa_memory.viz.views import Group, View
+from mesa_memory.viz.views import Group, View, decisions
 
 
 def texts(widget):
@@ -35,6 +35,24 @@ def test_the_head_of_the_page_has_the_class_of_the_chosen_agents_memory(town_fil
         assert shown[shown.index("memory") - 1] == row["memory"]
     assert len({row["memory"] for row in rows}) == 6
     feeds[0].close()
+
+
+def test_another_step_does_not_describe_all_decisions_anew(town_file, monkeypatch):
+    feeds, made = open_feeds([(town_file, 1)]), []
+    prepared = decisions.ui.prepared
+    monkeypatch.setattr(
+        decisions.ui, "prepared", lambda *g: made.append(g) or prepared(*g)
+    )
+    held = solara.Reactive(Choice(step=2.0))
+    view = View("decisions", "Decisions", decisions.DecisionsView)
+    head = Guarded(view, feeds[0].source, Selection(held))
+    box, context = solara.render(head, handle_error=False)
+    for step in (2, 3, 4):
+        held.value = Choice(step=float(step))
+        assert any(f"In step {step}," in text for text in texts(box))
+    context.close()
+    feeds[0].close()
+    assert len(made) == 1
 
 
 def test_a_view_that_fails_says_why_and_works_again_with_another_choice():

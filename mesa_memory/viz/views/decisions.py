@@ -23,6 +23,13 @@ def DecisionsView(focus: Focus) -> Any:
     """The decisions of all agents in a table; a click shows one in full."""
     source = focus.source
     rows = use_answer(source, data.decided, says="Reading all decisions …")
+    columns: dict[str, Any] = {
+        "step": "step",
+        "agent": lambda row: source.called(row.agent),
+        "end of question": "question",
+        "answer": "answer",
+    }
+    ready = solara.use_memo(lambda: ui.prepared(columns, rows or ()), [id(rows)])
     if rows is None:
         return
     now = sum(row.step == focus.step for row in rows)
@@ -33,13 +40,9 @@ def DecisionsView(focus: Focus) -> Any:
         )
         with ui.Section("Decisions", "a click shows question, memory and answer"):
             ui.Table(
-                {
-                    "step": "step",
-                    "agent": lambda row: source.called(row.agent),
-                    "end of question": "question",
-                    "answer": "answer",
-                },
+                columns,
                 rows,
+                ready=ready,
                 file="decisions",
                 marked=lambda row: row.step == focus.step,
                 mark="made in this step",

@@ -13,7 +13,7 @@ from mesa_memory.viz.widgets.saying import (
     Note,
     Section,
 )
-from mesa_memory.viz.widgets.table import Table
+from mesa_memory.viz.widgets.table import Table, prepared
 from mesa_memory.viz.widgets.texts import Plain, TextBlock, Texts, long_text
 from mesa_memory.viz.widgets.timeline import Timeline, number
 
@@ -42,4 +42,5 @@ __all__ = [
     "Timeline",
     "long_text",
     "number",
+    "prepared",
 ]

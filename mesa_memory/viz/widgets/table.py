@@ -46,6 +46,7 @@ def Table(
     empty: str = "There is nothing here.",
     sort: str | None = None,
     down: bool = False,
+    ready: tuple[list[dict[str, Any]], str] | None = None,
 ) -> Any:
     """A table; every cell is shown as text, also if an agent wrote it.
 
@@ -64,7 +65,31 @@ def Table(
         page: rows shown at once.
         empty: shown without rows: the reason, and what to do.
         sort, down: heading of the column to sort by at first, and if from high to low.
+        ready: ``prepared(columns, rows)`` of many rows, kept from the drawing before.
     """
+    heads, cells = ready or prepared(columns, rows)
+    first = [head["key"] for head in heads if head["label"] == sort]
+    return _Table(
+        title=title,
+        columns=heads,
+        cells=cells,
+        marked=[n for n, row in enumerate(rows) if marked(row)],
+        mark=mark,
+        page=page,
+        file=file,
+        empty=empty,
+        searchable=len(rows) >= SEARCHED_ROWS,
+        clickable=on_pick is not None,
+        sort=first,
+        down=[down] * len(first),
+        event_pick=lambda place: on_pick(rows[place]) if on_pick else None,
+    )
+
+
+def prepared(
+    columns: Mapping[str, str | Callable[[Any], Any]], rows: Sequence[Any]
+) -> tuple[list[dict[str, Any]], str]:
+    """The columns with their looks, and the cells."""
     given = {label: [_cell(row, get) for row in rows] for label, get in columns.items()}
     # A column without a value says nothing.
     said = {
@@ -82,23 +107,8 @@ def Table(
         }
         for n, (label, column) in enumerate(said.items())
     ]
-    first = [head["key"] for head in heads if head["label"] == sort]
-    return _Table(
-        title=title,
-        columns=heads,
-        # As text: else every drawing of the page would walk through all the cells.
-        cells=json.dumps(cells, default=str),
-        marked=[n for n, row in enumerate(rows) if marked(row)],
-        mark=mark,
-        page=page,
-        file=file,
-        empty=empty,
-        searchable=len(rows) >= SEARCHED_ROWS,
-        clickable=on_pick is not None,
-        sort=first,
-        down=[down] * len(first),
-        event_pick=lambda place: on_pick(rows[place]) if on_pick else None,
-    )
+    # As text: else every drawing of the page would walk through all the cells.
+    return heads, json.dumps(cells, default=str)
 
 
 def _cell(row: Any, get: str | Callable[[Any], Any]) -> Any:
