@@ -3,15 +3,17 @@
     python -m tests.support.planted [MEMORY …]
 
 ``V`` is word for word, ``S`` in a summary, a story, a fact or an impression, ``-`` lost,
-and ``!`` shown false: what is over in words that do not say until when it was so, what
-nobody said, or a message as said before somebody who did not hear it.
+as the exam's judge finds it. ``!`` is shown false: what is over in words that do not say
+until when it was so, what nobody said, or a message as said before somebody who did not
+hear it.
 """
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from mesa_memory.experiments.exam.items import RIGHT, ExamItem, Judge, Telling
 from tests.support.harbour import MEMORIES, ROLES, Harbour
 
 _STEPS = re.compile(r"\bsteps? (?:\d+ to )?(\d+)", re.IGNORECASE)
@@ -26,20 +28,35 @@ class Planted(NamedTuple):
 
     Attributes:
         known: the step since which each knows it.
-        words: a pattern of the messages that say it.
-        told: a pattern of the same in other words.
-        false: a pattern of what is over, or was never so; lines with ``words``, ``right``
+        values: a statement of it has all words of one of these, for the exam's judge.
+        false: a pattern of what is over, or was never so; lines with a value, ``right``
             or a step before ``ended`` may say it.
         ended: the step since which it is over; 0 if it never was so.
         right: a pattern of what makes it right.
+        before: values that were right until ``ended``.
+        kind: of the exam's items.
+        key: words that its statements have, too.
     """
 
     known: dict[str, int]
-    words: str
-    told: str
+    values: tuple[tuple[str, ...], ...]
     false: str = "$^"
     ended: int = 0
     right: str = "$^"
+    before: tuple[tuple[str, ...], ...] = ()
+    kind: str = "fact"
+    key: tuple[str, ...] = ()
+
+    def items(self, until: int) -> list[ExamItem]:
+        """The fact as items of an exam, one for each wording, as it was after a step."""
+        values = self.before if until < self.ended and self.before else self.values
+        told = (Telling(1, 0, ""),)
+        return [ExamItem(self.kind, "", 1, told, "", self.key, (v,)) for v in values]
+
+    def stated(self, lines: Iterable[str], until: int) -> bool:
+        """True if the exam's judge finds it right in some lines of a prompt."""
+        text, items = "\n".join(f"- {line}" for line in lines), self.items(until)
+        return any(Judge(items).shown(item, text) == RIGHT for item in items)
 
 
 def _all(step: int) -> dict[str, int]:
@@ -49,66 +66,64 @@ def _all(step: int) -> dict[str, int]:
 FACTS = {
     "the debt is paid in two parts": Planted(
         {"Jonas": 5, "Tove": 5},
-        "Here are (a|the) hundred",
-        "paid in full|120|hundred and (eighty|twenty)",
+        (("Paid in full",), ("paid in full",), ("Here are the hundred and twenty",)),
         r"not to pay|\b(still|missing|gets|owes?|before|until|unpaid|only in part|"
         r"promise)\b.*\b(120|300|three hundred|hundred and twenty|the rest|day 5)\b",
         8,
-        "paid in full",
+        "[Pp]aid in full",
+        (("a hundred and eighty",), ("the 180",), ("120",)),
     ),
-    "cod is at 3.60 since day 5": Planted(
-        _all(5), r"I pay 3\.60", r"3\.60", r"4\.20", 5, r"3\.60"
-    ),
+    "cod is at 3.60 since day 5": Planted(_all(5), (("3.60",),), r"4\.20", 5, r"3\.60"),
     "the meeting is on day 5 at ten": Planted(
-        _all(3), "meeting is moved", "day 5,? at ten", "meeting.*day 4", 3, "day 5"
+        _all(3), (("day 5", "ten"),), "meeting.*day 4", 3, "day 5"
     ),
     "the fuel store was not locked": Planted(
         {"Jonas": 7, "Tove": 6},
-        "never locked the fuel|left the fuel store open",
-        r"\b(lied|lie|never locked|left open|left it open|confess)\b",
+        ((),),  # a lie that its author has taken back
         "made up by.*may not hold|: locked|Jona: job(?!.*may not)",
         6,
+        kind="lie",
+        key=("store",),
     ),
     "240 litres became 180": Planted(
         {"Jonas": 2, "Jon": 2, "Tove": 1},
-        "gauge of the fuel store shows",
-        r"\b(180|sixty)\b",
+        (("180", "240"), ("sixty litres",)),
         "(240|litres).*disagree|not wrong",
         2,
     ),
     "Jonas broke the winch": Planted(
-        {"Jonas": 7, "Jon": 7},
-        "it was me|forced it in second gear",
-        "broke the winch himself|(winch|cause).*Jonas|hard on the winch|winch admitted"
-        "|admitted (the winch|what they)",
+        {"Jonas": 2, "Jon": 2},
+        (
+            ("winch", "it was me"),
+            ("winch", "admitted"),
+            ("broke the winch himself",),
+            ("Jonas, who blamed Jon",),
+        ),
         "not (broke|forced|left)|Jon: fault",
         7,
+        before=(("second gear",),),
     ),
-    "Ines goes to Bergen": Planted(
-        _all(7) | {"Tove": 2}, "job at the cannery", "Bergen"
-    ),
+    "Ines goes to Bergen": Planted(_all(7) | {"Tove": 2}, (("Bergen",),)),
     "Jon is night watchman": Planted(
-        {"Jonas": 5, "Jon": 5, "Ines": 4}, "night watchman", "night watchman|watchman"
+        {"Jonas": 5, "Jon": 5, "Ines": 4}, (("watchman",),)
     ),
     "the gear is worn on one side": Planted(
-        {"Jonas": 6, "Tove": 3, "Ines": 3}, "gear is worn on one", "worn"
+        {"Jonas": 6, "Tove": 3, "Ines": 3}, (("worn",),)
     ),
     "ninety against ninety": Planted(
         {"Jonas": 7, "Jon": 7},
-        "ninety against my ninety",
-        r"\beven\b",
+        (("even",),),
         "forty-five|Jon's share|(pays?|promise).*ninety|sixty and (Jon )?thirty",
         7,
         "even",
     ),
     "the certificate ends on 30 June": Planted(
-        {"Jonas": 4, "Tove": 8}, "certificate", "30 June", "certificate.*disagree"
+        {"Jonas": 4, "Tove": 8}, (("30 June",),), "certificate.*disagree"
     ),
     "a boy took the diesel": Planted(
         _all(8),
-        "a boy from the campsite",
-        "a boy from the campsite",
-        "not known who took|somebody took|taken by somebody",
+        (("boy",),),
+        "not known who|somebody took|taken by somebody",
         8,
         "a boy",
     ),
@@ -171,57 +186,72 @@ def wrongly_heard(harbour: Harbour) -> list[str]:
     return found
 
 
-def verdict(fact: Planted, who: str, shown: str, harbour: Harbour, until: int) -> str:
-    """``V``, ``S``, ``-``, or ``!`` with the first false line.
+def is_spoken(line: Told) -> bool:
+    """True for a message or an observation, word for word."""
+    return bool(_SPOKEN.match(line.text)) or line.text.startswith("observation")
+
+
+def letters(fact: Planted, shown: str, until: int) -> str:
+    """``V`` if the exam's judge finds it word for word, ``S`` in other lines, or ``-``.
 
     Args:
         until: the last step that the memory has read.
     """
-    spoken = told = False
+    lines = list(lines_of(shown))
+    parts = {
+        letter: [line.text for line in lines if is_spoken(line) is spoken]
+        for letter, spoken in (("V", True), ("S", False))
+    }
+    return "".join(n for n, part in parts.items() if fact.stated(part, until)) or "-"
+
+
+def false_line(
+    fact: Planted, who: str, shown: str, harbour: Harbour, until: int
+) -> str:
+    """The first line that shows a fact false, as ``! line``; empty without one."""
     for line in lines_of(shown):
-        verbatim = bool(re.search(fact.words, line.text)) and bool(
-            _SPOKEN.match(line.text) or line.text.startswith("observation")
-        )
-        message = bool(_SPOKEN.match(line.text))
-        spoken, told = spoken or verbatim, told or bool(re.search(fact.told, line.text))
-        if verbatim and is_misplaced(line, who, harbour):
+        if is_misplaced(line, who, harbour) and fact.stated([line.text], until):
             return f"! {line.text}"
         over = fact.ended <= until and not 0 < line.until < fact.ended
-        false = re.search(fact.false, line.text)
         right = re.search(f"{fact.right}|denied: |no longer", line.text)
-        if over and false and not message and not right:
+        over = over and not right and not _SPOKEN.match(line.text)
+        if over and re.search(fact.false, line.text):
             return f"! {line.text}"
-    return "V" if spoken else "S" if told else "-"
-
-
-def _worst(fact: Planted, who: str, harbour: Harbour) -> str:
-    """The verdict at the last question; a false line after the last step counts, too."""
-    asked, after = (
-        verdict(fact, who, text, harbour, until)
-        for text, until in zip(harbour.shown[who], (harbour.last - 1, harbour.last))
-    )
-    return after if after.startswith("!") else asked
+    return ""
 
 
 def table(harbour: Harbour) -> dict[tuple[str, str], str]:
-    """The verdict on each fact for each who should know it."""
-    return {
-        (name, who): _worst(fact, who, harbour)
-        for name, fact in FACTS.items()
-        for who, since in fact.known.items()
-        if since <= harbour.last
-    }
+    """The letters of each fact for each who should know it, at the last question.
+
+    A false line is told in their place, also one that is shown after the last step.
+    """
+    found = {}
+    for name, fact in FACTS.items():
+        for who in (who for who, since in fact.known.items() if since <= harbour.last):
+            asked, after = harbour.shown[who]
+            last = harbour.last
+            found[name, who] = (
+                false_line(fact, who, asked, harbour, last - 1)
+                or false_line(fact, who, after, harbour, last)
+                or letters(fact, asked, last)
+            )
+    return found
+
+
+def of_all(found: dict[tuple[str, str], str], name: str) -> str:
+    """The letters of a fact for all who should know it, each once; ``.`` for nobody."""
+    cells = [cell for (fact, _), cell in found.items() if fact == name]
+    several = "".join("!" if cell[0] == "!" else cell for cell in cells)
+    return "".join(letter for letter in "VS-!" if letter in several) or "."
 
 
 def main() -> None:
     """Prints the tables of some memories, and what is false."""
     found = {name: table(Harbour(name).live()) for name in sys.argv[1:] or MEMORIES}
-    for name, fact in FACTS.items():
-        cells = []
-        for memory, verdicts in found.items():
-            several = [v[0] for (n, _), v in verdicts.items() if n == name]
-            cells.append(f"{memory} {''.join(dict.fromkeys(several))}")
-        print(f"{name}: " + ", ".join(cells))
+    for name in FACTS:
+        print(
+            f"{name}: " + ", ".join(f"{m} {of_all(v, name)}" for m, v in found.items())
+        )
     for memory, verdicts in found.items():
         for (name, who), what in verdicts.items():
             if what[0] in "!-":
