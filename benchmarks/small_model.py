@@ -111,7 +111,7 @@ class SmallModel:
         self._folder = TemporaryDirectory()
         options: dict[str, Any] = {
             "model": path, "model_alias": self.name, "host": "127.0.0.1", "port": port,
-            "n_ctx": CONTEXT, "n_threads": os.cpu_count(), "verbose": "false",
+            "n_ctx": CONTEXT, "n_threads": len(os.sched_getaffinity(0)), "verbose": "false",
         }  # fmt: skip
         if template := TEMPLATES.get(self.name):
             file = Path(self._folder.name, "tokenizer_config.json")

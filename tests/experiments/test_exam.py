@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from mesa_memory import EpisodicMemory, LongTermMemory, MemoryModule, ShortTermMemory
+from mesa_memory.core.requests import Reply
 from mesa_memory.experiments import Exam
 from mesa_memory.experiments.exam.exam import interval_of
 from mesa_memory.experiments.exam.intrusions import Heard
@@ -22,6 +23,7 @@ from mesa_memory.experiments.exam.items import (
     languages,
 )
 from mesa_memory.experiments.exam.life import STAGES, Life
+from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.scripted import ScriptedLLM
 
 SENTENCES = Path(__file__).parent.parent / "data" / "intrusions.toml"
@@ -86,6 +88,20 @@ def test_a_life_keeps_all_with_the_list_of_events_and_nothing_without():
     window = life(ShortTermMemory, length=60)
     assert {r["interval"] for r in window.marks if r["shown"] == "right"} == {1, 2}
     assert {r["stage"] for r in window.marks if r["interval"] > 4} == {"dropped"}
+
+
+def test_an_answer_that_cannot_be_used_is_no_answer_and_ends_no_life():
+    cut = ScriptedLLM(rules={"*": Reply("It is", "small", finish="length")})
+    marks = life(everything, length=6, kinds=("fact",), llm=cut, ask=True).marks
+    assert marks and {row["answered"] for row in marks} == {"nothing"}
+    assert {row["stage"] for row in marks} == {"shown, not used"}
+
+
+def test_who_names_several_speakers_has_not_named_the_source():
+    [item] = Maker(1, "en", 20).items(("source",), (5,))
+    judge, right = Judge([item]), SPEAKERS[item.tellings[0].speaker]
+    assert judge.answered(item, f"{right} told me.") == "right"
+    assert judge.answered(item, ", ".join(SPEAKERS)) == "another speaker"
 
 
 def test_asking_leaves_no_trace_in_the_memory():
@@ -194,6 +210,7 @@ def test_intrusions_are_judged_as_by_hand():
 
 def test_an_exam_is_a_study_that_goes_on_and_says_shares_losses_and_prices(tmp_path):
     given = {"seeds": range(2), "steps": 26, "store": tmp_path / "exam.sqlite"}
+    given |= {"llm": {"mine": OfflineLLM()}, "temperature": 0.5}
     exam = Exam(["short_term", "fact"], **given)
     result = exam.run("serial", progress=False)
     table = result.table.set_index("memory")

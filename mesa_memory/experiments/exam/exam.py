@@ -39,7 +39,8 @@ class Exam:
     Args:
         memories: names of memories (see ``registry.find``), or functions of an agent by
             label; also of your own.
-        llm: whom memories and agent ask, or several; see ``configure``.
+        llm: whom memories and agent ask, or several; see ``configure``. An object has a
+            label: ``{"mine": MyLLM()}``.
         seeds: of names, numbers and order; each memory lives through each.
         steps: of a life; an item that does not fit is left out.
         languages: of sentences and prompts: en, de, fr, es, pt, ja, zh.
@@ -47,6 +48,7 @@ class Exam:
         intervals: retention intervals, in steps.
         ask: put each question to the language model, too; one request for each item.
         store: of the study that the exam is.
+        **settings: further settings of ``configure``, such as ``max_tokens``.
 
     Attributes:
         study: with it an exam is estimated, resumed after a kill, and looked into.
@@ -68,17 +70,18 @@ class Exam:
         intervals: Sequence[int] = INTERVALS,
         ask: bool = True,
         store: str | Path = "exam.sqlite",
+        **settings: Any,
     ) -> None:
         _check(languages, kinds, intervals)
-        chosen = memories if isinstance(memories, Mapping) else list(memories)
         factors = {
-            "memory": chosen,
-            "llm": list(llm) if isinstance(llm, list | tuple) else [llm],
+            "memory": memories if isinstance(memories, Mapping) else list(memories),
+            "llm": llm,
             "language": list(languages),
             "length": checked_int("steps", steps),
             "kinds": [tuple(kinds)],
             "intervals": [tuple(intervals)],
             "ask": ask,
+            **{name: [value] for name, value in settings.items()},
         }
         self.study = Study(
             Life,

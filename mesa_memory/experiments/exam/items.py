@@ -120,6 +120,10 @@ class Judge:
             if first < 0 and second < 0:
                 return NOTHING
             return RIGHT if second < 0 or 0 <= first < second else "reversed"
+        if item.kind == "source":  # who names several speakers has not answered
+            [(error, others), _] = item.errors
+            if any(has(answer, other) for other in others):
+                return error
         return self._judged(item, [answer], ())
 
     def _judged(

@@ -26,7 +26,7 @@ from mesa_memory.experiments.exam.items import (
     small_talk,
 )
 from mesa_memory.experiments.measures.holdings import HeldRecord, holdings
-from mesa_memory.memories.host.interventions import probe
+from mesa_memory.experiments.measures.questionnaires import answer_text
 from mesa_memory.runtime.services import Services
 
 #: name of the examinee
@@ -177,7 +177,7 @@ class Life(mesa.Model):
         if recalled is not None:
             row["found"] = self.judge.shown(item, recalled)
         if self.ask:
-            row["answer"] = str(probe(self.examinee, item.question))
+            row["answer"] = answer_text(self.examinee, item.question)
             row["answered"] = self.judge.answered(item, row["answer"])
         row["stage"] = self._stage(item, row, held)
         return row

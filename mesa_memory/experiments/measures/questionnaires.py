@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.core.validate import checked_number
+from mesa_memory.errors import BadReply
 from mesa_memory.experiments.measures.questions import Question
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.memories.host.interventions import probe
@@ -169,6 +170,21 @@ class Questionnaire:
         if callable(self.agents):
             return [a for a in model.agents if self.agents(a)]
         return [a for a in model.agents if a.unique_id in self.agents]
+
+
+def answer_text(agent: Any, question: str, memory: str | None = None) -> str:
+    """The answer of an agent in plain text; empty if the reply cannot be used.
+
+    Args:
+        agent, question, memory: see ``probe``.
+
+    Raises:
+        LLMError: if no reply came.
+    """
+    try:
+        return str(probe(agent, question, memory=memory))
+    except BadReply:
+        return ""
 
 
 def checked(given: Any) -> tuple[Questionnaire, ...]:

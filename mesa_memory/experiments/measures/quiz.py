@@ -19,11 +19,15 @@ from typing import Any, NamedTuple
 from mesa_memory.core.events import event_text
 from mesa_memory.core.render import at_step
 from mesa_memory.experiments.exam.items import has
-from mesa_memory.experiments.measures.questionnaires import Answer, Questionnaire
+from mesa_memory.experiments.measures.questionnaires import (
+    Answer,
+    Questionnaire,
+    answer_text,
+)
 from mesa_memory.experiments.measures.questions import Question
 from mesa_memory.experiments.measures.retention import Said, message_rows, said_in
 from mesa_memory.hosts.mesa import clock
-from mesa_memory.memories.host.interventions import memory_of, probe
+from mesa_memory.memories.host.interventions import memory_of
 from mesa_memory.runs.claims.claim import is_telling
 from mesa_memory.runtime.services import Services
 from mesa_memory.statistics.recognition import d_prime
@@ -122,7 +126,7 @@ class MemoryQuiz(Questionnaire):
                 read = "\n".join(line for step in item.steps for line in events[step])
                 value: dict[str, Any] = {"kind": item.kind, "item": item.question}
                 for reading, text in zip(READINGS, (None, read)):
-                    answer = str(probe(agent, item.question, memory=text))
+                    answer = answer_text(agent, item.question, text)
                     value[reading] = {"answer": answer, "judged": item.judged(answer)}
                 value["step"] = item.steps[0] if item.steps else now
                 found.append(Answer(now, agent.unique_id, item.kind, value))
