@@ -203,16 +203,21 @@ class StudyEstimate(NotebookShown):
         }
 
     def __str__(self) -> str:
-        """A row for each arm and model, and the total."""
+        """The factors that all arms share, a row for each arm and model, and the total."""
         if not self.arms:
             return "Nothing is missing: all runs of the study are finished."
         total, rows = self.total, self.costs()
-        table = "" if rows.empty else f"{rows.to_string(index=False)}\n"
+        factors = [name for name in self.arms[0].labels if name in rows]
+        same = [name for name in factors if rows[name].map(str).nunique() == 1]
+        common = "".join(f"{name}: {rows[name].iloc[0]}\n" for name in same)
+        table = (
+            "" if rows.empty else f"{rows.drop(columns=same).to_string(index=False)}\n"
+        )
         cost = f"${dollars(total['cost'])}" if total["cost"] is not None else (
             "unknown; name a model that has a price, such as openai/gpt-5-mini"
         )  # fmt: skip
         last = f"{total['runs']} runs: {total['calls']:,} calls, {total['tokens']:,} tokens"
-        return f"{table}total of {last}, cost {cost}"
+        return f"{common}{table}total of {last}, cost {cost}"
 
     def costs(self, *, as_records: bool = False) -> Any:
         """Calls, tokens and dollars of each arm, by model."""

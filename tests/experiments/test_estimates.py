@@ -164,7 +164,8 @@ def test_the_forecast_of_a_study_is_printed_as_a_table_with_a_total(tmp_path):
         RumorModel, {"memory": ["stlt", "episodic"], "n_agents": 4}, seeds=range(3),
         steps=4, store=tmp_path / "study.sqlite",
     ).estimate("openai/gpt-5-mini")  # fmt: skip
-    *rows, last = str(found).splitlines()
+    common, *rows, last = str(found).splitlines()
+    assert common == "n_agents: 4" and "n_agents" not in rows[0]
     assert len(rows) == 3 and "openai/gpt-5-mini" in rows[1]
     total = found.total
     assert last == (
