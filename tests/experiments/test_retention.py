@@ -14,18 +14,31 @@ from mesa_memory.runs.claims.clauses import sentences
 PAIRS = Path(__file__).parent.parent / "data" / "shown.json"
 
 
+def agreeing(statements, memory):
+    """The number of statements that the rule judges as a person did."""
+    lines = sentences(memory["text"])
+    judged = [is_stated(text, lines) for text in statements]
+    by_hand = [label == "+" for label in memory["has"]]
+    return sum(one == other for one, other in zip(judged, by_hand, strict=True))
+
+
 def test_the_rule_agrees_with_judgements_by_hand():
     pairs = json.loads(PAIRS.read_text("utf-8"))
     right = [
-        [
-            is_stated(text, sentences(memory["text"])) == (label == "+")
-            for text, label in zip(pairs["statements"][memory["plot"]], memory["has"])
-        ]
+        agreeing(pairs["statements"][memory["plot"]], memory)
         for memory in pairs["memories"]
     ]
-    assert [len(each) for each in right] == [20] * 10
-    summaries, prompts = (sum(map(sum, part)) for part in (right[:5], right[5:]))
-    assert (summaries, prompts) == (88, 96)  # the guide says these figures
+    assert (sum(right[:5]), sum(right[5:])) == (88, 96)  # the guide says these figures
+
+
+def test_the_rule_agrees_with_judgements_that_it_was_not_corrected_on():
+    """Drawn by a seed and labelled before the rule was asked; it stays as it was."""
+    held_out = json.loads(PAIRS.read_text("utf-8"))["held_out"]
+    right = [agreeing(memory["statements"], memory) for memory in held_out]
+    assert (sum(right[:10]), sum(right[10:])) == (
+        25,
+        27,
+    )  # the guide says these figures
 
 
 def town(folder, seeds=(1,), measures=None, memories=("short_term",), steps=15):
