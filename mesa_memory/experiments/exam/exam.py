@@ -88,7 +88,7 @@ class Exam:
             factors,
             seeds=seeds,
             steps=steps,
-            outcomes={"marks": _marks, "sums": _sums},
+            outcomes={"marks": "marks", "sums": _sums},
             store=store,
             name="exam",
         )
@@ -282,12 +282,9 @@ class ExamResult(NotebookShown):
 def _check(
     wanted: Sequence[str], kinds: Sequence[str], intervals: Sequence[int]
 ) -> None:
-    for name, given, known in (
-        ("languages", wanted, languages()),
-        ("kinds", kinds, KINDS),
-    ):
-        unknown = [each for each in given if each not in known]
-        if unknown or not given:
+    chosen = {"languages": (wanted, languages()), "kinds": (kinds, KINDS)}
+    for name, (given, known) in chosen.items():
+        if not given or not set(given) <= set(known):
             raise ValueError(
                 f"{name} must be some of {', '.join(known)}; got {list(given)!r}"
             )
@@ -302,11 +299,6 @@ def interval_of(values: Any) -> tuple[float, float, float]:
         return mean, mean, mean
     found = PairedDifference(tuple(map(float, values)))
     return (found.mean, *found.interval())
-
-
-def _marks(life: Life) -> list[dict[str, Any]]:
-    """The outcome of a life: a row for each item."""
-    return life.marks
 
 
 def _sums(life: Life) -> dict[str, float]:

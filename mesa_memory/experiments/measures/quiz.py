@@ -10,7 +10,7 @@ import random
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cache
 from numbers import Real
 from pathlib import Path
@@ -64,14 +64,15 @@ class QuizItem(NamedTuple):
         """``"right"``, ``"unknown"`` (none of the options) or ``"wrong"``."""
         if self.number is not None:
             numbers = set(map(float, _NUMBER.findall(answer)))
-            if numbers == {self.number}:
-                return RIGHT
-            return WRONG if numbers else UNKNOWN
+            return _verdict(numbers, {self.number})
         said = answer.casefold()
         found = {each for each in self.options if has(said, [each.casefold()])}
-        if found == self.right:
-            return RIGHT
-        return WRONG if found else UNKNOWN
+        return _verdict(found, self.right)
+
+
+def _verdict(found: Set[Any], right: Set[Any]) -> str:
+    """The judgement of an answer by what was found in it."""
+    return RIGHT if found == right else WRONG if found else UNKNOWN
 
 
 class MemoryQuiz(Questionnaire):
