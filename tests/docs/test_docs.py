@@ -27,7 +27,7 @@ PAGES = [
 
 
 #: pages whose studies take ten seconds and more
-LONG = {"naming_game", "memory_length"}
+LONG = {"naming_game", "memory_length", "compare_arms", "rumor"}
 
 
 @pytest.mark.parametrize(

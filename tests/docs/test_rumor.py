@@ -18,6 +18,8 @@ from mesa_memory.examples.rumor.opinion import Opinion
 from mesa_memory.llm import PolicyInput
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 
+pytestmark = pytest.mark.slow
+
 POISON = f"News of day 1: {SAYINGS[RUMOUR]}."
 SAFE = f"News of day 10: {SAYINGS[CORRECTION]}."
 COUNTS = ["knows_rumour", "believes_rumour", "knows_correction", "believes_correction"]

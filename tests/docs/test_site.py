@@ -73,7 +73,8 @@ def test_each_test_file_of_the_guarantees_begins_with_what_it_promises():
     assert all(found.values())
     said = {f"{f}/{name}": text for f in found for name, text in found[f]}
     assert {name: text for name, text in said.items() if not text.endswith(".")} == {}
-    assert all(text in told["table"]() for text in said.values())
+    table = told["table"]()
+    assert all(text in table for text in said.values())
 
 
 def test_each_defect_of_mesa_llm_names_tests_that_exist():

@@ -135,6 +135,7 @@ def test_an_audit_says_what_the_plan_of_its_study_says(tmp_path, planned):
     assert told[not planned] in found and told[planned] not in found
 
 
+@pytest.mark.slow
 def test_an_order_is_blamed_in_every_world_and_no_form_where_words_are_counted(
     tmp_path,
 ):

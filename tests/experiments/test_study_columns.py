@@ -17,6 +17,7 @@ from mesa_memory.errors import MeasureError
 from mesa_memory.experiments import Study
 from mesa_memory.experiments.studies.results import COLUMNS, COUNTED, KEYS
 from tests.support.study_results import run
+from tests.support.turns import in_turn
 
 
 class Mood(enum.Enum):
@@ -186,10 +187,9 @@ def test_a_variable_of_the_datacollector_that_cannot_be_kept_is_told(
     assert list(study.results().steps["tax"]) == ["low"] * 2
 
 
-@pytest.mark.parametrize(
-    "name", ["cost", "calls", "tokens_in", "records_made", "value"]
+@in_turn(
+    name=["cost", "calls", "tokens_in", "records_made", "value"], recorded=[True, False]
 )
-@pytest.mark.parametrize("recorded", [True, False])
 def test_an_outcome_a_measure_and_a_factor_have_the_names_that_users_give(
     tmp_path, name, recorded
 ):

@@ -26,6 +26,7 @@ from mesa_memory.experiments.attribution import attribute
 from mesa_memory.interventions import edit
 from mesa_memory.memories.registry import find
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
+from tests.support.turns import in_turn
 
 QUIET = register_policy("quiet", lambda turn: "Nothing.")
 
@@ -115,10 +116,7 @@ def studied(model, file, memory, seed=7, steps=2, **more):
     return study
 
 
-@pytest.mark.parametrize(
-    "model", [Given, Bare, Loose], ids=lambda model: model.__name__
-)
-@pytest.mark.parametrize("form", FORMS)
+@in_turn(form=FORMS, model=[Given, Bare, Loose])
 def test_a_studys_run_goes_on_as_an_uninterrupted_one(model, form, tmp_path):
     study = studied(model, tmp_path / "short.sqlite", FORMS[form])
     whole = studied(model, tmp_path / "long.sqlite", FORMS[form], steps=4)

@@ -39,6 +39,7 @@ def says(memory, sender, text):
     memory.add_to_memory("message", {"message": text, "sender": sender})
 
 
+@pytest.mark.slow
 @given(st.lists(TURN, min_size=1, max_size=12))
 @settings(max_examples=1000, deadline=None)
 def test_statements_fold_if_and_only_if_words_names_numbers_and_negation_agree(turns):

@@ -35,7 +35,7 @@ class Town(Hamlet):
 CHANGES = [erased, all_erased, edited, exchanged]
 
 
-@in_turn(kind=OUR_MEMORIES, again=[resume, fork])
+@in_turn(quick=4, kind=OUR_MEMORIES, again=[resume, fork])
 def test_a_change_directly_after_a_run_goes_on_is_recorded(again, kind, tmp_path):
     for number, change in enumerate(CHANGES):
         file = tmp_path / f"{number}.sqlite"

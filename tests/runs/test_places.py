@@ -14,6 +14,7 @@ from mesa_memory.stores.open import split_run
 from mesa_memory.viz import explorer
 from tests.support.hamlet import Hamlet
 from tests.support.playing import ended, lived
+from tests.support.turns import in_turn
 
 PLACES = [
     "C# and F#/run.sqlite",
@@ -45,7 +46,7 @@ def form(tmp_path, monkeypatch):
     return made
 
 
-@pytest.mark.parametrize("place", PLACES)
+@in_turn(quick=3, place=PLACES)
 def test_a_record_is_found_again_wherever_it_is(place, form):
     file = form(place)
     town = lived(Hamlet(record=file))
@@ -63,7 +64,7 @@ def test_a_record_is_found_again_wherever_it_is(place, form):
     assert carry_over(file, Hamlet().agents[0], run=1)
 
 
-@pytest.mark.parametrize("place", PLACES)
+@in_turn(quick=3, place=PLACES)
 def test_the_command_line_and_the_dashboard_find_it(place, form):
     file = form(place)
     ended(lived(Hamlet(record=file)))
@@ -77,7 +78,7 @@ def test_the_command_line_and_the_dashboard_find_it(place, form):
     assert copy_file(file, "copy.sqlite").is_file()
 
 
-@pytest.mark.parametrize("place", PLACES)
+@in_turn(quick=3, place=PLACES)
 def test_answers_and_studies_are_kept_there(place, form):
     file = form(place)
     lived(Hamlet(cache=file))

@@ -95,7 +95,7 @@ def test_a_memory_that_is_kept_elsewhere_or_copied_is_still_held(
 
 
 @pytest.mark.filterwarnings("ignore:the run of Street is recorded, but not all")
-@in_turn(memory=CLASSES, day=[2, 3, 4])
+@in_turn(quick=3, memory=CLASSES, day=[2, 3, 4])
 def test_a_run_with_a_replaced_memory_is_resumed(memory, day, tmp_path):
     file = str(tmp_path / "run.sqlite")
     morning = {3: amnesia}

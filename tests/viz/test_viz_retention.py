@@ -39,6 +39,7 @@ def test_the_fates_of_statements_stand_beside_the_evidence(window, run):
     assert f"summaries kept {kept} statements" in window.text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("view", "lacks"), [("drift", "No summary"), ("retention", "No agent read")]
 )

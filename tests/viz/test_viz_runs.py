@@ -114,6 +114,7 @@ def agrees_with_itself(run):
 SUMMED = {"calls": ["calls"], "tokens": ["tokens_in", "tokens_out"]}
 
 
+@pytest.mark.slow
 def test_arms_and_seeds_are_told_apart_by_the_first_words_of_their_names(
     tmp_path, opened
 ):
