@@ -1,6 +1,4 @@
-"""The rumour example: its reader, its town, its sweeps and its page."""
-
-from pathlib import Path
+"""The rumour example: its reader, its town and its sweeps."""
 
 import pytest
 
@@ -227,12 +225,3 @@ def test_no_memory_shows_only_what_came_since_the_last_step():
     agent.step()
     assert "hello" not in agent.memory.get_prompt_ready()
     assert agent.memory.get_communication_history() == ""
-
-
-# -- the page -------------------------------------------------------------------------
-
-
-def test_the_code_in_its_readme_runs(capsys):
-    readme = Path(conversation.__file__).with_name("README.md").read_text()
-    exec(readme.partition("```python\n")[2].partition("```")[0], {})
-    assert "believes_correction" in capsys.readouterr().out

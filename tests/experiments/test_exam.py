@@ -116,6 +116,7 @@ def test_asking_leaves_no_trace_in_the_memory():
     assert asked.sizes == alone.sizes
 
 
+@pytest.mark.slow
 def test_rates_of_loss_of_wrong_values_and_of_inventions_lie_within_the_intervals():
     lost, wrong, invented, seeds, exams = 0.3, 0.2, 0.15, 5, 200
     hits = []

@@ -136,7 +136,7 @@ def test_what_an_outcome_or_a_measure_gives_is_in_the_tables(
             )  # fmt: skip
 
 
-@pytest.mark.parametrize("workers", ["serial", 2])
+@pytest.mark.parametrize("workers", ["serial", pytest.param(2, marks=pytest.mark.slow)])
 def test_what_no_table_can_keep_ends_the_study_in_its_first_run(tmp_path, workers):
     study = farm(tmp_path, outcomes={"crop": agents_of}, seeds=range(9))
     told = r"outcomes\['crop'\] is of the type \w*AgentSet, .*no other run .* was begun"

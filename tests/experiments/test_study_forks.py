@@ -61,6 +61,7 @@ def of_arm(frame, label):
     return frame[chosen].drop(columns=["case", "change"])
 
 
+@pytest.mark.slow
 def test_what_arms_share_is_asked_once_and_results_are_those_of_separate_runs(
     file, server, tmp_path
 ):

@@ -86,6 +86,7 @@ def test_a_plan_that_is_changed_afterwards_is_drift(tmp_path):
     assert "plan" in other.methods().rpartition("These differences were accepted")[2]
 
 
+@pytest.mark.slow
 def test_several_outcomes_are_corrected_together_and_secondary_ones_are_named(tmp_path):
     """Primary outcomes share one correction; a secondary one has its own, and says so."""
     measured = {"x": x, "twice": lambda model: 2 * model.x, "alone": x}
@@ -113,6 +114,7 @@ def test_several_outcomes_are_corrected_together_and_secondary_ones_are_named(tm
     assert "Secondary outcome of the plan" in page and "<h3>twice</h3>" in page
 
 
+@pytest.mark.slow
 def test_a_plan_compares_effects_between_levels(tmp_path):
     """``by`` stands in plan, comparison, report and checklist."""
     plan = Plan("effect", 0.0, "x", by="noise", looks=(8,))

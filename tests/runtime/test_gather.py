@@ -183,7 +183,7 @@ def test_a_claim_of_a_flow_that_failed_is_free_while_its_siblings_go_on(executio
     def flows(memory):
         return [failing(memory), waiting(memory)]
 
-    memory = gathering(flows, Late(), execution)
+    memory = gathering(flows, Late(longest=0.3), execution)  # the other one begins
     assert thought(memory)[1] == (None, ["key"])
 
 

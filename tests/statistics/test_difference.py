@@ -18,6 +18,7 @@ from mesa_memory.statistics.power import (
     seeds_for_power,
     seeds_for_width,
 )
+from tests.support.turns import in_turn
 
 STUDIES = 2_000
 #: the most of them that a test at 5% rejects, but for one set of studies in a hundred
@@ -137,8 +138,7 @@ def test_three_looks_keep_their_promise():
     assert 0.045 <= errs <= 0.055
 
 
-@pytest.mark.parametrize("contrasts", [1, 2, 8])
-@pytest.mark.parametrize("dz", [0.7, 1.5])
+@in_turn(quick=2, contrasts=[1, 2, 8], dz=[0.7, 1.5])
 def test_planned_seeds_reach_their_power_for_the_test_that_is_used(dz, contrasts):
     seeds = seeds_for_power(1.0, dz, 0.8, contrasts)
     rng = np.random.default_rng(11)

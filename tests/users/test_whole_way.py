@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.examples import CODE, ROOT
 
 WAY = '''
@@ -81,6 +83,7 @@ if __name__ == "__main__":
 '''
 
 
+@pytest.mark.slow
 def test_the_whole_way_on_the_tutorials_village(tmp_path):
     page = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
     (code,) = re.findall(CODE["docs/tutorial.md"], page, re.DOTALL)

@@ -23,6 +23,7 @@ def window(file, chromium):
         yield one
 
 
+@pytest.mark.slow
 def test_a_curve_for_each_memory_and_the_statements_kept_and_lost(window, run):
     found = retained(run)
     now = found.curve.iloc[0]
@@ -32,6 +33,7 @@ def test_a_curve_for_each_memory_and_the_statements_kept_and_lost(window, run):
     window.open("?view=retention&interval=5", see="text=heard 5 steps ago")
 
 
+@pytest.mark.slow
 def test_the_fates_of_statements_stand_beside_the_evidence(window, run):
     rows = drifted(run)
     kept = sum(row["generation"] == 1 and row["fate"] == "kept" for row in rows)
