@@ -45,8 +45,7 @@ EVENT_CHARS = 1000
 def retold(inputs: Any) -> dict[str, Any]:
     """All that was told before, and the new events, as far as there is room."""
     before = [item for item in inputs.get("summary", "").split(BULLET) if item]
-    events = once([*before, *told(inputs, EVENT_CHARS)], wording_of(inputs))
-    items = [event.item for event in events]
+    items = once(before, told(inputs, EVENT_CHARS), wording_of(inputs))
     while len(items) > 1 and len(BULLET.join(items)) > inputs["max_chars"]:
         del items[0]
     return {"summary": BULLET.join(items)}

@@ -45,7 +45,8 @@ _HAN_NUMBERS = "二三四五六七八九十"
 _GRAMMAR = re.compile(rf"[{_HIRAGANA}]")
 #: the sign that makes "GPT-4" and "1.18.0" one word
 _INSIDE = re.compile(r"[-/.](?<=\w.)(?=\d)")
-#: numbers that count lines, not what the lines say, and what stands before them
+#: numbers that count lines, not what the lines say, and what stands before them; patterns
+#: that begin with a sign are found sooner than those that begin with a condition
 _LISTED = re.compile(r"\n\s*(?:step \S+ ?:|\d+[.)](?=\s))", re.IGNORECASE)
 _STEPS = re.compile(r"[sS](?<!\w.)(?i:tep) \d+\b")
 #: the usual signs beyond ASCII; a text without others is read faster

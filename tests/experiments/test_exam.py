@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.exam import Faultless
 from mesa_memory import EpisodicMemory, LongTermMemory, MemoryModule, ShortTermMemory
 from mesa_memory.core.requests import Reply
 from mesa_memory.experiments import Exam
@@ -88,6 +89,13 @@ def test_a_life_keeps_all_with_the_list_of_events_and_nothing_without():
     window = life(ShortTermMemory, length=60)
     assert {r["interval"] for r in window.marks if r["shown"] == "right"} == {1, 2}
     assert {r["stage"] for r in window.marks if r["interval"] > 4} == {"dropped"}
+
+
+def test_with_a_faultless_summariser_a_summary_keeps_what_it_has_room_for():
+    few = ("fact", "source")
+    marks = life(LongTermMemory, length=25, kinds=few, llm=Faultless()).marks
+    assert {row["interval"] for row in marks} == {1, 2, 5, 10, 20}
+    assert {row["shown"] for row in marks} == {"right"}
 
 
 def test_an_answer_that_cannot_be_used_is_no_answer_and_ends_no_life():

@@ -130,7 +130,8 @@ MAX_WRAPPINGS = 3
 #: longest reason that the model is given
 REASON_CHARS = 300
 
-#: a fence of Markdown, and what stands in it
+#: a fence of Markdown at the beginning of a line, and what stands in it; a pattern that
+#: begins with a sign is found sooner than one that begins with ``^``
 _FENCED = re.compile(r"(?ms)```(?<![^\n]```)[\w-]*\n(.*?)(?:^```|```\Z|\Z)")
 _OPENING = re.compile(r"[{\[]")
 #: what begins like JSON, though it may not end like it
