@@ -96,6 +96,9 @@ class RequestAttempts:
 prepare()
 
 
+#: seconds for which the way to a model stays as it was found: what litellm, the
+#: environment and the hooks of a user's code say
+ROUTE_S = 1.0
 #: model, and its address unless it is the provider's usual one
 type Place = tuple[str, str | None]
 
@@ -125,10 +128,12 @@ class ProviderClient:
         self._formats: dict[Place, OutputFormat] = {}
         self._silent: set[Place] = set()  # failed before any answer
         self._senders: dict[str, Sender] = dict(senders or {})
+        self._routes: dict[Place, tuple[float, Sender, Any]] = {}  # and until when
 
     def adopt(self, settings: LLMSettings) -> None:
         """Uses other settings for the next requests."""
         self.settings = settings
+        self._routes.clear()
         self._limiter.set_ceiling(settings.concurrency)
 
     async def acomplete(self, request: LLMRequest) -> Reply:
@@ -316,7 +321,7 @@ class ProviderClient:
     async def _send(self, attempts: RequestAttempts) -> Reply:
         """The reply to one attempt; refused forms and settings are replaced at once."""
         (model, base), request = attempts.place, attempts.request
-        sender, address = self._route(model, base, request.arguments)
+        sender, address = self._known_route(attempts.place, request.arguments)
         output, settings = self._format(attempts.place), self.settings.sent
         while True:
             plan = output.plan(sender.name, sent_schema(request.schema))
@@ -344,6 +349,18 @@ class ProviderClient:
             follows_schema = pricing.takes_schema(place[0]) or speaks_openai(*place)
             self._formats[place] = OutputFormat(FORMS[0] if follows_schema else PLAIN)
         return self._formats[place]
+
+    def _known_route(
+        self, place: Place, arguments: Mapping[str, Any]
+    ) -> tuple[Sender, Any]:
+        """``_route``, of the last second if no argument may change it."""
+        if arguments:
+            return self._route(*place, arguments)
+        known, now = self._routes.get(place), time.monotonic()
+        if known is None or known[0] < now:
+            known = now + ROUTE_S, *self._route(*place, arguments)
+            self._routes[place] = known
+        return known[1:]
 
     def _route(
         self, model: str, base: str | None, arguments: Mapping[str, Any]

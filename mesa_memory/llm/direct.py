@@ -311,34 +311,17 @@ class OpenAICompatibleSender:
         """See ``Sender``."""
         target, body = self._target(attempt), _body(attempt)
         body["model"] = target.model
-        raw = await self._post(target, attempt, _json(body))
-        return reply_of(answer_of(raw), attempt, target.model)
-
-    def _target(self, attempt: Attempt) -> "_Target":
-        key = (attempt.address, attempt.options.get("organization"))
-        found = self._targets.get(key)
-        if found is None:
-            found = self._targets[key] = _Target(*key)
-        return found
-
-    async def _post(self, target: "_Target", attempt: Attempt, body: bytes) -> bytes:
-        """The body of the answer.
-
-        Raises:
-            StateError: if the server refuses, or its answer cannot be read.
-            ConnectionError: without a connection, or it is lost.
-        """
         try:
             response = await connections.session().post(
                 target.url,
-                data=body,
+                data=_json(body),
                 headers=target.headers(attempt.options),
                 allow_redirects=False,
                 proxy=target.proxy,
                 ssl=target.tls,
             )
             try:
-                return await _read(response)
+                raw = await _read(response)
             finally:
                 if not response.closed:  # as it is when all was read
                     response.release()
@@ -348,6 +331,14 @@ class OpenAICompatibleSender:
             ) from None
         except aiohttp.ClientError as error:
             raise ConnectionError(str(error) or type(error).__name__) from error
+        return reply_of(answer_of(raw), attempt, target.model)
+
+    def _target(self, attempt: Attempt) -> "_Target":
+        key = (attempt.address, attempt.options.get("organization"))
+        found = self._targets.get(key)
+        if found is None:
+            found = self._targets[key] = _Target(*key)
+        return found
 
 
 class _Target:

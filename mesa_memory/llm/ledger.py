@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Protocol
 
 from mesa_memory.core.notebook import NotebookShown
@@ -97,17 +98,39 @@ class Budget(NotebookShown):
                 check(item.name, value, 0)
 
 
-@dataclass(frozen=True, eq=False)
 class Reservation:
-    """The usage reserved for a call that is under way.
+    """The usage reserved for a call that is under way; worked out if a budget asks.
+
+    Args:
+        price, max_tokens, tier: see ``forecast``.
 
     Attributes:
-        forecast: the least that it uses, as far as that can be counted beforehand.
-        beyond: the most that it may use besides.
+        beyond: the most that it may use besides its forecast.
     """
 
-    forecast: Usage
-    beyond: Usage
+    beyond = NOTHING
+
+    def __init__(
+        self,
+        request: LLMRequest,
+        price: Price | None,
+        max_tokens: int | None = None,
+        tier: str = "",
+    ) -> None:
+        self.request, self._terms = request, (price, max_tokens, tier)
+
+    @cached_property
+    def forecast(self) -> Usage:
+        """The least that it uses, as far as that can be counted beforehand."""
+        return forecast(self.request, *self._terms)
+
+    @cached_property
+    def reply(self) -> Usage:
+        """The most that a reply without a limit may use; nothing if it has one."""
+        price, limit, tier = self._terms
+        tokens = 0 if limit else MAX_REPLY_TOKENS
+        cost = _highest_cost(price, 0, tokens, tier)
+        return Usage(completion_tokens=tokens, cost=cost)
 
 
 def price_of(client: Any, model: str | None) -> Price | None:
@@ -136,12 +159,6 @@ def forecast(
     prompt, reply = request.tokens, max_tokens or 0
     cost = None if price is None else _highest_cost(price, prompt, reply, tier)
     return Usage(1, 1, prompt, reply, cost)
-
-
-def open_reply(price: Price | None, max_tokens: int | None, tier: str = "") -> Usage:
-    """The most that a reply without a limit may use; nothing if it has one."""
-    tokens = 0 if max_tokens else MAX_REPLY_TOKENS
-    return Usage(completion_tokens=tokens, cost=_highest_cost(price, 0, tokens, tier))
 
 
 def usage_of(request: LLMRequest, reply: Reply, price: Price | None = None) -> Usage:
@@ -240,12 +257,12 @@ class Ledger:
         self.account: Account | None = None
         self._routes: dict[str, Route] = {}
         self._usage = _sums()  # by purpose, model and agent
-        self._total = NOTHING
+        self._total: Usage | None = None  # summed up once a budget asks
         # A task reads a reply, and fills in its verdict, after the call was counted.
         self._verdicts: dict[tuple, list[Refusal]] = defaultdict(list)
         self._excess = NOTHING  # the most that a call has used beyond its forecast
         self._lock = threading.Lock()
-        self._open: list[Reservation] = []
+        self._open: dict[Reservation, None] = {}
         self._waiting: list[Future] = []  # requests that wait for the end of a call
 
     @property
@@ -267,8 +284,7 @@ class Ledger:
         """Counts what a run has used, by purpose and model, before it was resumed."""
         with self._lock:
             for (purpose, model), used in before.items():
-                self._usage[purpose, model, None] += used
-                self._total += used
+                self._add((purpose, model, None), used)
 
     def by(self, *keys: str) -> dict[tuple, Usage]:
         """Usage since the run began, grouped by some of purpose, model and agent.
@@ -294,56 +310,56 @@ class Ledger:
                     )
         return dict(grouped)
 
-    def reserve(
-        self, request: LLMRequest, forecast: Usage, reply: Usage = NOTHING
-    ) -> "Reservation | Future[None]":
+    def reserve(self, call: Reservation) -> "Future[None] | None":
         """Reserves a call's forecast before it is sent.
 
-        Args:
-            reply: the most that the reply may use beyond the forecast.
-
         Returns:
-            The reservation; or, where calls under way may use up the rest of the budget,
-            a future that is done when one of them has ended: then ask again.
+            None if it may be sent; where calls under way may use up the rest of the
+            budget, a future that is done when one of them has ended: then ask again.
 
         Raises:
             BudgetExceeded: if it would cross the budget; nothing is reserved.
         """
         with self._lock:
             if self.budget != UNLIMITED:
-                limits, used = vars(self.budget), self._total + forecast
+                if self._total is None:
+                    self._total = sum(self._usage.values(), NOTHING)
+                limits, used = vars(self.budget), self._total + call.forecast
                 for open_call in self._open:
                     used += open_call.forecast
                 if over := exceeded_limit(_by_limit(used), limits):
-                    raise _exceeded(request, over)
+                    raise _exceeded(call.request, over)
                 for open_call in self._open:
                     used += open_call.beyond
                 if self._open and exceeded_limit(_by_limit(used), limits):
                     ended: Future[None] = Future()
                     self._waiting.append(ended)
                     return ended
-            beyond = largest(self._excess, reply, NOTHING)
+            if self._is_limited:
+                call.beyond = largest(self._excess, call.reply, NOTHING)
             if self.account is not None:
-                shared = self.account.reserve(forecast, beyond)
+                shared = self.account.reserve(call.forecast, call.beyond)
                 if shared is None:
                     return soon()
                 if shared:
-                    raise _exceeded(request, shared, "study.run(budget=…)")
-            reservation = Reservation(forecast, beyond)
-            self._open.append(reservation)
-            return reservation
+                    raise _exceeded(call.request, shared, "study.run(budget=…)")
+            self._open[call] = None
+            return None
 
-    def settle(
-        self, request: LLMRequest, model: str, reserved: Reservation, used: Usage
-    ) -> None:
+    @property
+    def _is_limited(self) -> bool:
+        return self.budget != UNLIMITED or self.account is not None
+
+    def settle(self, call: Reservation, model: str, used: Usage) -> None:
         """Replaces the reservation of a call by its usage of ``model``."""
         with self._lock:
-            self._open.remove(reserved)
-            self._excess = largest(self._excess, used, reserved.forecast)
-            self._count(request, model, used)
+            del self._open[call]
+            if self._is_limited:
+                self._excess = largest(self._excess, used, call.forecast)
+            self._count(call.request, model, used)
             waiting, self._waiting = self._waiting, []
             if self.account is not None:
-                self.account.settle(reserved.forecast, reserved.beyond, used)
+                self.account.settle(call.forecast, call.beyond, used)
         for ended in waiting:
             wake(ended)
 
@@ -354,10 +370,14 @@ class Ledger:
 
     def _count(self, request: LLMRequest, model: str, used: Usage) -> None:
         key = request.purpose, model, request.agent
-        self._usage[key] += used
-        self._total += used
+        self._add(key, used)
         if request.refusal is not None:
             self._verdicts[key].append(request.refusal)
+
+    def _add(self, key: tuple, used: Usage) -> None:
+        self._usage[key] += used
+        if self._total is not None:
+            self._total += used
 
 
 def soon() -> Future[None]:

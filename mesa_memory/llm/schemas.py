@@ -25,11 +25,7 @@ _known: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
 
 def schema_of(kind: type[BaseModel]) -> dict[str, Any]:
     """The strict JSON schema of a class; the same dict each time, not to be changed."""
-    found = _known.get(kind)
-    if found is None:
-        tree = kind.model_json_schema()
-        found = _known[kind] = _strict(tree, tree.get("$defs", {}), ())
-    return found
+    return json_schema(kind)["json_schema"]["schema"]
 
 
 def sent_schema(schema: type | None) -> Any:
@@ -38,9 +34,14 @@ def sent_schema(schema: type | None) -> Any:
 
 
 def json_schema(kind: type[BaseModel]) -> dict[str, Any]:
-    """The argument ``response_format`` that asks for a reply of this class."""
-    named = {"name": kind.__name__, "schema": schema_of(kind), "strict": True}
-    return {"type": "json_schema", "json_schema": named}
+    """The ``response_format`` that asks for a reply of this class, as ``schema_of``."""
+    found = _known.get(kind)
+    if found is None:
+        tree = kind.model_json_schema()
+        schema = _strict(tree, tree.get("$defs", {}), ())
+        named = {"name": kind.__name__, "schema": schema, "strict": True}
+        found = _known[kind] = {"type": "json_schema", "json_schema": named}
+    return found
 
 
 def response_format(form: Any) -> Any:

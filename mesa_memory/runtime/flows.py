@@ -8,7 +8,7 @@ answers that hold for many agents, and the queue of a memory's unfinished work.
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import replace
@@ -137,10 +137,17 @@ class EffectHandler:
 
     def __init__(self, memory: Any, turn: tuple[int, ...] = ()) -> None:
         self._memory, self._services = memory, memory.services
-        self.instant, self._user_llm = memory.instant, memory.model_choice.user_llm
         self._turn = turn
         self._effects = 0  # how many this flow has waited for
         self._claims: set[str] = set()
+
+    def instant(self) -> bool:
+        """True if requests are answered without waiting."""
+        answer: bool = self._memory.instant()
+        return answer
+
+    def _user_llm(self) -> Any:
+        return self._memory.model_choice.user_llm()
 
     def perform(self, effect: Effect) -> Any:
         """The answer, blocking."""
@@ -156,20 +163,23 @@ class EffectHandler:
             return self._gather(effect)
         return self._awaited(effect).result()
 
-    async def aperform(self, effect: Effect) -> Any:
-        """The answer, without blocking the event loop."""
+    def aperform(self, effect: Effect) -> Awaitable[Any]:
+        """The answer, to be awaited."""
         if isinstance(effect, LLMRequest):
             request = self._numbered(effect)
-            return await self._services.acomplete(request, self._user_llm())
+            return self._services.acomplete(request, self._user_llm())
         if isinstance(effect, AcquireShared | PublishShared):
-            return self._share(effect)
+            return known(self._share(effect))
         self._effects += 1
         if isinstance(effect, EmbedRequest):
-            return await self._services.aembed(effect.texts)
+            return self._services.aembed(effect.texts)
         if isinstance(effect, Gather):
-            flows = [branch.drive(flow) for branch, flow in self._branches(effect)]
-            return _outcomes(await asyncio.gather(*flows, return_exceptions=True))
-        return await asyncio.wrap_future(self._awaited(effect))
+            return self._agather(effect)
+        return asyncio.wrap_future(self._awaited(effect))
+
+    async def _agather(self, effect: Gather) -> list[Any]:
+        flows = [branch.drive(flow) for branch, flow in self._branches(effect)]
+        return _outcomes(await asyncio.gather(*flows, return_exceptions=True))
 
     def release(self) -> None:
         """Ends the flow's claims, so that other flows do not wait for them."""
@@ -249,6 +259,11 @@ class EffectHandler:
             values = {k: v for k, v in values.items() if k in self._claims}
         self._claims.difference_update(values)
         return self._services.publish(values)
+
+
+async def known[T](answer: T) -> T:
+    """An answer that is there already, to be awaited."""
+    return answer
 
 
 def _outcomes(found: list[Any]) -> list[Any]:
@@ -382,15 +397,14 @@ class CommitQueue:
         if not self._enter():
             return
         self._runner = threading.get_ident()
-        context, flow = copy_context(), self.guarded(self._drain())
+        context, flow = copy_context(), guarded(self._drain(), self._guard)
         try:
             effect: Any = context.run(next, flow, _ENDED)
             if effect is not _ENDED:
                 handler = self._handler()
                 if not (here or handler.instant()):
                     self._runner = None
-                    later = self._continue(flow, handler, effect)
-                    context.run(background.spawn, later)
+                    background.spawn(self._continue(flow, handler, effect), context)
                     return
                 context.run(run, flow, handler, effect)
         except Exception as error:

@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from contextvars import Context, copy_context
+from contextvars import Context
 from typing import Any
 
 from mesa_memory.core.at_fork import at_fork
@@ -37,9 +37,14 @@ class BackgroundLoop:
         self._hold(future)
         return future
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None], context: Context) -> None:
         """``submit``, without a result; beyond ``MAX_TASKS`` it waits for its turn."""
-        self._running().call_soon_threadsafe(self._begin, work)
+        loop = self._running()
+        with self._lock:
+            self._waiting.append((work, context))
+            is_first = len(self._waiting) == 1  # else the loop is awake, or full
+        if is_first:
+            loop.call_soon_threadsafe(self._start_waiting)
 
     def start(self) -> None:
         """Makes sure that the loop runs: at interpreter exit it could not be started."""
@@ -55,21 +60,20 @@ class BackgroundLoop:
         self._tasks: set[asyncio.Task] = set()
         self._waiting: deque[tuple[Coroutine[Any, Any, None], Context]] = deque()
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        self._waiting.append((work, copy_context()))
-        self._start_next()
-
-    def _start_next(self) -> None:
+    def _start_waiting(self) -> None:
         """Starts waiting work, oldest first, as long as there is room for it."""
-        if self._waiting and len(self._tasks) < MAX_TASKS:
-            work, context = self._waiting.popleft()
-            task = asyncio.get_running_loop().create_task(work, context=context)
+        loop = asyncio.get_running_loop()
+        while self._waiting and len(self._tasks) < MAX_TASKS:
+            work, context = self._waiting[0]
+            task = loop.create_task(work, context=context)
             self._tasks.add(task)
             task.add_done_callback(self._end)
+            self._waiting.popleft()
 
     def _end(self, task: asyncio.Task) -> None:
         self._tasks.discard(task)
-        self._start_next()
+        if self._waiting:
+            self._start_waiting()
 
     def _hold(self, future: Future) -> None:
         """Holds running work, as the loop itself does so weakly."""

@@ -8,9 +8,7 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -40,8 +38,7 @@ from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.llm.doubles.replay import CLIENT_OVERRIDE
 from mesa_memory.llm.ledger import Ledger, Reservation
-from mesa_memory.llm.prices import Price
-from mesa_memory.runtime.flows import CommitQueue, SingleFlight, execution_of
+from mesa_memory.runtime.flows import CommitQueue, SingleFlight, execution_of, known
 from mesa_memory.runtime.loop import at_exit, background
 
 logger = logger_of(__name__)
@@ -262,21 +259,36 @@ class Services:
         """
         request, client = self._ready(request, own)
         if not hasattr(client, "complete"):
-            return background.submit(self.acomplete(request, own)).result()
+            return background.submit(self._answer(request, client)).result()
         if (paid := self._paid_before(request, client)) is not None:
             return paid
-        while isinstance(reserved := self._reserve(request, client), Future):
-            reserved.result()
-        with self._accounted(request, client, reserved) as call:
-            call.reply = scrub_reply(client.complete(request))
-        return call.reply
+        call = _Call(self, request, client)
+        while (full := self.ledger.reserve(call)) is not None:
+            full.result()
+        call.begin()
+        try:
+            reply = scrub_reply(client.complete(request))
+        except BaseException as error:
+            call.end(None, error)
+            raise
+        return call.end(reply)
 
-    async def acomplete(self, request: LLMRequest, own: Any = None) -> Reply:
+    def acomplete(
+        self, request: LLMRequest, own: Any = None
+    ) -> Coroutine[Any, Any, Reply]:
         """``complete``, in the background loop."""
-        request, client = self._ready(request, own)
+        return self._answer(*self._ready(request, own))
+
+    def _answer(self, request: LLMRequest, client: Any) -> Coroutine[Any, Any, Reply]:
         paid = self._paid_before(request, client)
-        if self.cache is None or not self._can_cache(client):
-            return await self._ask(request, client) if paid is None else paid
+        if self.cache is not None and self._can_cache(client):
+            return self._cached(self.cache, request, client, paid)
+        return self._ask(request, client) if paid is None else known(paid)
+
+    async def _cached(
+        self, cache: ResponseCache, request: LLMRequest, client: Any, paid: Reply | None
+    ) -> Reply:
+        """A client's answer, from the cache if it has it."""
         key = request_key(request, self.settings, self.replicate)
         decides = isinstance(request, ChatRequest)  # each agent for itself
         numbers = self.occurrences or (self._decisions if decides else None)
@@ -284,7 +296,7 @@ class Services:
             if numbers is not None:
                 numbers.take(key, request)
             return paid
-        async with self.cache.claim(key, request, numbers) as cached:
+        async with cache.claim(key, request, numbers) as cached:
             if cached.reply is None:
                 return await self._ask(request, client, cached)
             return self._give_cached(request, cached.reply)
@@ -293,16 +305,22 @@ class Services:
         self, request: LLMRequest, client: Any, cached: CachedResponse | None = None
     ) -> Reply:
         """A client's answer, within the budget; counted, recorded and maybe cached."""
-        while isinstance(reserved := self._reserve(request, client), Future):
-            await asyncio.wrap_future(reserved)
-        with self._accounted(request, client, reserved) as call:
+        call = _Call(self, request, client)
+        while (full := self.ledger.reserve(call)) is not None:
+            await asyncio.wrap_future(full)
+        call.begin()
+        try:
             if hasattr(client, "acomplete"):
                 reply = await client.acomplete(request)
             else:
                 reply = await asyncio.to_thread(client.complete, request)
             reply = scrub_reply(reply)
-            call.reply = reply if cached is None else await cached.store(reply)
-        return call.reply
+            if cached is not None:
+                reply = await cached.store(reply)
+        except BaseException as error:
+            call.end(None, error)
+            raise
+        return call.end(reply)
 
     def _can_cache(self, client: Any) -> bool:
         """True if a client's answers depend on the request and the settings alone."""
@@ -360,57 +378,44 @@ class Services:
                     self._provider = ProviderClient(self.settings, self._seed)
         return self._provider
 
-    def _terms(
-        self, client: Any, model: str | None
-    ) -> tuple[Price | None, int | None, str]:
-        """Price, limit of the reply and service tier of a request."""
-        settings = self.settings
+
+class _Call(Reservation):
+    """A request under way: reserved, counted and recorded."""
+
+    def __init__(self, services: Services, request: LLMRequest, client: Any) -> None:
+        settings = services.settings
         tier = str(settings.options.get("service_tier") or "")
-        return ledger.price_of(client, model), settings.max_tokens, tier
+        price = ledger.price_of(client, request.model)
+        super().__init__(request, price, settings.max_tokens, tier)
+        self._services, self._client, self._price = services, client, price
 
-    def _reserve(
-        self, request: LLMRequest, client: Any
-    ) -> "Reservation | Future[None]":
-        terms = self._terms(client, request.model)
-        forecast = ledger.forecast(request, *terms)
-        return self.ledger.reserve(request, forecast, ledger.open_reply(*terms))
+    def begin(self) -> None:
+        """It is sent now."""
+        recorder = self._recorder = self._services.recorder
+        self._order = recorder.began(self.request) if recorder else ()
 
-    @contextmanager
-    def _accounted(
-        self, request: LLMRequest, client: Any, reserved: Reservation
-    ) -> Iterator["_Call"]:
-        """Counts and records a request for which there is a reservation.
+    def end(self, reply: Reply | None, error: BaseException | None = None) -> Any:
+        """Counts and records it; returns the reply.
 
-        Raises:
-            BaseException: the request's own, once it is counted and recorded.
+        Args:
+            reply: None after an error.
         """
-        call, recorder = _Call(), self.recorder
-        order = recorder.began(request) if recorder else ()
-        error: BaseException | None = None
-        try:
-            yield call
-        except BaseException as raised:
-            error = raised
-            raise
-        finally:
-            reply = None if error else call.reply
-            model = (reply and reply.model) or request.model or ""
-            if reply is None:
-                used = ledger.failure_usage(error)
-            else:
-                price = ledger.price_of(client, model)
-                used = ledger.usage_of(request, reply, price)
-                self.ledger.record_route(model, reply)
-            self.ledger.settle(request, model, reserved, used)
-            if recorder:
-                replayed, live = client is self.replay, self.is_billable(client)
-                recorder.called(request, order, reply, error, replayed, live=live)
-
-
-class _Call:
-    """A request under way, and its reply once there is one."""
-
-    reply: Reply
+        services, request, client = self._services, self.request, self._client
+        model = (reply and reply.model) or request.model or ""
+        if reply is None:
+            used = ledger.failure_usage(error)
+        else:
+            same = model == request.model
+            price = self._price if same else ledger.price_of(client, model)
+            used = ledger.usage_of(request, reply, price)
+            services.ledger.record_route(model, reply)
+        services.ledger.settle(self, model, used)
+        if self._recorder:
+            replayed, live = client is services.replay, services.is_billable(client)
+            self._recorder.called(
+                request, self._order, reply, error, replayed, live=live
+            )
+        return reply
 
 
 def _flush_all() -> None:

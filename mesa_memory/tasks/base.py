@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -157,10 +158,7 @@ class Task:
         else:
             who = system if isinstance(system, str) else system(inputs)
         own = step_prompt.strip() if isinstance(step_prompt, str) else ""
-        wording, known = wording_of(inputs), whose(inputs)
-        ended = known["role"].endswith(tuple(".!?…。！？"))
-        given = {"who": who, "task": own, "step": wording.step, "ended": ended}
-        return wording(COMMON, "system", **given, **known)
+        return _system(wording_of(inputs), who, own, **whose(inputs))
 
     def prompt(self, inputs: Inputs) -> str:
         """The prompt.
@@ -257,6 +255,14 @@ class Task:
             refusal.reason = "it was empty"
             raise BadReply(f"the reply to a {self.purpose} was empty", **where)
         return passes(text)
+
+
+@lru_cache(maxsize=1024)
+def _system(wording: Wording, who: str, task: str, **known: Any) -> str:
+    """A system text with the part that all have."""
+    ended = known["role"].endswith(tuple(".!?…。！？"))
+    given = {"who": who, "task": task, "step": wording.step, "ended": ended}
+    return wording(COMMON, "system", **given, **known)
 
 
 def wording_of(inputs: Inputs) -> Wording:

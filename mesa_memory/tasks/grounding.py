@@ -9,12 +9,9 @@ tells almost only one of several events, or keeps none of several numbers.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence, Set
-from copy import copy
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
-from itertools import chain
 from typing import NamedTuple
 from unicodedata import numeric
 
@@ -97,6 +94,11 @@ def _function_words() -> dict[str, frozenset[str]]:
 
 
 @cache
+def _languages() -> tuple[str, ...]:
+    return tuple(_function_words())
+
+
+@cache
 def _languages_of() -> dict[str, list[int]]:
     """The languages in which a word is a function word, as numbers; 0 is English."""
     found: dict[str, list[int]] = {}
@@ -111,11 +113,13 @@ def _language(words: Set[str]) -> str:
 
     A few words may belong to any language; they are taken for English.
     """
-    known = _languages_of()
-    found = [known[word] for word in known.keys() & words]
-    counts = Counter(chain.from_iterable(found))
-    best = max(sorted(counts), key=counts.__getitem__, default=0)
-    return list(_function_words())[best if counts[best] > 1 else 0]
+    known, counts = _languages_of(), dict[int, int]()
+    for word in words:
+        for number in known.get(word, ()):
+            counts[number] = counts.get(number, 0) + 1
+    several = [number for number, count in counts.items() if count > 1]
+    best = min(several, key=lambda number: (-counts[number], number), default=0)
+    return _languages()[best]
 
 
 def _tokens(text: str) -> list[str]:
@@ -246,7 +250,8 @@ class Terms:
 
     def without(self, other: "Terms") -> "Terms":
         """The terms that ``other`` does not have."""
-        rest = copy(self)
+        rest = Terms.__new__(Terms)
+        vars(rest).update(vars(self))
         rest.words, rest.names = self.words - other.words, self.names - other.names
         rest.numbers = self.numbers - other.numbers
         return rest
@@ -414,9 +419,10 @@ def doubt_of(text: str, inputs: Inputs) -> str:
             return REPEATED if adds and not full else ""
         if _drops(new, old):
             return DROPPED
-        if not any(new.shared(source) for source in sources):
+        shared = [new.shared(source) for source in sources]
+        if not any(shared):
             return REPEATED if len(old) else NOTHING_SHARED
-        if not _one_exchange(lines) and _tells_one(new, events):
+        if not _one_exchange(lines) and _tells_one(new, events, shared[:-1]):
             return ONE_EVENT
     return NO_NUMBER if _drops_numbers(text, lines, inputs) else ""
 
@@ -450,9 +456,12 @@ def _drops(new: Terms, old: Terms) -> bool:
     return len(new.shared(old)) < max(1, need)
 
 
-def _tells_one(new: Terms, events: Sequence[Terms]) -> bool:
-    """True if a summary of several events covers almost only one of them."""
-    shared = [new.shared(event) for event in events]
+def _tells_one(new: Terms, events: Sequence[Terms], shared: Sequence[set[str]]) -> bool:
+    """True if a summary of several events covers almost only one of them.
+
+    Args:
+        shared: of each event, what the summary has of it.
+    """
     best = events[max(range(len(events)), key=lambda n: len(shared[n]))]
     others = [event.without(best) for event in events if event is not best]
     others = [event for event in others if len(event)]

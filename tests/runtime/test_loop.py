@@ -28,7 +28,7 @@ def loop():
 
 def test_work_of_many_threads_is_all_begun_each_in_its_own_context(loop):
     threads, each = 8, 200
-    for start in (loop.submit, loop.spawn):
+    for start in (loop.submit, lambda work: loop.spawn(work, copy_context())):
         done, all_done = [], Future()
 
         async def work(number, done=done, all_done=all_done):
@@ -65,7 +65,7 @@ def test_of_10_000_flows_a_bounded_number_has_begun_each_in_its_own_context(loop
 
     for number in range(10_000):
         WHO.set(number)
-        loop.spawn(work(number))
+        loop.spawn(work(number), copy_context())
     all_done.result(HUNG)
     assert most <= MAX_TASKS
     assert told == [(n, n) for n in range(10_000)]
@@ -82,8 +82,8 @@ def test_work_that_fails_makes_room_for_other_work(loop):
 
     loop._loop.set_exception_handler(lambda *_: None)
     for _ in range(2 * MAX_TASKS):
-        loop.spawn(fails())
-    loop.spawn(succeeds())
+        loop.spawn(fails(), copy_context())
+    loop.spawn(succeeds(), copy_context())
     last.result(HUNG)
 
 
