@@ -5,6 +5,8 @@ The files of this folder only read a store; ``recording/`` writes to one.
 
 from typing import TYPE_CHECKING, Any
 
+from mesa_memory import exported
+
 if TYPE_CHECKING:
     from mesa_memory.runs.run import Run, open_run
 
@@ -13,8 +15,4 @@ __all__ = ["Run", "open_run"]
 
 def __getattr__(name: str) -> Any:
     # A simulation that records does not need the modules that read.
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import mesa_memory.runs.run as run
-
-    return getattr(run, name)
+    return exported(__name__, dict.fromkeys(__all__, "runs.run"), name)

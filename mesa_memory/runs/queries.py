@@ -17,7 +17,6 @@ import mesa_memory.stores.schema as schema
 from mesa_memory.core.codec import readable
 from mesa_memory.core.prompt_files import PromptFile
 from mesa_memory.core.wording import COMMON, ENGLISH, Wording, restored, step_sentence
-from mesa_memory.errors import StoreCorrupt
 from mesa_memory.retrieval.scoring import RESERVED_NAMES
 from mesa_memory.runs.recorded import RecordedRun, Table, logged, table, table_of
 from mesa_memory.stores.sql import Store
@@ -149,10 +148,8 @@ def _candidates(run: RecordedRun, row: dict[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(given, list) or not all(
         isinstance(c, dict) and isinstance(c.get("id"), str) for c in given
     ):
-        raise StoreCorrupt(
-            f"the recall with seq {row['seq']} of run {run.id} does not hold a "
-            "list of candidates. The file was changed; restore a backup.",
-            location=run.location,
+        raise schema.wrong(
+            "recalls.candidates", "a list of candidates", given, run.location
         )
     return given
 
@@ -354,7 +351,8 @@ class Queries(RecordedRun):
         for row in rows:
             known = found.setdefault(repr(row), row | {"agents": 0})
             known["agents"] += 1
-        return Table.of(list(found.values())).given(as_records)
+        columns = ("class", "memory", "settings", "agents")
+        return table(columns, [*found.values()]).given(as_records)
 
     @property
     def step_name(self) -> str:
@@ -456,12 +454,8 @@ class Queries(RecordedRun):
             repeated = name in told
             lines.append(_line(row, depth, name, parent, repeated))
             if len(lines) > EVIDENCE_LINES:
-                raise StoreCorrupt(
-                    f"the evidence of {record!r} in run {self.id} has more than "
-                    f"{EVIDENCE_LINES:,} lines, which no memory makes. The file was changed; "
-                    "restore a backup.",
-                    location=self.location,
-                )
+                wanted = f"at most {EVIDENCE_LINES:,} lines of evidence"
+                raise schema.wrong("records.sources", wanted, record, self.location)
             if row and not repeated:
                 told.add(name)
                 # The last one put in is told first.

@@ -77,17 +77,14 @@ _FAULTS: dict[tuple[str, ...], tuple[type[StoreError], str]] = {
             "file; if it was being written, record less in one field."
         ),
     ),
-    ("53",): (StoreUnavailable, "the server accepts no more connections."),
-    ("28",): (StoreUnavailable, "the server refuses this user or password."),
-    ("3D000",): (
-        StoreUnavailable,
-        "the database does not exist. Make it with createdb.",
-    ),
-    ("08", "57P", "OperationalError", "InterfaceError", "ConnectionTimeout"): (
+    (
+        *("53", "28", "3D000", "08", "57P"),
+        *("OperationalError", "InterfaceError", "ConnectionTimeout"),
+    ): (
         StoreUnavailable,
         (
-            f"the server cannot be reached. {_KEPT_ADVICE} Start it, and check host, port, user "
-            "and database."
+            f"the server cannot be used. {_KEPT_ADVICE} Start it, and check host, port, "
+            "user and database; createdb makes one."
         ),
     ),
     ("",): (StoreError, f"the database reports an unexpected error. {_KEPT_ADVICE}"),

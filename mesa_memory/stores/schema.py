@@ -83,11 +83,12 @@ class Boolean(TypeDecorator):
         return None if value is None else bool(value)
 
 
-def wrong(place: str, wanted: str, value: Any) -> StoreCorrupt:
+def wrong(place: str, wanted: str, value: Any, location: str = "") -> StoreCorrupt:
     """The error for a value that does not belong where it is."""
     return StoreCorrupt(
         f"{place} holds {value!r:.60}, not {wanted}. The file was changed or damaged; "
-        "restore a backup."
+        "restore a backup.",
+        location=location,
     )
 
 

@@ -79,17 +79,6 @@ def test_a_provider_that_refuses_after_each_wait_stalls_the_run(server):
     assert 1 < server.requests <= 3
 
 
-def test_who_wants_to_stop_at_the_first_failure_is_told_at_once(server):
-    server.behave = always(Behaviour.status(429, retry_after=3600))
-    street = street_of(server, n=1, execution="blocking", on_failure="raise")
-    street.agents[0].memory.add_to_memory("observation", {"seen": "a bridge"})
-    with pytest.raises(MemoryStalled, match="asks to wait 3600 s"):
-        street.step()
-    with pytest.raises(MemoryStalled, match=r"asks to wait 3\d\d\d"):
-        street.step()
-    assert server.requests == 1
-
-
 def test_a_wait_of_one_model_keeps_no_other_from_being_asked(server):
     server.behave = lambda received: (
         Behaviour.status(429, retry_after=3600) if received.model == "x" else None

@@ -6,7 +6,6 @@ import pytest
 
 from mesa_memory import LLMUnavailable
 from mesa_memory.errors import PromptTooLong
-from mesa_memory.tasks import GRADE
 from tests.memories.test_grades import grades_of, numbered
 from tests.support import fleet
 from tests.support.single import scripted
@@ -47,19 +46,6 @@ def ungraded(memory):
 # -- what is asked for -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("count", "top"), [(1, 5), (7, 10), (40, 5), (40, 10)])
-def test_the_schema_of_a_batch_has_its_exact_length_and_lists_its_values(count, top):
-    events = [("message", f"news {number}") for number in range(count)]
-    shape = GRADE.schema({"events": events, "top": top, "context": []})
-    tree = shape.model_json_schema()
-    grades = tree["properties"]["grades"]
-    assert grades["minItems"] == grades["maxItems"] == count
-    item = grades["items"]["properties"]
-    assert item["grade"]["enum"] == [*range(1, top + 1)]
-    assert item["event"]["enum"] == [*range(1, count + 1)]
-    assert "$defs" not in tree, "what a small server does not resolve"
-
-
 # -- grades ----------------------------------------------------------------------------
 
 
@@ -71,13 +57,6 @@ def test_a_model_that_gives_one_grade_less_needs_two_more_requests_at_most(count
         live(memory, step, count)
         assert len(llm.history) - before <= 3
         assert not ungraded(memory)
-
-
-def test_a_request_holds_no_more_than_a_small_model_can_read():
-    memory, llm = memory_of("episodic", right)
-    live(memory, 1, 60, text="{}-{} " + "so it went on and on " * 40)
-    assert not ungraded(memory)
-    assert max(len(request.prompt) for request in llm.history) < 25_000
 
 
 def test_what_has_waited_is_graded_in_several_requests_the_oldest_first():
@@ -154,12 +133,6 @@ def retold(request):
     return {"summary": f"{request.inputs['summary']} {told[-1]}"}
 
 
-def test_a_batch_that_a_model_cannot_read_at_once_is_graded_in_parts():
-    memory, llm = memory_of("episodic", no_more_than(800, right))
-    live(memory, 1, 40, LONG)
-    assert not ungraded(memory) and len(llm.history) <= 16
-
-
 def test_steps_that_a_model_cannot_read_at_once_go_into_the_summary_one_by_one():
     down = {"now": True}
     read = no_more_than(1500, retold)
@@ -187,15 +160,6 @@ def test_a_single_event_that_a_model_cannot_read_is_told_at_once(make):
 
 
 # -- no run stalls ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("make", ["stlt", "long_term", "impression"])
-def test_what_no_step_could_use_is_said_once_with_the_number_of_steps(make, caplog):
-    memory, _ = memory_of(make, '{"nonsense": 1}')
-    for step in range(1, 31):
-        live(memory, step, 2)
-    said = [r.message for r in caplog.records if "once per run" in r.message]
-    assert len(said) == 1 and "for 10 step(s) in a row" in said[0]
 
 
 @pytest.mark.parametrize("make", ["stlt", "long_term"])

@@ -1,7 +1,5 @@
 """A change made before a memory's first new record is recorded like any other."""
 
-import copy
-
 import pytest
 
 from mesa_memory import (
@@ -9,14 +7,11 @@ from mesa_memory import (
     ScriptedLLM,
     carry_over,
     configure,
-    fork,
     open_run,
     resume,
 )
-from mesa_memory.memories.registry import OUR_MEMORIES
 from tests.support.hamlet import Hamlet, all_erased, edited, erased, exchanged
 from tests.support.playing import ended, held, lived, recorded
-from tests.support.turns import in_turn
 
 
 class Town(Hamlet):
@@ -35,24 +30,6 @@ class Town(Hamlet):
 CHANGES = [erased, all_erased, edited, exchanged]
 
 
-@in_turn(quick=4, kind=OUR_MEMORIES, again=[resume, fork])
-def test_a_change_directly_after_a_run_goes_on_is_recorded(again, kind, tmp_path):
-    for number, change in enumerate(CHANGES):
-        file = tmp_path / f"{number}.sqlite"
-        ended(lived(Town(kind, file)))
-        town = again(Town, file)
-        change(*town.agents)
-        now = held(town)
-        run = ended(town)
-        assert recorded(file, run) == now, change.__name__
-        back = resume(Town, file, run=run)
-        assert held(back) == now, change.__name__
-        lived(back, 1)
-        now = held(back)
-        ended(back)
-        assert recorded(file, run) == now, change.__name__
-
-
 @pytest.mark.filterwarnings("ignore:the run of Town is recorded")
 def test_a_grade_that_comes_after_a_resume_is_recorded(tmp_path):
     """The server was away when the events came, and answers in the run that goes on."""
@@ -69,19 +46,6 @@ def test_a_grade_that_comes_after_a_resume_is_recorded(tmp_path):
     with open_run(file, run) as told:
         rows = told.state(1, as_records=True)
     assert {r["id"]: r["importance"] for r in rows} == grades
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_change_to_a_copy_directly_after_its_record_has_begun_is_in_that(
-    change, tmp_path
-):
-    town = lived(Town("stlt"))
-    twin = copy.deepcopy(town)
-    configure(twin, record=tmp_path / "twin.sqlite")
-    change(*twin.agents)
-    lived(twin, 1)
-    now = held(twin)
-    assert recorded(tmp_path / "twin.sqlite", ended(twin)) == now
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -105,15 +69,3 @@ def test_what_is_erased_directly_after_it_was_carried_over_is_gone(tmp_path):
     lived(town, 1)
     now = held(town)
     assert recorded(tmp_path / "now.sqlite", ended(town)) == now
-
-
-def test_a_memory_given_after_a_resume_is_recorded_from_its_first_change(tmp_path):
-    file = tmp_path / "run.sqlite"
-    ended(lived(Town("stlt", file)))
-    town = resume(Town, file)
-    one, two = town.agents
-    two.memory = copy.deepcopy(two.memory)
-    erased(two, one)
-    now = held(town)
-    run = ended(town)
-    assert recorded(file, run) == now == held(resume(Town, file))

@@ -4,7 +4,6 @@ import pytest
 
 from mesa_memory import Services, checkpoint, fork, resume
 from mesa_memory.memories.registry import OUR_MEMORIES
-from mesa_memory.viz.live.by_hand import forked
 from tests.support.hamlet import Hamlet, edited, erased, exchanged, implanted
 from tests.support.lives import Town as GrowingTown
 from tests.support.playing import held, lived, recorded
@@ -54,14 +53,6 @@ def test_each_quick_step_is_kept_with_what_has_changed_since(kind, change, tmp_p
         Services.of(other).recorder.close()
     again = resume(Town, file, 2, run=1)
     assert held(again) == then[2] == recorded(file, 1, 2)
-
-
-def test_a_model_that_was_told_something_after_a_quick_step_can_be_forked(tmp_path):
-    model = Town(record=tmp_path / "run.sqlite")
-    for _ in range(3):
-        model.step()
-        said(*model.agents)
-        assert held(forked(model)) == held(model)
 
 
 def test_within_a_step_the_error_says_what_to_do(tmp_path):

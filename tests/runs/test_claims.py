@@ -6,7 +6,7 @@ import pytest
 
 from mesa_memory import Services, STLTMemory, metrics, open_run
 from mesa_memory.core.wording import Voice, Wording
-from mesa_memory.runs.claims.claim import Verdict, claim, has_words, is_stated
+from mesa_memory.runs.claims.claim import Verdict, claim, is_stated
 from mesa_memory.runs.claims.clauses import (
     clauses,
     is_question,
@@ -160,15 +160,6 @@ def test_a_judgement_depends_on_text_and_sentence_alone():
     together_ = claim.__wrapped__(CHEATER).judge(said)
     one_by_one = claim.__wrapped__(CHEATER)
     assert [one_by_one.judge([each])[0] for each in reversed(said)] == together_[::-1]
-
-
-def test_a_text_without_words_is_refused():
-    for text in ("", "  ", "?!", "Agent 3 says: "):
-        assert has_words(text) is (text.startswith("Agent"))
-    for text in ("", "?!"):
-        with pytest.raises(ValueError, match="must have words, got"):
-            claim(text)
-    assert claim("it was him").judge(["It was him."])[0].counts()
 
 
 def test_a_summary_is_read_by_its_sentences():

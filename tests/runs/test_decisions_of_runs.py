@@ -112,9 +112,3 @@ def test_the_outcomes_of_agents_have_a_row_for_each_step_and_agent(tmp_path):
         (3, 2, None, None, 1.5), (3, 11, True, None, None),
         (4, 2, None, None, 2),
     ]  # fmt: skip
-
-
-def test_a_run_without_outcomes_has_an_empty_table_of_them(file):
-    with open_run(file) as run:
-        assert list(run.outcomes().columns)[:2] == ["step", "agent"]
-        assert run.outcomes(as_records=True) == []

@@ -99,24 +99,6 @@ def test_a_run_that_goes_on_holds_the_same_after_a_fact_was_changed(
         assert known(again(Village, file, run=run, days=days, kind=kind)) == now
 
 
-def test_an_erased_fact_has_no_earlier_values_of_its_own():
-    """It was stated three times, so it was renewed twice; it is one fact."""
-    village = lived(Village([MILL, MILL, MILL]), 3)
-    assert home_of_carl(village).content["strength"] == 3
-    erased(village)
-    assert village.one.memory.fact_history("Carl", "home") == []
-    assert village.one.memory.facts(at=1) == []
-
-
-def test_the_former_value_of_an_erased_fact_stays_in_its_history():
-    village = lived(Village([MILL, MILL, HARBOUR, HARBOUR]), 4)
-    erased(village)
-    memory = village.one.memory
-    assert memory.facts() == []
-    ((former, until),) = memory.fact_history("Carl", "home")
-    assert (former.content["value"], until) == ("the mill", 3)
-
-
 BELONGINGS = ["boat", "horse", "dog", "cat"]
 
 

@@ -131,14 +131,6 @@ def test_two_agents_exchange_what_they_remember(tmp_path):
     lived(place)
 
 
-def test_only_memories_of_one_class_are_exchanged(tmp_path):
-    place = town(tmp_path, 1)
-    with pytest.raises(ValueError, match="of one class"):
-        exchange(place.citizens[0], place.citizens[1])
-    with pytest.raises(ValueError, match="of one class"):
-        exchange(place.citizens[0], place.citizens[0])
-
-
 def test_interventions_are_recorded_as_such(tmp_path):
     place = town(tmp_path, 2)
     mind = place.citizens[1]

@@ -61,7 +61,7 @@ def test_a_record_is_found_again_wherever_it_is(place, form):
     for address in (file, f"sqlite:///{Path(place).absolute()}"):
         with open_run(address, 1) as run:
             assert run.steps == [1, 2, 3]
-    assert carry_over(file, Hamlet().agents[0], run=1)
+    assert carry_over(f"{file}#1", Hamlet().agents[0])
 
 
 @in_turn(quick=3, place=PLACES)

@@ -78,20 +78,6 @@ def test_repeating_asks_no_provider_and_counts_what_was_paid(tmp_path, server):
     assert checkpoints(file, run)[4, ""] == there[4, ""], "usage is part of it"
 
 
-def test_arguments_of_a_fork_hold_from_its_step_on(tmp_path):
-    file = tmp_path / "run.sqlite"
-    ended(lived(RumorModel(n_agents=6, correction_step=9, rng=1, record=str(file)), 8))
-    branch = fork(RumorModel, file, 4, correction_step=5)
-    assert branch.steps == 4 and branch.knowing("correction") == 0
-    branch.step()
-    assert branch.knowing("correction") > 0
-    then = held(branch)
-    ended(lived(branch, 3))
-    later = fork(RumorModel, file, 5, run=2)
-    assert held(later) == then
-    ended(later)
-
-
 def test_a_run_is_resumed_from_any_step(tmp_path):
     few, every = towns(tmp_path, 7)
     town = resume(RecordedTown, few, 4)

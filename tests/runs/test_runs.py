@@ -2,7 +2,6 @@
 
 import pytest
 
-from mesa_memory.errors import StoreCorrupt, StoreUnavailable
 from mesa_memory.runs import open_run
 from mesa_memory.stores import Batch, RunInfo, open_store
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
@@ -79,13 +78,6 @@ def test_the_newest_run_is_opened_and_others_by_number_or_name(tmp_path):
     store.close()
 
 
-def test_a_store_without_a_run_is_told(tmp_path):
-    empty = open_store(tmp_path / "empty.sqlite")
-    with pytest.raises(StoreUnavailable, match="not contain a recorded run"):
-        open_run(empty)
-    empty.close()
-
-
 def test_a_frame_has_the_same_rows_as_plain_records(run):
     for ask in (
         lambda **how: run.state(7, **how),
@@ -113,13 +105,6 @@ def test_state_is_what_was_current_at_the_end_of_each_step(told, run):
     last = run.state(7, as_records=True)
     assert sorted(ids(last)) == sorted(story.current["7", 6])
     assert [row["seq"] for row in last] == sorted(row["seq"] for row in last)
-
-
-def test_layer_and_kind_narrow_the_state(run):
-    facts = run.state(7, 2, layer="facts", as_records=True)
-    assert ids(facts) == ["7/facts/fact/1"]
-    assert ids(run.state(7, kind="summary", as_records=True)) == ["7/stlt/summary/5"]
-    assert run.state(7, layer="none", as_records=True) == []
 
 
 @pytest.mark.parametrize(
@@ -184,18 +169,6 @@ def test_a_version_made_from_one_that_ended_with_it_takes_its_place(tmp_path):
     store.close()
 
 
-def test_the_log_of_an_agent_has_every_operation_in_order(run):
-    rows = run.history(agent=7, layer="facts", as_records=True)
-    assert operations(rows) == FACT
-    everything = run.history(agent=7, as_records=True)
-    steps = [row["step"] for row in everything]
-    assert steps == sorted(steps)
-    opened = [row for row in everything if row["operation"] != "DELETE"]
-    assert len(opened) == 20
-    consolidated = [row for row in everything if row["because"] == "consolidated"]
-    assert len(consolidated) == 10
-
-
 # -- evidence -------------------------------------------------------------------------
 
 
@@ -246,28 +219,6 @@ def test_a_circle_ends_and_what_is_missing_is_said(place):
     store.close()
 
 
-def test_evidence_that_branches_without_end_is_told_once(tmp_path):
-    store = open_store(tmp_path / "run.sqlite")
-    # A ladder whose paths double with each rung: 2 ** 300 of them.
-    sources = {}
-    for rung in range(300):
-        below = [f"{rung + 1}x", f"{rung + 1}y"]
-        sources[f"{rung}x"] = sources[f"{rung}y"] = below
-    run = linked(store, sources)
-    rows = run.provenance("0x", as_records=True)
-    assert len(rows) == 1 + 2 * (2 * 300 - 1)
-    assert max(row["depth"] for row in rows) == 300
-    store.close()
-
-
-def test_more_evidence_than_any_memory_makes_is_refused(tmp_path):
-    store = open_store(tmp_path / "run.sqlite")
-    run = linked(store, {"a": [str(n) for n in range(100_001)]})
-    with pytest.raises(StoreCorrupt, match="more than 100,000 lines"):
-        run.provenance("a")
-    store.close()
-
-
 # -- recalls, prompts, calls ----------------------------------------------------------
 
 
@@ -308,15 +259,3 @@ def test_an_unknown_price_makes_the_sum_unknown(run):
     assert of(total, "calls cost tokens_out") == (24, None, 48)
     by = run.cost(("agent", "step"), as_records=True)
     assert [(row["agent"], row["step"]) for row in by][:2] == [(7, 1), (7, 2)]
-
-
-def test_the_cost_of_nothing_is_zero(tmp_path):
-    store = open_store(tmp_path / "run.sqlite")
-    store.begin(RunInfo(model="Town"))
-    run = open_run(store)
-    assert run.cost(as_records=True) == []
-    assert run.cost((), as_records=True)[0]["cost"] == 0.0
-    assert run.agents(as_records=True) == []
-    with pytest.raises(ValueError, match="does not have any finished step"):
-        run.prompt(1)
-    store.close()

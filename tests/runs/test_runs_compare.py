@@ -116,21 +116,6 @@ def test_a_row_that_only_one_run_has_is_a_difference(store):
     assert found.right is None
 
 
-def test_a_longer_run_differs_at_its_next_step(store):
-    found = first(store, steps=4)
-    assert (found.step, found.left["step"]) == (5, 5)
-    assert found.right is None
-
-
-def test_an_intervention_is_a_difference(store):
-    def implant(step, batch):
-        if step == 2:
-            row = {"step": 2, "agent": "7", "kind": "implant", "detail": {"text": "x"}}
-            batch.interventions.append(row)
-
-    assert first(store, implant).table == "interventions"
-
-
 # -- export ---------------------------------------------------------------------------
 
 ODD = '=HYPERLINK("http://x"), "quoted"\nnext ../line \ud83d\ude00'
@@ -193,6 +178,6 @@ def test_a_run_is_read_while_another_connection_writes_it(tmp_path):
 def test_candidates_that_are_none_are_a_damaged_file(store, bad):
     run = Story(store, steps=1, edit=change("recalls", 1, candidates=bad)).run
     with open_run(store, run) as opened:
-        with pytest.raises(StoreCorrupt, match="does not hold a list of candidates"):
+        with pytest.raises(StoreCorrupt, match="not a list of candidates"):
             opened.recalls(7)
         assert len(opened.recalls("b")) == 2

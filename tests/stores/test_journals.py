@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mesa_memory import Recording, configure, open_run
+from mesa_memory import open_run
 from mesa_memory.errors import CacheError, StoreBusy, StoreError, StoreUnavailable
 from mesa_memory.llm.cache import CacheFile
 from mesa_memory.stores import RunInfo, open_store
@@ -20,7 +20,6 @@ from tests.llm.test_cached_vectors import town as recalling_town
 from tests.support.keeping import live
 from tests.support.keeping import town as asking_town
 from tests.support.openai_server import OpenAIServer
-from tests.support.recorded_town import RecordedTown
 from tests.support.sqlite_faults import CALLS, DOTFILE, broken, environment
 from tests.support.stored import everything, full
 
@@ -101,13 +100,6 @@ def test_without_shared_memory_on_request_no_file_for_it_is_made(path):
         ValueError, match=r"journal must be one of \('auto', 'rollback'\)"
     ):
         open_store(path, journal="wal")
-
-
-def test_a_recording_may_ask_for_it(path):
-    town = RecordedTown(str(path), n=1)
-    configure(town, record=Recording(path.with_name("2.sqlite"), journal="rollback"))
-    assert has_log(path) and not has_log(path.with_name("2.sqlite"))
-    configure(town, record=None)
 
 
 KILLED = """

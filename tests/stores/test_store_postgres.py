@@ -38,7 +38,7 @@ def test_an_address_without_a_database_or_server_says_what_to_do_and_no_password
     address = postgres.database().replace("/test_", "/none_")
     for given, said in (
         (address.replace("postgres:@", "postgres:hush@"), "check host, port, user and"),
-        (f"postgresql://u:hush@/db?host={tmp_path}", "cannot be reached"),
+        (f"postgresql://u:hush@/db?host={tmp_path}", "cannot be used"),
     ):
         with pytest.raises(StoreUnavailable, match=said) as caught:
             open_store(given)

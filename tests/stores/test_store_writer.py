@@ -117,11 +117,3 @@ def test_closing_after_any_error_raises_it_and_ends_the_thread(troubled, error):
     with pytest.raises(type(error), match=str(error)):
         writer.close()
     assert set(threading.enumerate()) <= before
-
-
-def test_a_step_is_written_at_once(troubled):
-    writer = Writer(troubled, 1)
-    for step in (1, 2, 3):
-        writer.put(Batch(step))
-        until(lambda step=step: troubled.written[-1:] == [step])
-    writer.close()

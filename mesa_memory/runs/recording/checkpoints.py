@@ -20,7 +20,7 @@ from mesa_memory.core.text.redaction import secret_name
 from mesa_memory.errors import MemoryMismatch
 from mesa_memory.hosts import mesa
 from mesa_memory.llm.ledger import Usage
-from mesa_memory.memories.host.layer_names import memories_beside, memories_of
+from mesa_memory.memories.host.layer_names import memories
 from mesa_memory.memories.replacement import made_with
 from mesa_memory.runs.recording.parameters import taken
 from mesa_memory.runtime.services import Services
@@ -45,18 +45,6 @@ STATE_WARNING = (
 _RUNNING = {"running"}
 #: values that are plain data, and what holds them
 _SCALARS, _HOLDERS = (bool, int, float, str, NoneType), (list, tuple, dict)
-
-
-def memories(model: Any) -> dict[str, Any]:
-    """The package's memories of a model's agents.
-
-    ``agent.memory`` by ``str(unique_id)``; others by id and attribute: ``"7.diary"``.
-    """
-    return {
-        f"{agent.unique_id}.{place}" if place else str(agent.unique_id): memory
-        for agent in model.agents
-        for place, memory in memories_of(agent)
-    }
 
 
 def snapshot(model: Any) -> dict[str, Any]:
@@ -130,25 +118,6 @@ def _takes(method: Any, *given: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def warn_of_beside(model: Any, known: set[str]) -> None:
-    """Warns, once for each attribute, of memories that only the model holds.
-
-    Args:
-        known: attributes of which was warned; new ones are added.
-    """
-    for name, memory in memories_beside(model).items():
-        if name not in known:
-            known.add(name)
-            warnings.warn(
-                f"the run is recorded, but the {type(model).__name__} holds a memory "
-                f"that no agent holds: model.{name} ({type(memory).__name__} of agent "
-                f"{memory.agent.unique_id}). When the run is resumed, it is as the "
-                "model's __init__ makes it. To keep it, let the agent hold it: "
-                "agent.diary = … is restored under any name.",
-                stacklevel=2,
-            )
 
 
 def restore(

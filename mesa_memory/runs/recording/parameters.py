@@ -173,10 +173,13 @@ def made_with(
     fixed = getattr(model_class, "keywords", None) or {}  # of a partial function
     given = {**fixed, **given}
     defaults, takes = _defaults(model_class)
+    is_class = isinstance(model_class, type)  # a function chooses
     values: dict[str, Any] = {}
     refused: dict[str, str] = {}
     for name, value in recorded.items():
-        if name in given or not takes(name) or defaults.get(name, _ABSENT) == value:
+        if name in given or not (takes(name) or is_class):
+            continue
+        if defaults.get(name, _ABSENT) == value:
             continue
         values[name], why = taken(value, location, finder(model_class, trust), trust)
         if why is not None:
@@ -207,26 +210,6 @@ def finder(model_class: Any, trust: bool) -> Callable[[str], Any]:
         return found if trust or ours or memory or place in (own, _MAIN) else None
 
     return find
-
-
-def check_class(model_class: Any, recorded: Any, made_by: str) -> None:
-    """Raises for a class that does not take an argument of the run.
-
-    Args:
-        made_by: name of the class that the run was made by.
-
-    Raises:
-        ParameterError: names both classes, and the arguments.
-    """
-    _, takes = _defaults(model_class)
-    lacking = [name for name in recorded if not takes(name)]
-    if lacking and isinstance(model_class, type):  # a function chooses
-        listed = ", ".join(map(repr, lacking))
-        raise ParameterError(
-            f"the run was made by {made_by!r:.80} with {listed:.200}, which "
-            f"{model_class.__name__} does not take. Give that class, or make the model "
-            f"yourself: resume(lambda: {model_class.__name__}(…), file)."
-        )
 
 
 def taken(

@@ -1,7 +1,7 @@
 """From one run to the next: an agent continues with its memory of a recorded run."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,6 @@ from mesa_memory.core.codec import decode_snapshot
 from mesa_memory.core.content import is_id
 from mesa_memory.core.records import MemoryRecord, records_in
 from mesa_memory.core.snapshot import FilteredRecords, records_after
-from mesa_memory.core.text.naming import with_name
-from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa_llm import Names
 from mesa_memory.layers.base import Layer
 from mesa_memory.memories.host.interventions import changed_by_hand, memory_of
@@ -20,8 +18,8 @@ from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.transfer import SourceMemory, copy_layers
 from mesa_memory.runs.recording.stored import RecordedVectors, StoredRecords
 from mesa_memory.runtime.services import Services
-from mesa_memory.stores.open import open_store
-from mesa_memory.stores.schema import agents
+from mesa_memory.stores.open import open_store, split_run
+from mesa_memory.stores.schema import agents, wrong
 from mesa_memory.stores.sql import Store
 
 #: name of the intervention
@@ -29,13 +27,7 @@ CARRY_OVER = "carry_over"
 
 
 def carry_over(
-    past: Any,
-    into: Any,
-    layers: Sequence[str] | None = None,
-    *,
-    identity: Any = None,
-    run: int | None = None,
-    step: float | None = None,
+    past: str | Path, into: Any, layers: Sequence[str] | None = None
 ) -> list[MemoryRecord]:
     """Lets an agent begin a run with its memory at the end of another one.
 
@@ -53,15 +45,11 @@ def carry_over(
     people here.
 
     Args:
-        past: path or address of the store, a store, or a run (``open_run``).
+        past: path or address of a store, and after ``#`` the number of a run, as in
+            ``"run.sqlite#3"``; without, the newest but the one that is being recorded.
         into: the agent; its memory must have layers of the same classes.
         layers: names of the layers, such as ``("facts", "summary")``; None is all that
             both memories have.
-        identity: unique id or name that the agent has in the other run; None is its
-            unique id here.
-        run: number of the run; None is the newest of the store, but for the
-            one that is being recorded.
-        step: a step that has a checkpoint; None is the last.
 
     Returns:
         The copies, oldest first; none in a run that goes on.
@@ -70,7 +58,7 @@ def carry_over(
         ValueError: if the run or the agent does not exist, a unique id means another
             person there, or a layer is missing or is not empty.
         MemoryMismatch: if the layers do not fit.
-        StoreError: if the run cannot be read, or lacks this checkpoint.
+        StoreError: if the run cannot be read.
         TypeError: if the agent's memory is of another package.
     """
     memory = memory_of(into)
@@ -81,14 +69,13 @@ def carry_over(
     services = Services.of(into.model)
     if services.recorder is not None and getattr(services.recorder, "muted", False):
         return []  # the run that goes on has its own copies
-    number = getattr(past, "id", None) if run is None else run
-    with _opened(past) as store:
-        life = _Life(store, _run(store, number, services.recorder), step)
-        name = life.named(into.unique_id if identity is None else identity)
-        life.check_people(into, name)
+    place, number = split_run(str(past))
+    with closing(open_store(place, read_only=True)) as store:
+        life = _Life(store, _run(store, number, services.recorder))
+        life.check_people(into)
         known = services.vectors.known
         services.vectors.known = known or RecordedVectors(store, life.run)
-        source, detail = life.memory_of(name, into)
+        source, detail = life.memory_of(into.unique_id)
         try:
             copies = _into(memory, source, layers, detail)
         finally:
@@ -158,38 +145,25 @@ class _Life:
         names: what people call the agents, by unique id; empty for one without a name.
     """
 
-    def __init__(self, store: Store, run: int, step: float | None) -> None:
+    def __init__(self, store: Store, run: int) -> None:
         self._store, self.run = store, run
-        at, self._states = store.checkpoint(run, step)
+        at, self._states = store.checkpoint(run)
         self._step = int(at) if at == int(at) else at  # as the model counts it
         query = sa.select(agents.c.agent, agents.c.unique_id, agents.c.name)
         with store.reading() as on:
             rows = on.execute(query.filter_by(run=run)).all()
-        ids = {text: text if own is None else own for text, own, _ in rows}
-        self._ids = {text: own for text, own in ids.items() if is_id(own)}
-        self.names = {self._ids[t]: name or "" for t, _, name in rows if t in self._ids}
+        ids = [(text if own is None else own, name) for text, own, name in rows]
+        self.names = {own: name or "" for own, name in ids if is_id(own)}
 
-    def named(self, identity: Any) -> str:
-        """The agent's unique id as text, by its unique id or its name."""
-        text = str(identity)
-        called = [str(who) for who in with_name(self.names, text)]
-        found = [text] if text in self._states and text else called
-        if len(found) != 1:
+    def check_people(self, into: Any) -> None:
+        """Raises ValueError if a unique id is nobody's there, or another person's here."""
+        if str(into.unique_id) not in self._states:
             there = ", ".join(sorted(filter(None, self._states))) or "none"
             raise ValueError(
-                f"run {self.run} of {self._store.location} has "
-                f"{len(found) or 'no'} agent(s) {identity!r} with a memory; the unique "
-                f"ids of those it has are {there}"
-            )
-        return found[0]
-
-    def check_people(self, into: Any, name: str) -> None:
-        """Raises ValueError if a unique id is another person's here."""
-        if name != str(into.unique_id):
-            raise ValueError(
-                f"the agent is {name} in run {self.run} and {into.unique_id} here: "
-                "agents know each other by unique id, so it must have the same in both "
-                "(set agent.unique_id before it gets its memory)"
+                f"run {self.run} of {self._store.location} has no agent "
+                f"{into.unique_id!r} with a memory; the unique ids of those it has are "
+                f"{there}. Agents know each other by unique id, so it must have the same "
+                "in both (set agent.unique_id before it gets its memory)"
             )
         here = Names.of(into.model)
         both = [
@@ -205,20 +179,15 @@ class _Life:
                     "the same unique ids in both runs"
                 )
 
-    def memory_of(self, name: str, into: Any) -> tuple[SourceMemory, dict[str, Any]]:
+    def memory_of(self, agent: Any) -> tuple[SourceMemory, dict[str, Any]]:
         """An agent's memory at the end of the step, and what this run's record says of it."""
-        state = self._states.get(name)
+        state = self._states[str(agent)]
         state = state if isinstance(state, Mapping) else {}
         parts, layer = state.get("parts"), state.get("layer")
         if not isinstance(parts, Mapping) or not isinstance(layer, str):
-            raise StoreCorrupt(
-                f"the checkpoint of agent {name} in run {self.run} does not name its "
-                "layers. The file was changed or damaged; restore a backup.",
-                location=self._store.location,
-            )
-        stored = StoredRecords(
-            *(self._store, self.run, into.unique_id, layer, self._step)
-        )
+            whose = f"the checkpoint of agent {agent} in run {self.run}"
+            raise wrong(whose, "its layers", state, self._store.location)
+        stored = StoredRecords(self._store, self.run, agent, layer, self._step)
         lookup = records_after(stored, state.get("before", {}))
         # No layer has received these events yet.
         waiting = [state.get("staging"), state.get("waiting")]
@@ -226,24 +195,8 @@ class _Life:
         known = {record.id for record in records_in(ahead)}
         records = FilteredRecords(lookup, lambda record: record.id not in known)
         file = self._store.location.rpartition("/")[2]
-        told = {"store": file, "run": self.run, "agent": name, "step": self._step}
+        told = {"store": file, "run": self.run, "agent": str(agent), "step": self._step}
         return SourceMemory(f"{file}#{self.run}", parts, records, self._step), told
-
-
-@contextmanager
-def _opened(past: Any) -> Iterator[Store]:
-    """The store of a past run, for reading; closed again if it was opened here."""
-    if hasattr(past, "checkpoint"):  # a store
-        yield past
-        return
-    place = past if isinstance(past, str | Path) else getattr(past, "location", None)
-    if not isinstance(place, str | Path):
-        raise TypeError(f"past must be a path, a store or a run, got {past!r:.80}")
-    store = open_store(place, read_only=True)
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 def _run(store: Store, number: Any, recorder: Any) -> int:

@@ -20,7 +20,8 @@ from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StoreError
 from mesa_memory.hosts.mesa import StepObserver, clock
-from mesa_memory.runs.recording.checkpoints import memories, snapshot, warn_of_beside
+from mesa_memory.memories.host.layer_names import memories
+from mesa_memory.runs.recording.checkpoints import snapshot
 from mesa_memory.runs.recording.collector import (
     Call,
     Collector,
@@ -72,7 +73,7 @@ class Recorder(Collector):
         self.step: float | None = None
         self._resumable: float | None = None  # the last step with a checkpoint
         self._model, self._flush, self._recording = weakref.ref(model), flush, recording
-        self._known, self._beside = set[str](), set[str]()  # written, warned of
+        self._known = set[str]()  # agents that are written
         self._checkpoint_at = 0.0  # the time of the next one, if no model is asked
         self._asked = False  # a model, since the last finished step
         self._answers = PaidAnswers()
@@ -347,7 +348,6 @@ class Recorder(Collector):
             logger.debug("the lease of a run could not be given back: %s", error)
 
     def _snapshot(self, step: float) -> dict[str, Any]:
-        warn_of_beside(self._model(), self._beside)
         state = snapshot(self._model())
         self._resumable = step
         self._checkpoint_at = time.monotonic() + CHECKPOINT_INTERVAL_S

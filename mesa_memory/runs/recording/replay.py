@@ -10,7 +10,6 @@ import sqlalchemy as sa
 
 from mesa_memory.core.fault_table import FailedAttempt
 from mesa_memory.core.requests import LLMRequest, Reply
-from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts import mesa
 from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, response
 from mesa_memory.runs.recording.collector import Call, changed_files
@@ -24,7 +23,7 @@ from mesa_memory.runs.recording.rows import (
 from mesa_memory.runs.recording.stored import RecordedVectors
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.open import open_store, split_run
-from mesa_memory.stores.schema import calls, runs, unfinished_calls
+from mesa_memory.stores.schema import calls, runs, unfinished_calls, wrong
 from mesa_memory.stores.sql import Store
 
 #: all columns without the prompt, which is long and rarely needed
@@ -125,32 +124,12 @@ def reply_of(row: Any, cost: float | None = 0.0, latency: float = 0.0) -> Reply:
     said |= {"text": row["reply"], "model": row["model"] or "", "cost": cost}
     said |= {"latency": latency, "finish": row["finish"] or "stop"}
     said["attempts"] = 1 if row["attempts"] is None else row["attempts"]
-    said |= {"raw": _raw(row["raw"]), "failed": _failed(row["failed"])}
+    try:  # litellm's own classes, with pydantic's, and ours
+        said["raw"] = None if row["raw"] is None else response(row["raw"])
+        said["failed"] = tuple(FailedAttempt(**each) for each in row["failed"] or ())
+    except (ValueError, TypeError) as error:
+        raise wrong("calls.raw or calls.failed", "an answer of a model", row) from error
     return Reply(**said, cached=bool(row["cached"]))
-
-
-def _failed(attempts: Any) -> tuple[FailedAttempt, ...]:
-    try:
-        return tuple(FailedAttempt(**attempt) for attempt in attempts or ())
-    except TypeError as error:
-        raise StoreCorrupt(
-            f"the failed attempts of a recorded call are {attempts!r}; expected a list of "
-            f"objects with {', '.join(FailedAttempt._fields)}. The file was changed or "
-            "damaged; use a copy of it."
-        ) from error
-
-
-def _raw(raw: Any) -> Any:
-    if raw is None:
-        return None
-    try:
-        return response(raw)
-    except (ValueError, TypeError) as error:  # litellm's own classes, with pydantic's
-        raise StoreCorrupt(
-            "a recorded response is not one of a language model "
-            f"({type(error).__name__}). The file was changed or damaged; use a copy of "
-            "it."
-        ) from error
 
 
 _COLUMNS = {c.name for c in unfinished_calls.columns} - {"run", "number"}

@@ -22,8 +22,9 @@ from mesa_memory.hosts import mesa
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.llm.doubles.replay import ReplayLLM, override_client
 from mesa_memory.llm.ledger import Budget
+from mesa_memory.memories.host.layer_names import memories
 from mesa_memory.runs.recording import parameters
-from mesa_memory.runs.recording.checkpoints import memories, restore, snapshot
+from mesa_memory.runs.recording.checkpoints import restore, snapshot
 from mesa_memory.runs.recording.config import Recording, versions
 from mesa_memory.runs.recording.recorder import Recorder
 from mesa_memory.runs.recording.replay import PaidAnswers, recorded_answers

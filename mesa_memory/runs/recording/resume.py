@@ -20,7 +20,6 @@ from mesa_memory.errors import ParameterError, RunInUse
 from mesa_memory.memories.replacement import replace_memory, replacements
 from mesa_memory.runs.recording.configure import equip
 from mesa_memory.runs.recording.parameters import (
-    check_class,
     demand,
     finder,
     made_with,
@@ -126,8 +125,7 @@ def resume(
 
     Raises:
         ParameterError: if an argument is not in the file (an object, a secret), or
-            needs ``trust``: give it as one of ``parameters``. Also if the class does not
-            take an argument of the run.
+            needs ``trust``: give it as one of ``parameters``.
         RunInUse: if another process or model writes the run; says which, since when.
         ReplayMismatch: if the way to the step cannot be repeated: an answer was not
             recorded, such as that of an agent with ``configure(model, agents=False)``,
@@ -338,7 +336,6 @@ class _Past:
         self.parameters: dict[str, Any] = self._recipe["arguments"]
         self._beside = {} if whole else self._recipe.get("beside", {})
         self.made_by = str(made_by)
-        check_class(model_class, self.parameters, self.made_by)
         if not isinstance(trust, bool):
             name = getattr(model_class, "__name__", "Model")
             raise TypeError(

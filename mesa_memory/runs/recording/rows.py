@@ -46,12 +46,6 @@ def agent_row(memory: Any) -> dict[str, Any]:
     }
 
 
-def closing(record: MemoryRecord) -> tuple[str, float, str | None, str | None]:
-    """The columns that the end of a record's lifetime changes."""
-    assert record.valid_to is not None
-    return record.id, record.valid_to, record.closed_because, record.superseded_by
-
-
 #: what a new record has under the names of its columns
 NEW_RECORD = (
     "id", "layer", "kind", "step", "content", "subject", "sources", "origin", "valid_from",
@@ -222,7 +216,10 @@ def batch_of(
         step=step,
         opened=opened,
         graded=[(record, grade, step) for record, grade in grades.items()],
-        closed=[closing(record) for record in changes.closed],
+        closed=[
+            (r.id, r.valid_to, r.closed_because, r.superseded_by)  # type: ignore[misc]
+            for r in changes.closed
+        ],
         recalls=_recall_rows(changes),
         prompts=[row for _, row in sorted(changes.prompts, key=lambda c: c[0])],
         calls=[

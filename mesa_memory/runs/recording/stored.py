@@ -15,8 +15,8 @@ import sqlalchemy as sa
 
 from mesa_memory.core.records import BY_HAND, DERIVED, EDITED, ORIGINS, MemoryRecord
 from mesa_memory.core.snapshot import newest as newest_of
-from mesa_memory.errors import ReplayMismatch, StoreCorrupt
-from mesa_memory.stores.schema import records, steps, vectors
+from mesa_memory.errors import ReplayMismatch
+from mesa_memory.stores.schema import records, steps, vectors, wrong
 from mesa_memory.stores.sql import CHANGES, Store
 
 #: rows that are fetched at a time where only the newest are wanted
@@ -58,11 +58,8 @@ class StoredRecords:
         if not self._read:
             self.current()
         if key not in self._read and not self._all(self._own.filter_by(id=key)):
-            raise StoreCorrupt(
-                f"a checkpoint names the record {key!r:.80}, which the run does not "
-                "have. The file was changed or damaged; restore a backup.",
-                location=self._store.location,
-            )
+            place = self._store.location
+            raise wrong("a checkpoint", "the id of a record of its run", key, place)
         return self._read[key]
 
     def current(self) -> list[MemoryRecord]:
@@ -111,11 +108,8 @@ class StoredRecords:
         plain = isinstance(sources, list) and all(isinstance(n, str) for n in sources)
         plain = plain and row["origin"] in ORIGINS
         if not plain or (told is not True and not isinstance(told, str)):
-            raise StoreCorrupt(
-                f"the record {row['id']!r:.80} lacks the content of its kind. The "
-                "file was changed or damaged; restore a backup.",
-                location=self._store.location,
-            )
+            place = self._store.location
+            raise wrong("records.content", "what its kind has", row["id"], place)
         if known is None:
             known = self._read[row["id"]] = _record(self._then(row), self._agent)
             known.order = (0, self._places().get(known.id, row["seq"]))
@@ -186,18 +180,12 @@ class RecordedVectors:
         try:
             raw = base64.b64decode(written, validate=True)
             vector = np.frombuffer(raw, dtype="<f4").astype(np.float32)
-        except ValueError as error:
-            raise self._corrupt() from error
+        except ValueError:
+            vector = np.array([np.nan])
         if not np.isfinite(vector).all():
-            raise self._corrupt()
+            place = self._store.location
+            raise wrong("vectors.vector", "a vector of finite numbers", written, place)
         return vector
-
-    def _corrupt(self) -> StoreCorrupt:
-        return StoreCorrupt(
-            "an embedding in it cannot be read. The file was changed or damaged; restore "
-            "a backup.",
-            location=self._store.location,
-        )
 
 
 def key_of(name: str, text: str) -> str:
