@@ -20,11 +20,6 @@ from typing import Any
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 
-# `from mesa_memory import Study` looks for a module where the package has no such name,
-# and replaces the message of an AttributeError: these modules tell where the name is.
-__path__ = [*__path__, os.path.join(__path__[0], "signposts")]
-
-
 def _tell_of_the_price_list() -> None:
     """Says what to do if litellm was loaded first and looked for a network in vain."""
     module = sys.modules.get("litellm.litellm_core_utils.get_model_cost_map")

@@ -440,7 +440,6 @@ def dashboard(runs: tuple[str, ...], host: str, port: int, open_page: bool) -> N
 @option(
     "--outcome", "Model to number; not needed with --agent.", metavar="MODULE:FUNCTION"
 )
-@option("--max-runs", "End after so many copies.", type=click.IntRange(min=3))
 @flag("--trust", "Take addresses, models and code from the file, which is your own.")
 @option(
     "--screen",
@@ -451,7 +450,7 @@ def dashboard(runs: tuple[str, ...], host: str, port: int, open_page: bool) -> N
 @printed
 def attribute(
     run: str, model: str, step: float, agent: str | None, decision: int | None,
-    steps: int | None, outcome: str | None, max_runs: int | None, trust: bool,
+    steps: int | None, outcome: str | None, trust: bool,
     screen: int, output: Output,
 ) -> None:  # fmt: skip
     """Erases memories of a recorded run in turn, to see on which its outcome depends.
@@ -469,7 +468,7 @@ def attribute(
         known = {str(text): own for text, own in recorded.unique_ids.items()}
     found = find(
         imported(model), location, run=number, step=step, steps=steps, screen=screen,
-        outcome=None if outcome is None else imported(outcome), max_runs=max_runs, trust=trust,
+        outcome=None if outcome is None else imported(outcome), trust=trust,
         agent=None if agent is None else known.get(agent, agent), decision=decision,
     )  # fmt: skip
     output.report(str(found))

@@ -180,7 +180,6 @@ def attribute(
     run: int | None = None,
     screen: int = 12,
     confirm: int = 24,
-    max_runs: int | None = None,
     single: bool = True,
     progress: bool = True,
     trust: bool = False,
@@ -213,7 +212,6 @@ def attribute(
         screen: runs of the model as it was, and of each group if these differ.
         confirm: further runs of the largest effects, of the model as it was, and without
             all candidates.
-        max_runs: ends after this number of runs.
         single: also try each record of a group that matters alone.
         progress: show a bar on stderr.
 
@@ -225,8 +223,6 @@ def attribute(
     """
     checked_int("screen", screen, 2)
     checked_int("confirm", confirm, 2)
-    if max_runs is not None:
-        checked_int("max_runs", max_runs, screen + 1)
     decided = None if agent is None else _Decision(agent, step, decision or 1)
     if decided is None and (steps is None or not callable(outcome)):
         raise TypeError(
@@ -246,7 +242,7 @@ def attribute(
     one = None if agent is None else (agent, step)
     groups = candidates(begun, Shown.of(location, run, since, one))
     bar = tqdm(desc="attribution", unit=" runs", file=sys.stderr, disable=not progress)
-    trials = _Trials(begun, outcome or decided, steps, bar, max_runs)  # type: ignore[arg-type]
+    trials = _Trials(begun, outcome or decided, steps, bar)  # type: ignore[arg-type]
     search = _Search(trials, groups, screen, confirm, single)
     logger.warning("%s", search.plan(since, *_price(location, run, since, steps)))
     with bar:
@@ -301,10 +297,6 @@ def _price(
     return share * sum(row["calls"] for row in rows), price
 
 
-class _Spent(Exception):
-    """The runs that were allowed have been made."""
-
-
 @dataclass
 class _Trials:
     """Copies of a model, run to the end."""
@@ -313,7 +305,6 @@ class _Trials:
     outcome: Callable[[Any], float]
     steps: float
     bar: Any
-    most: int | None = None
     runs: int = 0
 
     def outcomes(self, erasure: Erasure | None, times: int) -> list[float]:
@@ -321,8 +312,6 @@ class _Trials:
         return [self._once(erasure) for _ in range(times)]
 
     def _once(self, erasure: Erasure | None) -> float:
-        if self.runs == self.most:
-            raise _Spent
         copy = deepcopy(self.model)
         if erasure is not None:
             erasure.erase_from(copy)
@@ -379,7 +368,7 @@ class _Search:
 
     def plan(self, step: float, calls: float, cost: float | None) -> str:
         """The fewest and the most runs, with their price."""
-        groups, ends = len(self.groups), self.trials.most
+        groups = len(self.groups)
         alone = [len(each.single) for each in self.groups] if self.single else []
         tried, bases, largest = groups, 1, min(groups, CONFIRMED)
         if groups > 1:
@@ -393,8 +382,7 @@ class _Search:
         return (
             f"{groups} groups of records were shown after step {step:g}. Runs of "
             f"{self.trials.steps - step:g} steps: {least} if answers are always the same"
-            f"{singles * (exact > least)}, else up to {most}"
-            f"{'' if ends is None else f'; it ends after {ends} runs'}. Each sends about "
+            f"{singles * (exact > least)}, else up to {most}. Each sends about "
             f"{calls:.0f} requests, for {price}; all send {least * calls:.0f} to "
             f"{most * calls:.0f}."
         )
@@ -409,7 +397,7 @@ class _Search:
         stopped = False
         try:
             self._try()
-        except (KeyboardInterrupt, _Spent):
+        except KeyboardInterrupt:
             stopped = True
         mean = sum(self.base) / len(self.base)
         ranked = _ranked(self.effects)

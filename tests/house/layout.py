@@ -82,7 +82,7 @@ def arrows(exceptions: Iterable[tuple[str, str]] = ()) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {room(name): set() for name in ROOMS}
     for path in ROOT.rglob("*.py"):
         here = place(path)
-        if here != "__init__.py" and not here.startswith("signposts/"):
+        if here != "__init__.py":
             left_out = {there for file, there in exceptions if file == here}
             found[room(here)] |= rooms_of(path) - left_out
     return found

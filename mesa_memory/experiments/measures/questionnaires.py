@@ -68,9 +68,6 @@ class Questionnaire:
         (True, False)
     """
 
-    #: whether answers are judged by the truth of their questions
-    judges = False
-
     def __init__(
         self,
         questions: Question | Iterable[Question],
@@ -79,12 +76,6 @@ class Questionnaire:
         agents: Collection[Any] | Callable[[Any], bool] | None = None,
     ) -> None:
         self.questions = _questions(questions)
-        known = [each.name for each in self.questions if each.truth is not None]
-        if known and not self.judges:
-            raise ValueError(
-                f"the question {known[0]!r} has a truth, by which MemoryQuiz judges: give "
-                "it as MemoryQuiz(questions=…)"
-            )
         self.every = (
             None if every is None else checked_number("every", every, above=True)
         )

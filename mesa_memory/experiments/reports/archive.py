@@ -117,22 +117,14 @@ def verify(folder: str | Path, *, seal: str | None = None) -> list[str]:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    """The contents of a folder without its seal: the hash of each file, the kind of others.
-
-    A link is not followed: what it leads to is not in the folder.
-    """
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.is_symlink():
-            found[name] = "a link"
-        elif path.is_file():
-            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-        elif not path.is_dir():
-            found[name] = "a pipe or the like"
-    if found.get(SEAL) != "a link":
-        found.pop(SEAL, None)
-    return found
+    """The hash of each file of a folder, but for its seal."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(
+            path.read_bytes()
+        ).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path != folder / SEAL
+    }
 
 
 def _hash_of(seal: dict[str, Any]) -> str:

@@ -145,7 +145,7 @@ def fingerprint_of(study: Any) -> Fingerprint:
         for kind, given in named.items()
         for name, each in sorted(given.items())
     }
-    configuration["record"] = study.record
+    configuration |= {"model": identity(study.model), "record": study.record}
     if study.plan is not None:
         configuration["plan"] = study.plan.description
     if study.questionnaires:

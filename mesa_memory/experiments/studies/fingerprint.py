@@ -2,9 +2,8 @@
 
 Code counts without what does not run: comments, docstrings and layout. Docstrings that a
 language model reads are kept: those of tools, and of pydantic models, whose schema has
-them. Left out are also the levels, seeds and steps of a study, which are in each run's
-parameters, and what only the program itself runs: the statements under
-``if __name__ == "__main__"``.
+them. Left out are also ``study = Study(…)``, whose parts are hashed apart, and what only
+the program itself runs: the statements under ``if __name__ == "__main__"``.
 """
 
 import ast
@@ -29,11 +28,10 @@ from mesa_memory.runs.recording.config import versions
 HASH_DIGITS = 16
 #: parts of a fingerprint, in the order of a list of differences
 PARTS = ("code", "prompts", "configuration", "levels", "versions")
-#: arguments of a study that are in each run's parameters, or do not change a run
-STUDY_ARGUMENTS = ("seeds", "steps", "replicates", "store", "name")
-#: the condition of statements that workers do not run, and which of them count
+#: the condition of statements that workers do not run
 PROGRAM = "__name__ == '__main__'"
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign)
+#: what may have a docstring
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _PACKAGE = FOLDER.absolute().parent
 _FOLDERS_OF_PACKAGES = frozenset({"site-packages", "dist-packages"})
 _STANDARD_LIBRARY = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
@@ -268,68 +266,33 @@ def _version_of(module: str) -> dict[str, str]:
 def _running(text: str) -> str:
     """The code of a file that runs in a worker; the text, if it is not Python."""
     try:
-        return ast.unparse(_Running().visit(ast.parse(text)))
+        tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return text
+    tree.body = [node for node in tree.body if not _is_program(node)]
+    for node in ast.walk(tree):
+        told = isinstance(node, DOCUMENTED) and ast.get_docstring(node) is not None
+        if told and not _is_read(node):
+            del node.body[0]  # type: ignore[attr-defined]
+    return ast.unparse(tree)
 
 
-class _Running(ast.NodeTransformer):
-    """Removes what does not run in a worker, or is in each run's parameters."""
+def _is_program(node: ast.stmt) -> bool:
+    """True for what workers do not run, and for ``study = Study(…)``.
 
-    def visit(self, node: Any) -> Any:
-        read = [node.body[0]] if _is_read(node) else []
-        program = isinstance(node, ast.If) and ast.unparse(node.test) == PROGRAM
-        if program:
-            node.body = [each for each in node.body if isinstance(each, DEFINITIONS)]
-        if program or isinstance(node, ast.Module):
-            for each in node.body:
-                _remove_design(each)
-        self.generic_visit(node)
-        if read:
-            node.body[:0] = read
-        return None if _is_text(node) else node
+    The parts of a study are in its configuration, its levels and each run's parameters.
+    """
+    if isinstance(node, ast.If):
+        return ast.unparse(node.test) == PROGRAM
+    call = node.value if isinstance(node, ast.Assign) else None
+    return isinstance(call, ast.Call) and ast.unparse(call.func).endswith("Study")
 
 
-def _is_read(node: Any) -> bool:
+def _is_read(node: ast.AST) -> bool:
     """True for a definition whose docstring a language model reads."""
     if isinstance(node, ast.ClassDef):
-        marks, word = node.bases, "BaseModel"
-    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        marks, word = node.decorator_list, "tool"
-    else:
-        return False
-    return _is_text(node.body[0]) and any(word in ast.unparse(each) for each in marks)
-
-
-def _remove_design(node: ast.stmt) -> None:
-    """Removes what is not code from ``study = Study(…)``."""
-    call = node.value if isinstance(node, ast.Assign) else None
-    if not isinstance(call, ast.Call):
-        return
-    if ast.unparse(call.func).rpartition(".")[2] == "Study":
-        call.args = [*call.args[:1], *filter(_is_code, call.args[1:])]
-        call.keywords = [
-            each
-            for each in call.keywords
-            if each.arg not in STUDY_ARGUMENTS
-            and (each.arg != "factors" or _is_code(each.value))
-        ]
-
-
-def _is_code(factors: ast.expr) -> bool:
-    """True if a value of a factor has another label than itself."""
-    nodes = list(ast.walk(factors))
-    inner = [
-        each for node in nodes if isinstance(node, ast.Dict) for each in node.values
-    ]
-    return any(isinstance(each, ast.Lambda | ast.Call) for each in nodes) or any(
-        isinstance(each, ast.Dict) for each in inner
-    )
-
-
-def _is_text(node: Any) -> bool:
-    value = node.value if isinstance(node, ast.Expr) else None
-    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+        return any("BaseModel" in ast.unparse(each) for each in node.bases)
+    return any("tool" in ast.unparse(e) for e in getattr(node, "decorator_list", ()))
 
 
 def identity(given: Any) -> Any:

@@ -56,21 +56,11 @@ def check_names(
     for kind, (names, taken) in given.items():
         for name in names:
             if name in KEYS or name in taken:
-                other = "a factor" if name in factors and kind != "factor" else (
-                    "a column that every study has"
-                )  # fmt: skip
                 raise ValueError(
-                    f"the {kind} {name!r} has the name of {other}, and one would hide "
-                    f"the other in the tables. {_CURES[kind].format(name)}"
+                    f"the {kind} {name!r} has the name of another column, and one would "
+                    f"hide the other in the tables. Give it another name, such as "
+                    f"'my_{name}'; a seed is no factor: give seeds=[…]"
                 )
-
-
-_CURES = {
-    "factor": "Study a function with another argument that makes the model, or, of "
-    "seeds, give seeds=[…]",
-    "outcome": "Give it another name, such as outcomes={{'{}_at_end': …}}",
-    "measure": "Give it another name, such as measures={{'{}_now': …}}",
-}
 
 
 class Results:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.core.validate import checked_int, one_of
+from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import StudyError
 from mesa_memory.experiments.measures.after import After
 from mesa_memory.experiments.measures.questionnaires import Questionnaire, checked
@@ -37,7 +37,7 @@ from mesa_memory.experiments.studies.worker import named_parts
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.statistics.comparison import Comparison
 from mesa_memory.statistics.plan import Plan
-from mesa_memory.stores.base import AUTO, JOURNALS
+from mesa_memory.stores.base import AUTO
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.studies import Studies, StudyRow
 
@@ -75,7 +75,6 @@ class Study:
         record: False keeps no memories and calls, only what is measured; a run that
             was killed then begins anew.
         plan: of the analysis; ``run`` then makes the seeds that it asks for, and stops.
-        journal: of a new SQLite file, see ``Recording``; shards have ``"rollback"``.
 
     Raises:
         EmptyDesign: if there is nothing to run.
@@ -99,7 +98,6 @@ class Study:
         name: str | None = None,
         record: bool = True,
         plan: Plan | None = None,
-        journal: str = AUTO,
     ) -> None:
         if not callable(model):
             raise TypeError(
@@ -120,7 +118,7 @@ class Study:
         self.location = location_of(store)
         self.name = getattr(model, "__name__", "study") if name is None else name
         self.record, self.share = record, (1, 1)
-        self.journal = one_of("journal", JOURNALS, journal)
+        self.journal = AUTO
         self.forecast: dict[str, Any] | None = None
         self.take(self.design, plan)
 
