@@ -1,6 +1,5 @@
 """Attribution finds the memory on which an outcome depends, and blames nothing else."""
 
-import json
 import random
 import re
 from pathlib import Path
@@ -295,10 +294,6 @@ def test_of_two_hints_each_is_sufficient_and_none_is_necessary(tmp_path, agent):
 
 def test_an_attribution_that_is_stopped_keeps_what_was_found(tmp_path):
     file, _ = recorded(tmp_path, rng=1, told=True)
-    whole = asked(file)
-    some = asked(file, max_runs=4)
-    assert some.stopped and some.runs == 4 and len(some.effects) == 2
-    assert not whole.stopped and "stopped before all" in str(some)
     ends = iter(range(99))
 
     def impatient(model):
@@ -310,31 +305,7 @@ def test_an_attribution_that_is_stopped_keeps_what_was_found(tmp_path):
         Valley, file, step=CUT, steps=LAST, outcome=impatient, screen=2, progress=False
     )
     assert found.stopped and len(found.effects) == 1
-
-
-def test_the_command_line_says_the_same(tmp_path):
-    file, model = recorded(tmp_path, rng=1)
-    place = "tests.experiments.test_attribution"
-    given = ["--step", "2", "--steps", "4", "--screen", "2", "--json"]
-    given += ["--model", f"{place}:Valley", "--outcome", f"{place}:fords"]
-    done = CliRunner().invoke(main, ["attribute", file, *given])
-    assert done.exit_code == 0, done.output
-    rows = json.loads(done.stdout)["effects"]
-    assert rows[0]["what"] == SECRET and rows[0]["effect"] == -2.0
-    knower = str(int(model.knower) + 1)
-    given = [
-        "--agent",
-        knower,
-        "--step",
-        "3",
-        "--screen",
-        "2",
-        "--model",
-        f"{place}:Valley",
-    ]
-    done = CliRunner().invoke(main, ["attribute", file, *given])
-    assert done.exit_code == 0, done.output
-    assert f"Without “{SECRET}” the decision is “bridge”." in done.output
+    assert "stopped before all" in str(found)
 
 
 def test_wrong_numbers_and_steps_are_told(tmp_path):
@@ -359,14 +330,6 @@ def test_the_difference_of_two_groups_is_that_of_scipy():
     assert GroupDifference([1, 1], [1, 1]).p == 1 and GroupDifference(
         [2, 2], [1, 1]
     ).interval == (1, 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("told", [False, True])
-def test_it_is_first_in_all_of_twenty_worlds(tmp_path, told):
-    for seed in range(20):
-        found = asked(recorded(tmp_path, rng=seed, told=told)[0], single=False)
-        assert [each.erasure.text for each in found.blamed] == [SECRET], seed
 
 
 @pytest.mark.slow

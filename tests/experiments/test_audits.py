@@ -10,28 +10,20 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import ShortTermMemory, STLTMemory, configure
 from mesa_memory.errors import StudyError
-from mesa_memory.experiments import Plan, Study, draw
+from mesa_memory.experiments import Study, draw
 from mesa_memory.memories.registry import find
 from mesa_memory.memories.rephrasings import WORDINGS
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.studies import Studies
 
-FIRST_CHARS = 300
-#: 20 worlds, which take eight minutes, give the same
-WORLDS = 3
-
 
 class Well(mesa.Model):
-    """People hear of many things, of the well among them, and decide by their memory.
+    """People hear of many things, of the well among them, and decide by their memory."""
 
-    Args:
-        reader: ``"first"`` looks at the first 300 characters, ``"whole"`` at all words.
-    """
-
-    def __init__(self, memory="short_term", reader="first", n=6, rng=None):
+    def __init__(self, memory="short_term", n=6, rng=None):
         super().__init__(rng=rng)
         configure(self, llm="offline")
-        self.reader, self.afraid = reader, 0.0
+        self.afraid = 0.0
         for _ in range(n):
             agent = LLMAgent(self, CoTReasoning, "ollama/test")
             agent.memory = find(memory)(agent)
@@ -48,9 +40,7 @@ class Well(mesa.Model):
                     {"text": f"Agent 9 says {number} on day {self.steps}: {what}"},
                 )
             agent.memory.process_step()
-            told = agent.memory.get_prompt_ready()
-            read = told[:FIRST_CHARS] if self.reader == "first" else told
-            afraid.append(read.count("poisoned"))
+            afraid.append(agent.memory.get_prompt_ready().count("poisoned"))
         self.afraid = float(np.mean(afraid))
 
 
@@ -58,13 +48,10 @@ def afraid(model):
     return model.afraid
 
 
-def audit(
-    tmp_path, reader, world=0, memories=("short_term", "stlt"), n=6, plan=None, **given
-):
+def audit(tmp_path, **given):
     study = Study(
-        Well, {"memory": list(memories), "reader": reader, "n": [n]},
-        seeds=range(10 * world, 10 * world + 10), steps=8, outcomes={"afraid": afraid},
-        store=tmp_path / f"{reader}{world}.sqlite", record=False, plan=plan,
+        Well, {"memory": ["short_term", "stlt"]}, seeds=range(10), steps=8,
+        outcomes={"afraid": afraid}, store=tmp_path / "well.sqlite", record=False,
     )  # fmt: skip
     study.run("serial", progress=False)
     return study.audit("short_term", executor="serial", progress=False, **given)
@@ -77,7 +64,7 @@ class ByName(Well):
     """Looks its memory up by name, as many models do."""
 
     def __init__(self, memory="short_term", n=2, rng=None):
-        super().__init__(KINDS[memory], n=n, rng=rng)
+        super().__init__(KINDS[memory], n, rng)
 
 
 class Checked(Well):
@@ -86,7 +73,7 @@ class Checked(Well):
     def __init__(self, memory=ShortTermMemory, n=2, rng=None):
         if not isinstance(memory, type):
             raise TypeError("a class, please")
-        super().__init__(memory, n=n, rng=rng)
+        super().__init__(memory, n, rng)
 
 
 @pytest.mark.parametrize(
@@ -118,31 +105,12 @@ def blamed(found):
 
 @pytest.mark.slow
 def test_who_counts_words_is_not_blamed_and_finished_runs_are_not_repeated(tmp_path):
-    found = audit(tmp_path, "whole", wordings={"loud": str.upper})
+    found = audit(tmp_path, wordings={"loud": str.upper})
     assert blamed(found) == {"loud"}  # "POISONED" is another word
     assert {each.arm for each in found.wordings.contrasts} == {*WORDINGS, "loud"}
     assert not found.unchanged  # nothing is recorded
-    again = audit(tmp_path, "whole", wordings={"loud": str.upper})
+    again = audit(tmp_path, wordings={"loud": str.upper})
     assert str(again) == str(found) and found.effect is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("planned", [True, False])
-def test_an_audit_says_what_the_plan_of_its_study_says(tmp_path, planned):
-    plan = Plan("memory", base="short_term", outcome="afraid") if planned else None
-    found = str(audit(tmp_path, "whole", n=2, plan=plan))
-    told = "it is not what the plan of the study names", "the study has no plan"
-    assert told[not planned] in found and told[planned] not in found
-
-
-@pytest.mark.slow
-def test_an_order_is_blamed_in_every_world_and_no_form_where_words_are_counted(
-    tmp_path,
-):
-    orders, small = {"newest first"}, {"memories": ["short_term"], "n": 3}
-    for world in range(WORLDS):
-        assert blamed(audit(tmp_path, "first", world, **small)) & orders
-        assert not blamed(audit(tmp_path, "whole", world, **small))
 
 
 def test_an_unknown_level_or_a_taken_name_is_told(tmp_path):

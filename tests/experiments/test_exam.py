@@ -1,19 +1,15 @@
 """The exam of memories: items, judgements, stages of loss, intrusions and price."""
 
-import random
 import re
 import tomllib
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from benchmarks.exam import Faultless
 from mesa_memory import EpisodicMemory, LongTermMemory, MemoryModule, ShortTermMemory
 from mesa_memory.core.requests import Reply
 from mesa_memory.experiments import Exam
-from mesa_memory.experiments.exam.exam import interval_of
 from mesa_memory.experiments.exam.intrusions import Heard
 from mesa_memory.experiments.exam.items import (
     INTERVALS,
@@ -122,50 +118,6 @@ def test_asking_leaves_no_trace_in_the_memory():
     shown = [m.examinee.memory.get_prompt_ready() for m in (asked, alone)]
     assert shown[0] == shown[1]
     assert asked.sizes == alone.sizes
-
-
-@pytest.mark.slow
-def test_rates_of_loss_of_wrong_values_and_of_inventions_lie_within_the_intervals():
-    lost, wrong, invented, seeds, exams = 0.3, 0.2, 0.15, 5, 200
-    hits = []
-    kinds = [kind for kind in KINDS if kind in ("fact", "appointment", "like_names")]
-    for exam in range(exams):
-        rows = []
-        for seed in range(seeds):
-            chance = random.Random(f"{exam} {seed}")
-            items = Maker(1000 * exam + seed, "en", 120).items(kinds, INTERVALS)
-            judge = Judge(items)
-            values = [item.right[0][0] for item in items]
-            heard = Heard(SPEAKERS)
-            for telling in (each for item in items for each in item.tellings):
-                heard.add(telling.text, SPEAKERS[telling.speaker])
-            for n, item in enumerate(items):
-                drawn = chance.random()
-                text = "\n".join(lines_of(item))
-                if drawn < lost:
-                    text = ""
-                elif drawn < lost + wrong:
-                    alike = [
-                        v
-                        for m, v in enumerate(values)
-                        if items[m].kind == item.kind and m != n
-                    ]
-                    text = text.replace(item.right[0][0], chance.choice(alike))
-                told = item.tellings[-1].text
-                if chance.random() < invented:
-                    told = told.replace(item.right[0][0], f"Q{item.right[0][0]}x")
-                made = any(heard.judged(f"You heard that {told}"))
-                rows.append((seed, judge.shown(item, text), made))
-        marks = pd.DataFrame(rows, columns=["seed", "shown", "made"])
-        for hit, rate in (
-            (marks["shown"] == "nothing", lost),
-            (marks["shown"] == "right", 1 - lost - wrong),
-            (marks["made"], invented),
-        ):
-            shares = hit.groupby(marks["seed"]).mean()
-            _, low, high = interval_of(shares)
-            hits.append(low <= rate <= high)
-    assert 0.93 <= np.mean(hits) <= 0.97
 
 
 class Drops(ShortTermMemory):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mesa_memory import ReplayMismatch, Services
+from mesa_memory import Services
 from mesa_memory.examples.memory_curse import decision
 from mesa_memory.examples.memory_curse.__main__ import main
 from mesa_memory.examples.memory_curse.decision import COOPERATE, DEFECT, PAST
@@ -48,13 +48,6 @@ def test_a_recorded_run_gives_the_same_rounds_without_a_key(recorded):
     file, rounds = recorded
     assert {act for acts in rounds for act in acts} == {COOPERATE, DEFECT}
     assert played(MemoryCurse(llm="openai/test", rng=SEED, replay=file)) == rounds
-
-
-def test_a_changed_prompt_is_found_in_a_replay(recorded, monkeypatch):
-    asked = decision.prompt
-    monkeypatch.setattr(decision, "prompt", lambda text: f"{asked(text)} Be kind.")
-    with pytest.raises(ReplayMismatch, match="Be kind"):
-        played(MemoryCurse(llm="openai/test", rng=SEED, replay=recorded[0]))
 
 
 def test_the_command_prints_the_difference_of_each_memory(

@@ -8,10 +8,9 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import EpisodicMemory, Services, STLTMemory, configure, open_run
+from mesa_memory import EpisodicMemory, STLTMemory, configure, open_run
 from mesa_memory.errors import StudyError, UnknownMemory
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.examples.trust_market.model import TrustMarket
 from mesa_memory.experiments import placebo
 from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.memories.host.interventions import probe
@@ -140,25 +139,6 @@ def test_a_rewriting_is_shown_also_after_it_was_sent_to_a_worker():
 
 
 @pytest.mark.parametrize("memory", list(OUR_MEMORIES))
-def test_a_message_that_ends_with_a_colon_is_no_heading(memory):
-    model = mesa.Model(rng=1)
-    configure(model, llm="offline")
-    one, other = (LLMAgent(model, CoTReasoning, "ollama/test") for _ in range(2))
-    one.memory, other.memory = find(memory)(one), find("short_term")(other)
-    said = "The bridge is broken near Zurbaran:"
-    for _ in range(4):
-        other.send_message(said, [one])
-        one.memory.process_step()
-    for read, section in SHOWN_SECTIONS.items():
-        text = getattr(one.memory, read)()
-        for kind in ("neutral", "scrambled"):
-            told = Placebo(kind, KINDS[kind])(one.memory, section, text)
-            assert said not in told
-            assert kind != "neutral" or "Zurbaran" not in told
-            assert kind != "neutral" or "Agent 2" not in told, "nor with whom it spoke"
-
-
-@pytest.mark.parametrize("memory", list(OUR_MEMORIES))
 @pytest.mark.parametrize("kind", [None, *KINDS])
 def test_words_that_one_agent_heard_reach_it_by_no_read_and_no_tool(memory, kind):
     """A shuffled memory shows the agent's own lines, and no search among them is its own."""
@@ -241,41 +221,3 @@ def test_a_text_is_cut_or_padded_to_a_number_of_tokens(tokens):
 def test_what_is_no_placebo_is_told(wrong, error, message):
     with pytest.raises(error, match=message):
         wrong()
-
-
-@pytest.fixture(scope="module")
-def prompts(tmp_path_factory):
-    """1,000 texts of memories from each of two worlds, with a memory that was shown them."""
-    folder, found = tmp_path_factory.mktemp("prompts"), {}
-    for name, make in (
-        ("rumor", lambda file: RumorModel(20, "stlt", rng=1, record=file)),
-        ("market", lambda file: TrustMarket(n_agents=20, side=5, rng=1, record=file)),
-    ):
-        file, texts = folder / f"{name}.sqlite", []
-        model = make(file)
-        while len(texts) < 1000:
-            for _ in range(8):
-                model.step()
-            Services.of(model).flush()
-            texts = [row[3] for row in shown(file) if row[3].strip()]
-        Services.of(model).recorder.close()
-        found[name] = next(iter(model.agents)).memory, texts[-1000:]
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("world", ["rumor", "market"])
-@pytest.mark.parametrize("counted_for", [None, "openai/gpt-4o", "openai/gpt-4"])
-def test_a_thousand_prompts_keep_their_tokens(prompts, world, counted_for):
-    memory, texts = prompts[world]
-    kinds, off = list(KINDS.values()), []
-
-    def count(text):
-        return count_tokens(text, counted_for)
-
-    for number, text in enumerate(texts):
-        changed = kinds[number % len(kinds)](memory, "memory", text)
-        tokens = count(text)
-        off.append(abs(count(of_length(changed, tokens, count)) - tokens) / tokens)
-    assert max(off) <= 0.05
-    assert sum(each <= 0.02 for each in off) >= 950

@@ -1,7 +1,6 @@
 """A study as a sealed folder, with and without what was said in it."""
 
 import json
-import os
 import shutil
 import sqlite3
 
@@ -173,61 +172,12 @@ def test_without_texts_a_failed_run_keeps_its_state_alone(tmp_path):
     assert list(pd.read_csv(silent / "runs.csv")["state"]) == ["failed"] * 2
 
 
-def _nested_seal(folder):
-    (folder / "more").mkdir()
-    (folder / "more" / SEAL).write_text("{}")
-
-
-def _link_to_a_folder(folder):
-    (folder / "more").symlink_to(folder.parent)
-
-
-def _dangling_link(folder):
-    (folder / "gone.csv").symlink_to(folder / "nowhere")
-
-
-def _pipe(folder):
-    os.mkfifo(folder / "pipe")
-
-
-def _moved_outside(folder):
-    shutil.move(folder / "runs.csv", folder.parent / "elsewhere.csv")
-    (folder / "runs.csv").symlink_to(folder.parent / "elsewhere.csv")
-
-
-def _sealed_elsewhere(folder):
-    shutil.move(folder / SEAL, folder.parent / SEAL)
-    (folder / SEAL).symlink_to(folder.parent / SEAL)
-
-
-def _rewritten(**said):
-    def change(folder):
-        seal = json.loads((folder / SEAL).read_text())
-        (folder / SEAL).write_text(json.dumps(seal | said))
-
-    return change
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (_nested_seal, f"more/{SEAL} was added"),
-        (_link_to_a_folder, "more was added"),
-        (_dangling_link, "gone.csv was added"),
-        (_pipe, "pipe was added"),
-        (_moved_outside, "runs.csv was changed"),
-        (_sealed_elsewhere, f"{SEAL} was added"),
-        (_rewritten(code={"model.py": "0" * 64}), f"{SEAL} was changed"),
-        (_rewritten(versions={"python": "9.9"}), f"{SEAL} was changed"),
-        (_rewritten(texts=False), f"{SEAL} was changed"),
-        (_rewritten(study="another"), f"{SEAL} was changed"),
-        (_rewritten(seal="0" * 64), f"{SEAL} was changed"),
-    ],
-)
-def test_each_change_of_a_sealed_folder_is_named(study, tmp_path, change, named):
+@pytest.mark.parametrize("said", [{"versions": {"python": "9.9"}}, {"seal": "0" * 64}])
+def test_a_changed_seal_is_named(study, tmp_path, said):
     folder = study.archive(tmp_path / "sealed")
-    change(folder)
-    assert verify(folder) == [named]
+    seal = json.loads((folder / SEAL).read_text())
+    (folder / SEAL).write_text(json.dumps(seal | said))
+    assert verify(folder) == [f"{SEAL} was changed"]
 
 
 def test_a_seal_that_was_written_anew_is_known_by_the_hash_of_the_first(

@@ -8,7 +8,6 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import FactMemory, ScriptedLLM, configure, open_run, register_policy
-from mesa_memory.errors import LLMUnavailable
 from mesa_memory.experiments import Study
 from tests.support.study_results import run
 
@@ -124,15 +123,6 @@ def test_who_answered_is_told_apart_and_so_is_what_could_not_be_used(file):
     assert told in study.methods() and told in study.checklist()
 
 
-def test_a_request_without_an_answer_is_given_up(file):
-    llm = ScriptedLLM(rules={"extract": LLMUnavailable("no answer", purpose="extract")})
-    study = square(file, {"memory": "fact", "llm": {"silent": llm}}, seeds=[1], steps=3)
-    run(study)
-    (row,) = counted(study).to_dict("records")
-    assert row["thoughts_asked"] == row["thoughts_given_up"] > 0
-    assert row["thoughts_by_model"] == row["thoughts_by_rules"] == 0
-
-
 def test_without_a_record_there_are_the_numbers_of_the_ledger(file):
     study = square(file, {"memory": "fact", "llm": "offline"}, seeds=[1], record=False)
     run(study)
@@ -171,19 +161,3 @@ def test_a_memory_that_finds_no_fact_says_so_once(says, times, caplog):
     for text in said:
         assert "no fact in 12 of 12 events" in text
         assert "the offline rules of mesa-memory" in text
-
-
-def test_one_memory_without_facts_does_not_say_so_where_others_find_some(caplog):
-    model = Square(n=2, rng=1)
-    configure(model, llm="offline")
-    first, second = model.agents
-    for agent in model.agents:
-        agent.memory = FactMemory(agent)
-    for day in range(15):
-        told = {"message": f"{FLOWERY} on day {day}.", "sender": 7}
-        first.memory.add_to_memory("message", told)
-        second.memory.add_to_memory("message", {"message": PLAIN, "sender": 7})
-        second.memory.process_step()
-        first.memory.process_step()
-        model.steps += 1
-    assert not [r for r in caplog.records if "no fact" in r.getMessage()]

@@ -15,7 +15,7 @@ import pytest
 
 from mesa_memory.errors import MeasureError
 from mesa_memory.experiments import Study
-from mesa_memory.experiments.studies.results import COLUMNS, COUNTED, KEYS
+from mesa_memory.experiments.studies.results import COLUMNS, KEYS
 from tests.support.study_results import run
 from tests.support.turns import in_turn
 
@@ -217,10 +217,7 @@ def test_an_outcome_a_measure_and_a_factor_have_the_names_that_users_give(
         assert table.empty or list(table[name]) == ["low", "high"]
 
 
-OWN = [*KEYS, *{name: None for own in COLUMNS.values() for name in own}]
-
-
-@pytest.mark.parametrize("name", [*OWN, "tax"])
+@pytest.mark.parametrize("name", ["seed", "state", "step", "tax"])
 def test_a_name_of_another_column_is_kept_or_refused_when_the_study_is_made(
     tmp_path, name
 ):
@@ -255,25 +252,3 @@ def test_a_variable_of_the_datacollector_has_its_name_or_one_that_says_so(
     assert set(agents["agent"]) == {1} and set(agents["collected_agent"]) == {5}
     assert list(steps["wealth"]) == [0, 1], "the measure"
     assert steps["collected_wealth"].dropna().tolist() == [7]
-
-
-def test_an_outcome_keeps_a_measure_and_a_variable_of_its_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(Farm, "reporters", {"crop": "steps"})
-    monkeypatch.setattr(Farm, "given", 7)
-    study = farm(tmp_path, outcomes={"crop": crop}, steps=3)
-    run(study)
-    assert list(study.results().runs["crop"]) == [7, 7]
-    assert list(study.results().steps["crop"]) == [1, 2, 3] * 2
-    study = farm(tmp_path, outcomes={"crop": crop}, steps=4)
-    monkeypatch.setattr(Farm, "given", 8)
-    run(study)
-    assert list(study.results().runs["crop"]) == [8, 8]
-
-
-def test_what_is_counted_can_be_compared_beside_an_outcome_called_cost(tmp_path):
-    study = farm(tmp_path, {"tax": ["low", "high"]}, outcomes={"cost": harvest})
-    run(study)
-    for name in ("steps", *COUNTED[:4]):
-        assert study.compare(base="low", outcome=name).outcome == name
-    with pytest.raises(ValueError, match=r"no outcome 'calls'.*: cost.*run_calls"):
-        study.compare(base="low", outcome="calls")

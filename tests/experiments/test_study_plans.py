@@ -69,14 +69,6 @@ def test_a_plan_without_looks_compares_once_after_all_seeds(tmp_path):
     assert "after 8 seeds" in found.methods()
 
 
-def test_a_look_at_too_few_seeds_for_the_number_of_arms_is_refused(tmp_path):
-    plan = Plan("effect", 0.0, "x", looks=(6, 8))
-    with pytest.raises(
-        ValueError, match=r"6 seeds and 2 contrasts can find nothing.*7"
-    ):
-        study(tmp_path, [0.0, 1.0, 2.0], plan)
-
-
 def test_a_plan_that_is_changed_afterwards_is_drift(tmp_path):
     done(study(tmp_path, [0.0, 1.0]))
     other = study(tmp_path, [0.0, 1.0], Plan("effect", 0.0, "x", looks=(8, 24)))

@@ -252,19 +252,6 @@ def test_all_outcomes_and_the_measures_by_step_are_in_the_report(tmp_path):
 
 
 @pytest.mark.slow
-def test_no_number_of_the_tables_is_cut_off_on_a_phone(market):
-    _, path = market
-    with browser() as chromium:
-        page = chromium.new_page(viewport={"width": 390, "height": 800})
-        page.goto(path.as_uri())
-        cut = page.eval_on_selector_all(
-            "td",
-            "all => all.filter(e => e.getBoundingClientRect().right > 390).map(e => e.innerText)",
-        )
-        assert cut == []
-
-
-@pytest.mark.slow
 def test_a_browser_shows_it_without_a_network_to_all_on_a_phone(market):
     _, path = market
     assert path.stat().st_size < 5_000_000

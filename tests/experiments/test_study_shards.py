@@ -21,7 +21,6 @@ from mesa_memory.experiments import Study
 from mesa_memory.experiments.studies.design import Design
 from mesa_memory.experiments.studies.shards import shard_files
 from mesa_memory.stores import open_store, schema
-from tests.support.browser import Window, browser, served
 from tests.support.sqlite_faults import DOTFILE, broken, environment
 from tests.support.studied import Forgetful, PaidStreet, Street, maker, remembered
 from tests.support.study_results import csv, run
@@ -275,21 +274,6 @@ def paid(folder, base, name="study.sqlite", seeds=RUNS // 2):
     )  # fmt: skip
 
 
-PAID = """
-from tests.experiments.test_study_shards import paid
-study = paid({folder!r}, {base!r})
-"""
-
-
-#: the command line, where SQLite has no shared memory
-DASHBOARD = """
-from tests.support import sqlite_faults
-sqlite_faults.install(sqlite_faults.DOTFILE)
-from mesa_memory.cli import main
-main()
-"""
-
-
 def job(folder, base, number):
     """A job of a cluster."""
     run(paid(folder, base).shard(number, JOBS))
@@ -346,19 +330,3 @@ def test_eighty_paid_runs_in_eight_processes_of_which_two_are_killed(
     run(whole)
     assert csv(study) == csv(whole) and len(study.results().runs) == RUNS
     assert asked - Counter(received.prompt for received in server.log) == unanswered
-
-    file, page = tmp_path / "paid_streets.py", tmp_path / "study.html"
-    file.write_text(PAID.format(folder=str(tmp_path), base=server.base))
-    done = CliRunner().invoke(main, ["study", "report", str(file), "-o", str(page)])
-    assert done.exit_code == 0 and "told" in page.read_text(), done.output
-    print(f"{RUNS} runs in {JOBS} shards: {sum(asked.values())} requests were sent, "
-          f"{sum(unanswered.values())} of them lost unanswered")  # fmt: skip
-    runs = [f"{study.location}#{number}" for number in (1, RUNS)]
-    command = ("-c", DASHBOARD, "dashboard", *runs, "--port", "0", "--no-open")
-    with served(*command) as at, browser() as chromium, Window(chromium, at) as window:
-        window.open("?view=population")
-        chosen = window.page.get_by_label("Run", exact=True)
-        assert chosen.locator("option").count() == 2
-        chosen.select_option(index=1)
-        window.until(lambda: f"run=study-{RUNS}-" in window.query())
-        window.until(lambda: "Step 2" in window.text("body"))
