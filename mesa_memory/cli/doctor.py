@@ -24,8 +24,6 @@ from mesa_memory.errors import LLMError, StoreError
 PYTHON = ((3, 12), (3, 14))
 #: MB; below it a recording of a longer run may not fit
 LITTLE_ROOM = 500
-#: MB; above it a store is slow to copy and to open
-LARGE_STORE = 2_000
 #: seconds for the one request
 PATIENCE_S = 60.0
 OK, NOTE, WRONG = "ok", "note", "wrong"
@@ -81,7 +79,7 @@ def doctor(
     Exits with 1 if anything is wrong. With --llm one short request is sent.
     """
     findings = [
-        *(python(), *packages(), front_end(), free_port(port), *disk(store)),
+        *(python(), *packages(), free_port(port), *disk(store)),
         *(model(llm, api_base, offline) if llm else ()),
     ]
     findings = [Finding(*map(scrub, finding)) for finding in findings]
@@ -138,15 +136,6 @@ def packages() -> Iterator[Finding]:
     yield Finding("packages", OK, f"{len(fits)} fit: {', '.join(fits)}")
 
 
-def front_end() -> Finding:
-    """Are the files of the page here?"""
-    try:
-        return Finding("front end", OK, f"solara-assets {version('solara-assets')}")
-    except PackageNotFoundError:
-        cure = 'For machines without a network: pip install "mesa-memory[dashboard]"'
-        return Finding("front end", NOTE, "downloaded once, at the first page", cure)
-
-
 def free_port(port: int) -> Finding:
     """Can the page be served at this port?"""
     from mesa_memory.viz.serving.server import listen
@@ -168,12 +157,7 @@ def disk(location: str) -> Iterator[Finding]:
         return
     path = Path(sqlite_path(location)).absolute()
     if path.exists():
-        megabytes = path.stat().st_size / 1e6
-        found = _opened(location, f"{megabytes:,.1f} MB")
-        if found.state == OK and megabytes > LARGE_STORE:
-            cure = "Copy single runs into files of their own: mesa-memory copy"
-            found = found._replace(state=NOTE, cure=cure)
-        yield found
+        yield _opened(location, f"{path.stat().st_size / 1e6:,.1f} MB")
     try:
         with (
             tempfile.TemporaryDirectory(dir=path.parent, prefix=".doctor-") as folder,

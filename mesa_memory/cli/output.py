@@ -3,8 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,22 +24,6 @@ MISTAKEN, INTERRUPTED = 2, 130
 CELL_CHARS = 300
 
 
-@contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Ends the command in one line and exit code 2 after a user's mistake."""
-    try:
-        yield
-    except BrokenPipeError:
-        # Whoever read the output has seen enough, such as `head`.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise click.exceptions.Exit(0) from None
-    except (ValueError, OSError, MesaMemoryError) as error:
-        raise _Ended(one_line(scrub(str(error))), MISTAKEN) from cause(error)
-    except KeyboardInterrupt as stop:
-        text = "interrupted; the finished steps of recorded runs are kept"
-        raise _Ended(text, INTERRUPTED) from stop
-
-
 class _Ended(click.ClickException):
     """Ends the command with a line and an exit code."""
 
@@ -56,8 +39,17 @@ class Commands(click.Group):
         """See ``click.Group``; also prints where stdout is not UTF-8."""
         if reconfigure := getattr(sys.stdout, "reconfigure", None):
             reconfigure(errors="replace")
-        with one_line_errors():
+        try:
             return super().invoke(ctx)
+        except BrokenPipeError:
+            # Whoever read the output has seen enough, such as `head`.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise click.exceptions.Exit(0) from None
+        except (ValueError, OSError, MesaMemoryError) as error:
+            raise _Ended(one_line(scrub(str(error))), MISTAKEN) from cause(error)
+        except KeyboardInterrupt as stop:
+            text = "interrupted; the finished steps of recorded runs are kept"
+            raise _Ended(text, INTERRUPTED) from stop
 
 
 def opened(given: str) -> "Run":

@@ -362,18 +362,10 @@ def run_pilot(
     return pilot
 
 
-def arguments_of(model_class: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """The arguments of a model by name; none for a callable without a signature."""
-    try:
-        return inspect.signature(model_class).parameters
-    except (TypeError, ValueError):
-        return {}
-
-
 def _arguments(
     model_class: Callable[..., Any], parameters: Mapping[str, Any], seed: int
 ) -> dict[str, Any]:
-    given, takes = dict(parameters), arguments_of(model_class)
+    given, takes = dict(parameters), inspect.signature(model_class).parameters
     given |= {n: v for n, v in (("llm", PROVIDER), ("record", None)) if n in takes}
     if not {"rng", "seed", "scenario"} & given.keys():
         given |= dict.fromkeys([n for n in ("rng", "seed") if n in takes][:1], seed)
@@ -454,7 +446,7 @@ def _agents(
     model_class: Callable[..., Any], given: Mapping[str, Any]
 ) -> tuple[str | None, int | None]:
     """The argument for the number of agents, and the number; None if unknown."""
-    takes = arguments_of(model_class)
+    takes = inspect.signature(model_class).parameters
     for name in AGENT_ARGUMENTS:
         value = given.get(name, takes[name].default) if name in takes else None
         if isinstance(value, int) and value > 0:

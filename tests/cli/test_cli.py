@@ -5,14 +5,13 @@ import re
 import subprocess
 import sys
 
-import click
 import pytest
 from click.testing import CliRunner
 
 from mesa_memory import __version__
 from mesa_memory.cli import main
 from mesa_memory.cli.demo import show
-from mesa_memory.cli.output import Output, one_line_errors
+from mesa_memory.cli.output import Output
 from mesa_memory.examples.rumor import MEMORIES, MORE_MEMORIES
 from mesa_memory.examples.rumor.model import RumorModel
 from tests.support.openai_server import OpenAIServer
@@ -131,13 +130,6 @@ def test_a_missing_key_ends_in_one_line(monkeypatch, tmp_path):
     assert error_line(result).startswith("Error: ")
     assert "OPENAI_API_KEY" in error_line(result)
     assert isinstance(result.exception, SystemExit)
-
-
-def test_an_interrupt_is_one_line_and_an_exit_code():
-    with pytest.raises(click.ClickException) as ended, one_line_errors():
-        raise KeyboardInterrupt
-    assert ended.value.exit_code == 130
-    assert ended.value.message.startswith("interrupted; the finished steps")
 
 
 # -- help -----------------------------------------------------------------------------

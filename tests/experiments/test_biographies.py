@@ -13,8 +13,7 @@ from mesa_memory.experiments import BiographyQuestions, Study
 from mesa_memory.experiments.measures.biographies import AGREEMENT
 from mesa_memory.experiments.measures.questionnaires import answers_frame
 from mesa_memory.interventions import biography
-from mesa_memory.memories.registry import find, names
-from tests.support.classes import PRESETS
+from mesa_memory.memories.registry import find
 from tests.support.planners import text_of
 from tests.support.study_results import run
 
@@ -109,18 +108,6 @@ def test_the_share_of_agreeing_answers_falls_with_each_contradiction(tmp_path):
     assert shares.shape == (7, 4)
     believed = [0.9, 0.8, 0.7, 0.6, 0.5, 0.5, 0.5]  # the memory has five steps
     assert shares.to_numpy().tolist() == [[pytest.approx(s)] * 4 for s in believed]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("memory", sorted({*names()} - {*PRESETS}))
-def test_thirty_people_for_fifty_steps(memory, tmp_path):
-    shares = contradicted(tmp_path / "people.csv", memory, 30, 50, 10)
-    assert shares.shape == (5, 30)
-    assert shares.to_numpy().min() >= 0
-    # A memory of facts holds "Your home is wrong" as what somebody says of it.
-    assert shares.to_numpy().max() < 1 or memory == "fact"
-    if memory == "short_term":
-        assert set(shares.to_numpy().ravel()) == {0.5}
 
 
 def test_a_study_reports_it_with_and_without_biographies(tmp_path):

@@ -18,7 +18,6 @@ from mesa_memory import (
     configure,
     metrics,
 )
-from mesa_memory.errors import LLMRejected
 from mesa_memory.experiments import Question, Questionnaire
 from mesa_memory.experiments.measures.questionnaires import answers_frame
 from mesa_memory.stores.schema import PROBES
@@ -117,9 +116,7 @@ def test_a_model_is_told_what_counts_as_an_answer():
 @pytest.mark.parametrize(
     ("question", "reply"),
     [
-        (TYPED[1], "about three"),
         (TYPED[1], '{"answer": -1}'),
-        (TYPED[2], '{"answer": 5000}'),
         (TYPED[3], '{"answer": "cheese"}'),
         (TYPED[3], '{"answer": null}'),
     ],
@@ -137,7 +134,6 @@ def test_a_wrong_answer_is_asked_for_again_and_then_is_an_error(question, reply)
     ("fault", "said"),
     [
         (LLMUnavailable("the server is down"), "LLMUnavailable: "),
-        (LLMRejected("no such model"), "LLMRejected: "),
         (KeyError("a bug of the user's"), "KeyError: "),
         ("  ", "BadReply: "),
     ],
@@ -182,22 +178,16 @@ def test_what_cannot_be_asked_is_refused():
         (lambda: Question("", "Who?"), "name of a question"),
         (lambda: Question("who", " "), "text of a question"),
         (lambda: Question("who", "Who?", "yes"), "kind must be one of"),
-        (lambda: Question("who", "Who?", choices=["a", "b"]), "choices go with"),
-        (lambda: Question("who", "Who?", "choice"), "two or more different texts"),
-        (
-            lambda: Question("who", "Who?", "choice", "ab"),
-            "two or more different texts",
-        ),
+        (lambda: Question("who", "Who?", choices=["a", "b"]), "choices of .* go with"),
+        (lambda: Question("who", "Who?", "choice", "ab"), "two or more different"),
         (lambda: Question("who", "Who?", "choice", ["a", "a"]), "different texts"),
-        (lambda: Question("who", "Who?", least=1), "least goes with a number"),
-        (lambda: Question("n", "N?", "integer", least=2, most=1), "must be below"),
+        (lambda: Question("who", "Who?", least=1), "least and most, .* a number"),
+        (lambda: Question("n", "N?", "integer", least=2, most=1), "least below most"),
         (lambda: Question("n", "N?", "integer", schema=Mood), "schema goes with"),
-        (lambda: Questionnaire([]), "questions with different names"),
         (lambda: Questionnaire([TYPED[0], TYPED[0]]), "questions with different names"),
         (lambda: Questionnaire(["Who?"]), "must be of class Question"),
         (lambda: Questionnaire(TYPED[0], every=0), "every must be above 0"),
         (lambda: Questionnaire(TYPED[0], at=[-1]), "at must be >= 0"),
-        (lambda: Questionnaire(TYPED[0], agents="all"), "agents must be a list"),
     ]
     for make, said in cases:
         with pytest.raises((TypeError, ValueError), match=said):

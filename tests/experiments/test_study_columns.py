@@ -5,7 +5,6 @@ import datetime
 import decimal
 import enum
 import fractions
-import math
 import types
 
 import mesa
@@ -34,31 +33,22 @@ Point = collections.namedtuple("Point", "x y")
 KEPT = {
     "an array of one": (np.array([[2.5]]), 2.5),
     "an array": (np.array([[1, 2], [3, 4]]), [[1, 2], [3, 4]]),
-    "an array without values": (np.array([]), []),
     "a masked array": (np.ma.array([1, 2], mask=[0, 1]), [1, None]),
     "a scalar of numpy": (np.float32(0.5), 0.5),
-    "a long double": (np.longdouble(0.25), 0.25),
-    "a bool of numpy": (np.bool_(True), True),
     "a Decimal": (decimal.Decimal("0.1"), 0.1),
     "a whole Decimal": (decimal.Decimal("1e20"), 10**20),
-    "an infinite Decimal": (decimal.Decimal("-Infinity"), -math.inf),
-    "a Fraction": (fractions.Fraction(1, 4), 0.25),
     "a whole Fraction": (fractions.Fraction(6, 2), 3),
     "a member of an Enum": (Mood.GOOD, "GOOD"),
     "a member of an IntEnum": (Level.HIGH, 3),
     "a date": (datetime.date(2026, 1, 2), "2026-01-02"),
     "a time": (datetime.datetime(2026, 1, 2, 3, tzinfo=datetime.UTC), "2026-01-02T03:00:00+00:00"),
     "a time of numpy": (np.datetime64("2026-01-02"), "2026-01-02"),
-    "a time of pandas": (pd.Timestamp("2026-01-02"), "2026-01-02T00:00:00"),
     "a missing time": (pd.NaT, None),
     "a duration": (datetime.timedelta(minutes=2), 120),
     "a duration of numpy": (np.timedelta64(1500, "ms"), 1.5),
     "a set": ({"red", "blue"}, ["blue", "red"]),
-    "a set of numbers": (frozenset({10, 9}), [9, 10]),
-    "a Counter": (collections.Counter("aab"), {"a": 2, "b": 1}),
     "a read-only dict": (types.MappingProxyType({1: Mood.GOOD}), {"1": "GOOD"}),
     "a named tuple": (Point(1, decimal.Decimal(2)), (1, 2)),
-    "a deque": (collections.deque([np.int8(1)]), [1]),
     "keys that are arrays' items": ({np.int64(4): {Mood.GOOD}}, {"4": ["GOOD"]}),
     "a dict that looks like a mark": ({"$object": "x"}, {"$object": "x"}),
 }  # fmt: skip
@@ -66,11 +56,8 @@ KEPT = {
 REFUSED = {
     "an object": (object(), "is of the type object, which no table can keep"),
     "bytes in a list": ([1, b"x"], r"is of the type list \(bytes\), which"),
-    "a complex number": (np.complex64(1j), "type complex64"),
     "two keys of one text": ({1: "a", "1": "b"}, r"dict \(two keys of one text\)"),
-    "a table": (pd.DataFrame({"a": [1]}), "of the type DataFrame"),
     "a huge number": (decimal.Decimal("1e99999999"), "of the type Decimal"),
-    "a function": (len, "of the type builtin_function_or_method"),
 }
 LOOP: list = []
 LOOP.append(LOOP)
@@ -111,8 +98,7 @@ def farm(tmp_path, factors=None, **given):
     return Study(Farm, factors or {}, **given)
 
 
-@pytest.mark.parametrize("recorded", [True, False])
-@pytest.mark.parametrize("name", KEPT)
+@in_turn(name=KEPT, recorded=[True, False])
 def test_what_an_outcome_or_a_measure_gives_is_in_the_tables(
     tmp_path, monkeypatch, name, recorded
 ):
@@ -163,8 +149,7 @@ def test_what_no_table_can_keep_is_told_before_a_run_if_a_new_model_shows_it(
     assert study.status().counts["waiting"] == 2
 
 
-@pytest.mark.parametrize("place", ["outcomes", "measures"])
-@pytest.mark.parametrize("name", REFUSED)
+@in_turn(name=REFUSED, place=["outcomes", "measures"])
 def test_a_value_without_a_plain_form_names_the_outcome_its_type_and_the_cure(
     tmp_path, monkeypatch, name, place
 ):

@@ -8,7 +8,6 @@ import os
 from functools import partial
 from typing import Any
 
-import numpy as np
 from mesa import Model
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
@@ -80,8 +79,7 @@ class MemoryCurse(Model):
         record: Any = None,
         replay: Any = None,
     ) -> None:
-        # Mesa takes no whole number of numpy.
-        super().__init__(rng=int(rng) if isinstance(rng, np.integer) else rng)
+        super().__init__(rng=rng)
         offline = "offline" if llm == "offline" else None
         configure(self, llm=offline, record=record, replay=replay)
         if offline:

@@ -8,7 +8,6 @@ seed, players with different memories meet in the same pairs.
 from collections import Counter
 from typing import Any
 
-import numpy as np
 from mesa import Model
 
 from mesa_memory import configure, register_policy
@@ -48,8 +47,7 @@ class NamingGame(Model):
         record: Any = None,
         replay: Any = None,
     ) -> None:
-        # Mesa takes no whole number of numpy.
-        super().__init__(rng=int(rng) if isinstance(rng, np.integer) else rng)
+        super().__init__(rng=rng)
         self.network = network_of(network)
         offline = "offline" if llm == "offline" else None
         configure(self, llm=offline, record=record, replay=replay)

@@ -8,7 +8,6 @@ on every day, so that what differs in the end is due to the memories alone.
 from typing import Any
 
 import networkx as nx
-import numpy as np
 from mesa import DataCollector, Model
 from mesa.discrete_space import Network
 
@@ -64,8 +63,7 @@ class RumorModel(Model):
         record: Any = None,
         replay: Any = None,
     ) -> None:
-        # Mesa takes no whole number of numpy.
-        super().__init__(rng=int(rng) if isinstance(rng, np.integer) else rng)
+        super().__init__(rng=rng)
         checked_int("n_agents", n_agents, 3)
         checked_int("degree", degree, 2)
         if correction_step is not None:

@@ -8,7 +8,6 @@ image is what one remembers of a trader and not a number, and there are two stra
 
 from typing import Any
 
-import numpy as np
 from mesa import DataCollector, Model
 from mesa.discrete_space import OrthogonalMooreGrid
 
@@ -61,8 +60,7 @@ class TrustMarket(Model):
         record: Any = None,
         replay: Any = None,
     ) -> None:
-        # Mesa takes no whole number of numpy.
-        super().__init__(rng=int(rng) if isinstance(rng, np.integer) else rng)
+        super().__init__(rng=rng)
         checked_int("n_agents", n_agents, 2)
         self.gossip, self.watching = gossip, watching
         self.days = checked_int("season", season)

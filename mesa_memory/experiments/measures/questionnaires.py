@@ -81,13 +81,6 @@ class Questionnaire:
         )
         steps = (at,) if isinstance(at, Real) else at
         self.at = tuple(checked_number("at", step) for step in steps)
-        if isinstance(agents, str) or not (
-            agents is None or callable(agents) or isinstance(agents, Collection)
-        ):
-            raise TypeError(
-                "agents must be a list of unique ids, a function of an agent, or None "
-                f"for all; got {agents!r}"
-            )
         self.agents = agents
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from mesa_memory.core.validate import checked_number
+from mesa_memory.core.validate import one_of
 
 #: what an answer can be
 KINDS = ("text", "integer", "float", "choice", "json")
@@ -49,24 +49,26 @@ class Question:
     truth: Callable[[Any, Any], Any] | None = None
 
     def __post_init__(self) -> None:
-        for what in ("name", "text"):
-            given = getattr(self, what)
+        one_of("kind", KINDS, self.kind)
+        for told in ("name", "text"):
+            given = getattr(self, told)
             if not isinstance(given, str) or not given.strip():
-                raise ValueError(f"{what} of a question must be a text, got {given!r}")
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {KINDS}, got {self.kind!r}")
-        _check_choices(self)
-        _check_bounds(self)
-        if self.schema is not None and self.kind != "json":
-            raise ValueError(
-                f"schema goes with kind='json', and {self.name!r} has {self.kind!r}"
-            )
-        if not (self.truth is None or callable(self.truth)):
-            raise TypeError(
-                f"truth of {self.name!r} must be a function of model and agent, got "
-                f"{self.truth!r}"
-            )
-        object.__setattr__(self, "choices", tuple(self.choices))
+                raise ValueError(f"{told} of a question must be a text, got {given!r}")
+        choices, least, most = self.choices, self.least, self.most
+        several = not isinstance(choices, str) and len({*choices}) == len(choices) >= 2
+        ordered = least is None or most is None or least < most
+        rules = {
+            "choices of two or more different texts go with kind='choice'": several
+            if self.kind == "choice"
+            else not choices,
+            "least and most, least below most, go with a number": ordered
+            and (self.kind in _NUMBERS or (least, most) == (None, None)),
+            "schema goes with kind='json'": self.schema is None or self.kind == "json",
+        }
+        for rule, kept in rules.items():
+            if not kept:
+                raise ValueError(f"of the question {self.name!r}: {rule}")
+        object.__setattr__(self, "choices", tuple(choices))
 
     def __repr__(self) -> str:
         return f"Question({self.name!r}, {self.kind})"
@@ -91,41 +93,6 @@ class Question:
             return answer
         given = answer.model_dump(mode="json")
         return given if self.schema else given["answer"]
-
-
-def _check_choices(question: Question) -> None:
-    given = question.choices
-    if question.kind != "choice":
-        if given:
-            raise ValueError(
-                f"choices go with kind='choice', and {question.name!r} has "
-                f"{question.kind!r}"
-            )
-        return
-    several = isinstance(given, Sequence) and not isinstance(given, str)
-    fits = several and all(isinstance(c, str) and c.strip() for c in given)
-    if not fits or len(given) < 2 or len(set(given)) < len(given):
-        raise ValueError(
-            f"choices of {question.name!r} must be two or more different texts, got "
-            f"{given!r}"
-        )
-
-
-def _check_bounds(question: Question) -> None:
-    bounds = {"least": question.least, "most": question.most}
-    for what, given in bounds.items():
-        if given is None:
-            continue
-        if question.kind not in _NUMBERS:
-            raise ValueError(
-                f"{what} goes with a number, and {question.name!r} is {question.kind!r}"
-            )
-        checked_number(f"{what} of {question.name!r}", given, float("-inf"))
-    if None not in bounds.values() and question.least >= question.most:  # type: ignore[operator]
-        raise ValueError(
-            f"least of {question.name!r} must be below most, got {question.least} and "
-            f"{question.most}"
-        )
 
 
 @cache

@@ -151,18 +151,12 @@ def check_measures(name: str, given: Any) -> dict[str, Measure]:
     Raises:
         TypeError: for anything but functions and names of attributes, by text.
     """
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        raise TypeError(
-            f"{name} must be a dict of functions of the model by name, got {given!r:.80}"
-        )
-    for key, measure in given.items():
-        if not isinstance(key, str):
-            raise TypeError(f"a name in {name} must be a text, got {key!r:.80}")
-        if not (isinstance(measure, str) or callable(measure)):
+    found = dict(given or {})
+    for key, measure in found.items():
+        named = isinstance(key, str)
+        if not (named and (isinstance(measure, str) or callable(measure))):
             raise TypeError(
-                f"{name}[{key!r}] must be a function of the model, or the name of an "
-                f"attribute, got {measure!r:.80}"
+                f"{name} must be functions of the model, or names of its attributes, by a "
+                f"text: {{'a name': function}}, got {{{key!r:.80}: {measure!r:.80}}}"
             )
-    return dict(given)
+    return found

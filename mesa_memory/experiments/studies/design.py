@@ -3,7 +3,6 @@
 import hashlib
 import itertools
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -227,24 +226,10 @@ def _rows(table: Any) -> list[dict[str, Any]]:
 
     An empty cell makes floats of a column of whole numbers; they are whole again here.
     """
-    rows: list[dict[str, Any]] = [{} for _ in range(len(table))]
-    for name in table.columns:
-        cells = [native(cell) for cell in table[name]]
-        there = [cell for cell in cells if not _empty(cell)]
-        whole = len(there) < len(cells) and all(
-            isinstance(cell, float) and cell.is_integer() for cell in there
-        )
-        for row, cell in zip(rows, cells):
-            if not _empty(cell):
-                row[name] = int(cell) if whole else cell
-    return rows
-
-
-def _empty(cell: Any) -> bool:
-    """True for NaN, and what pandas has in its place."""
-    return type(cell).__name__ in ("NAType", "NaTType") or (
-        isinstance(cell, float) and math.isnan(cell)
-    )
+    found = table.astype(object)
+    for name in table.columns[table.isna().any()]:
+        found[name] = table[name].convert_dtypes().astype(object)
+    return [row.dropna().to_dict() for _, row in found.iterrows()]
 
 
 def _row(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:

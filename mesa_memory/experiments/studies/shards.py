@@ -18,7 +18,7 @@ from mesa_memory.experiments.studies.fingerprint import differences
 from mesa_memory.stores.base import ROLLBACK
 from mesa_memory.stores.copying import copy_case
 from mesa_memory.stores.open import is_postgres, open_store
-from mesa_memory.stores.studies import FAILED, FINISHED, CaseRow, Studies
+from mesa_memory.stores.studies import FAILED, FINISHED, Studies
 
 
 def shard_of(study: Any, number: int, of: int) -> Any:
@@ -71,15 +71,11 @@ def gather(study: Any) -> int:
                 for case in theirs.cases(found.id):
                     ended = case.state in (FINISHED, FAILED) and case.run is not None
                     if ended and case.key in mine:
-                        _check(file, _other_steps(case, study.steps))
+                        other_steps = f"steps was {case.steps:g}, is {study.steps}"
+                        _check(file, [other_steps] * (case.steps != study.steps))
                         copy_case(other, case, store, mine[case.key])
                         gathered += 1
     return gathered
-
-
-def _other_steps(case: CaseRow, steps: int) -> list[str]:
-    """In words, that a run was to have another number of steps; empty if it was not."""
-    return [f"steps was {case.steps:g}, is {steps}"] if case.steps != steps else []
 
 
 def _check(file: Path, found: list[str]) -> None:
