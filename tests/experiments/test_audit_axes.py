@@ -43,9 +43,7 @@ def test_each_fault_is_caught_by_its_axis_and_by_no_other(fault, tmp_path):
     assert alarms(found) == {FAULTS[fault]}, str(found)
 
 
-@pytest.mark.parametrize(
-    "world", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 20))]
-)
+@pytest.mark.parametrize("world", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_clean_town_is_clean(world, tmp_path):
     number, axes = (10, None) if world else (6, ["order", "ids", "sharing", "streams"])
     seeds = range(10 * world, 10 * world + number)

@@ -1,7 +1,6 @@
 """Arms of a study that begin alike: what they share is made once, and paid once."""
 
 import os
-import threading
 from functools import partial
 
 import pytest
@@ -137,11 +136,6 @@ def test_dask_makes_the_same_arms_in_a_database_and_no_beginning_twice(
         assert run(study, client.get_executor()).finished
         # Once more: nothing is left to make.
         assert run(study, client.get_executor()).finished
-        locked = paid(
-            study.location, server, outcomes={"o": partial(print, threading.Lock())}
-        )
-        with pytest.raises(NotPicklable, match="the outcome 'o' cannot be sent"):
-            run(locked, client.get_executor())
     assert csv(study, ["maker"]) == csv(one)
     assert sorted(received.prompt for received in server.log) == asked
     made = set(study.results().runs["maker"])

@@ -24,8 +24,8 @@ WORKERS = 2
 PEOPLE = 2
 
 
-def paid(store, server, client="auto"):
-    factors = {"base": server.base, "client": client, "n": PEOPLE}
+def paid(store, server):
+    factors = {"base": server.base, "n": PEOPLE}
     return Study(PaidStreet, factors, seeds=range(2), steps=3, store=store)
 
 
@@ -85,12 +85,11 @@ def check(study, server, killed, whole):
     assert csv(study) == csv(whole)
 
 
-@pytest.mark.parametrize("client", ["direct", "litellm"])
-def test_killed_processes_repeat_only_requests_in_flight(tmp_path, server, client):
-    study = paid(tmp_path / "study.sqlite", server, client)
+def test_killed_processes_repeat_only_requests_in_flight(tmp_path, server):
+    study = paid(tmp_path / "study.sqlite", server)
     with killed_while_asking(study.location, server) as killed:
         assert study.run(Processes(WORKERS), progress=False).finished
-    whole = paid(tmp_path / "whole.sqlite", server, client)
+    whole = paid(tmp_path / "whole.sqlite", server)
     check(study, server, killed, whole)
 
 

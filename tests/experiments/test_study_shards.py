@@ -24,6 +24,7 @@ from mesa_memory.stores import open_store, schema
 from tests.support.sqlite_faults import DOTFILE, broken, environment
 from tests.support.studied import Forgetful, PaidStreet, Street, maker, remembered
 from tests.support.study_results import csv, run
+from tests.support.turns import in_turn
 from tests.support.waiting import until
 
 SHARDS, JOBS, RUNS = 3, 8, 80
@@ -97,16 +98,10 @@ def above(limit):
     return count
 
 
-def at_least(limit, model):
-    return remembered(model) >= limit
-
-
 #: two outcomes of the same file, under one name
 OTHERS = {
     "functions": (remembered, maker),
-    "attributes": ("steps", "running"),
     "what a function has bound": (above(2), above(3)),
-    "arguments of a partial": (partial(at_least, 2), partial(at_least, 3)),
     "defaults": (lambda model, limit=2: limit, lambda model, limit=3: limit),
     "lambdas": (
         lambda model: 2,  # of this line
@@ -116,8 +111,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("place", ["outcomes", "measures"])
-@pytest.mark.parametrize("name", OTHERS)
+@in_turn(name=OTHERS, place=["outcomes", "measures"])
 def test_a_shard_with_another_function_under_the_same_name_is_not_gathered(
     tmp_path, name, place
 ):

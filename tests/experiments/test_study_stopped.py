@@ -43,23 +43,11 @@ def canceled(model):
     asyncio.run(wait())
 
 
-def named(model):
-    error = ValueError("a note")
-    error.__notes__ = [Unprintable()]
-    raise error
-
-
 #: what a model does in its second step, and what the table says of it
 ENDS = {
     "exit": (lambda model: sys.exit(3), "SystemExit: 3 ("),
-    "exit without a word": (lambda model: sys.exit(), "SystemExit ("),
     "cancel": (canceled, "CancelledError ("),
-    "generator": (
-        lambda model: (_ for _ in ()).throw(GeneratorExit),
-        "GeneratorExit (",
-    ),
     "no text": (lambda model: (_ for _ in ()).throw(Unprintable), "Unprintable: <Unpr"),
-    "notes without text": (named, "ValueError: a note ("),
     "unloadable": (lambda model: (_ for _ in ()).throw(Unloadable("a", "b")), "; b"),
 }
 

@@ -200,12 +200,9 @@ NEVER = {
             Question("q", "?"), agents=functools.partial(locked, LOCK)
         )
     },
-    "the factor 'n'": {"factors": {"n": {"two": LOCK}}},
     "the factor 'memory'": {
         "factors": {"memory": {"mine": functools.partial(locked, LOCK)}}
     },
-    "the factor 'llm'": {"factors": {"llm": {"mine": functools.partial(locked, LOCK)}}},
-    "the measure 'm'": {"measures": {"m": functools.partial(locked, LOCK)}},
     "the outcome 'o'": {"outcomes": {"o": functools.partial(locked, LOCK)}},
     "the model": {"model": functools.partial(Street, n=LOCK)},
 }

@@ -64,7 +64,7 @@ def studies(world, seeds, number=STUDIES):
 @pytest.mark.parametrize(
     ("world", "seeds"),
     [
-        *itertools.product((normal, heavy, shares), (6, 10, 20)),
+        *itertools.product((normal, heavy, shares), (6, 10)),
         # With several runs of each seed, the seed is the unit.
         (replicated(5, 4), 5),
         (replicated(10, 3), 10),

@@ -7,21 +7,18 @@ one was taken if several have it. The text is in the format graph6.
 
 import networkx as nx
 
-#: few ways lead from one part to another: long paths, and bottlenecks
-CENTRALISED = {
+#: first four in which few ways lead from one part to another, then four in which
+#: everybody is near to everybody
+NETWORKS = {
     "max_max_betweenness": "O`?P?OABODCDo?_?i?GY?",
     "max_mean_betweenness": "OI_s?CH???_B?paG?bB_?",
     "max_mean_clustering": "OGFc??W?OS?A?T_aACbA?",
     "max_var_constraint": "Oc?P?OABODCDW?_?i?GY?",
-}
-#: everybody is near to everybody
-DECENTRALISED = {
     "min_mean_betweenness": "O?_AA`_DD?C_B_AKAPCAG",
     "min_mean_clustering": "OAQa?O@_g_CO?Ba?_h@`?",
     "max_min_closeness": "O@@OQCG?OosO@G_GK?K?c",
     "max_max_closeness": "O`?P?@ABOEO`W?_?b?GR?",
 }
-NETWORKS = CENTRALISED | DECENTRALISED
 
 
 def network(name: str) -> nx.Graph:

@@ -11,7 +11,7 @@ import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StudyError
 from mesa_memory.experiments.reports.facts import facts_of_study
 from mesa_memory.experiments.reports.methods import checklist, methods
-from mesa_memory.experiments.studies.results import numbers_only
+from mesa_memory.experiments.studies.results import Results, numbers_only
 from mesa_memory.runs.spreadsheet import write_csv
 from mesa_memory.stores.copying import copy_file
 from mesa_memory.stores.open import is_postgres
@@ -47,7 +47,9 @@ _EMPTIED = ("checkpoints", "unfinished_calls", "answers", "vectors", "scenes")
 
 def archive_study(study: Any, folder: Path, texts: bool) -> Path:
     """See ``Study.archive``."""
-    results = study.results() if texts else study.results().numbers()
+    with study.stored() as (studies, row):
+        results = Results(studies, row, texts)
+        facts, versions = facts_of_study(studies, row), row.fingerprint["versions"]
     folder.mkdir(parents=True)
     for name, said in TABLES.items():
         frame = getattr(results, name)
@@ -55,11 +57,6 @@ def archive_study(study: Any, folder: Path, texts: bool) -> Path:
         write_csv(frame.drop(columns=hidden), folder / f"{name}.csv")
     if study.record:
         study.panel(folder / "panel.csv", texts=texts)
-    with study.stored() as (studies, row):
-        facts, versions = (
-            facts_of_study(studies, row),
-            dict(row.fingerprint)["versions"],
-        )
     (folder / "methods.txt").write_text(methods(facts) + "\n", encoding="utf-8")
     (folder / "checklist.md").write_text(checklist(facts), encoding="utf-8")
     if texts:

@@ -58,7 +58,6 @@ def write_study_report(
     frame = results.runs
     with study.stored() as (studies, row):
         facts = facts_of_study(studies, row)
-        told = methods(facts)
         differ = any(each.p_holm < found.level for each in found.contrasts)
         differ = differ and not found.by  # its contrasts have four runs, not two
         followed = trace(studies.store, frame, found) if differ else None
@@ -67,7 +66,8 @@ def write_study_report(
         study=study, status=status, found=found, audit=audit, followed=followed, differ=differ,
         others=others, refused=refused, curves=_curves(results.steps, found, study.measures),
         plot=picture(found.figure()), cost=_cost(status),
-        seeds=_seeds(found), defaults=_defaults(study), checks=_checks(status), methods=told.split("\n\n"), version=__version__,
+        seeds=_seeds(found), defaults=_defaults(study), checks=_checks(status),
+        methods=methods(facts).split("\n\n"), version=__version__,
         awareness=facts["awareness"], style=style, policy=policy(style),
     )  # fmt: skip
     target.write_text(scrub(page), encoding="utf-8", errors="replace")
@@ -148,16 +148,11 @@ def _default(value: Any) -> str:
 
 def _cost(status: Any) -> list[tuple[Any, ...]]:
     """Name, counted number and forecast, if there is one, of runs, calls and dollars."""
-    forecast = status.forecast or {}
     counted = {
         "runs": status.counts["finished"], "calls": status.calls, "cost": status.cost,
     }  # fmt: skip
-    if not forecast:
-        return [(name, _sum(name, value)) for name, value in counted.items()]
-    return [
-        (name, _sum(name, value), _sum(name, forecast.get(name)))
-        for name, value in counted.items()
-    ]
+    columns = [counted, *filter(None, [status.forecast])]
+    return [(n, *(_sum(n, each.get(n)) for each in columns)) for n in counted]
 
 
 def _sum(name: str, value: float | None) -> str | None:

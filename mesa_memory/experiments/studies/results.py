@@ -1,6 +1,5 @@
 """The results of a study as tables: one row for each run, step, agent or call."""
 
-import copy
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from operator import itemgetter
@@ -76,27 +75,17 @@ class Results:
     Args:
         studies: the store's; it is read now.
         study: the study's row in it.
+        texts: False keeps only the numbers among outcomes, measures and variables. A
+            text, also one in a list or a key of a dict, may be what an agent said.
     """
 
-    def __init__(self, studies: Studies, study: StudyRow) -> None:
+    def __init__(self, studies: Studies, study: StudyRow, texts: bool = True) -> None:
         self._design, self._rows = study.design, studies.cases(study.id)
         self._measured = studies.rows("measures", study.id)
+        for row in self._measured if not texts else ():
+            row |= {n: numbers_only(row[n] or {}) for n in ("measured", "outcomes")}
         self._called = studies.rows("calls", study.id)
         self._responded = studies.rows("responses", study.id)
-
-    def numbers(self) -> "Results":
-        """The same tables with only the numbers among outcomes, measures and variables.
-
-        A text, also one in a list or a key of a dict, may be what an agent said.
-        """
-        found = copy.copy(self)
-        for name in ("runs", "steps", "agents", "_by_case"):
-            vars(found).pop(name, None)
-        found._measured = [
-            {**row, **{n: numbers_only(row[n] or {}) for n in ("measured", "outcomes")}}
-            for row in self._measured
-        ]
-        return found
 
     def __repr__(self) -> str:
         tables = "runs, steps, agents, calls, answers"
