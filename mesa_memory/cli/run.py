@@ -473,7 +473,7 @@ def attribute(
     )  # fmt: skip
     output.report(str(found))
     table = found.table()
-    names = ["what", "who", "single", "effect", "low", "high", "p_holm", "stays"]
+    names = ["what", "who", "effect", "low", "high", "p_holm", "stays"]
     names += [name for name in ("alone", "alone_p_holm") if name in table]
     output.table("effects", "Without it, and with it alone", names, rows_of(table))
 

@@ -50,7 +50,6 @@ class Effect:
         difference: the outcome without them minus the outcome as it was; if they were
             kept alone, the outcome with them minus the outcome without all candidates.
         p_holm: corrected for the number of confirmed effects; None if it was not tested.
-        part_of: the text of the group of which it is one record; empty for a group.
         kept: whether the records were kept alone, and all other candidates erased.
         instead: of a decision, what was decided then, if that differs.
     """
@@ -58,7 +57,6 @@ class Effect:
     erasure: Erasure
     difference: GroupDifference
     p_holm: float | None = None
-    part_of: str = ""
     kept: bool = False
     instead: str = ""
 
@@ -78,7 +76,7 @@ class Attribution(NotebookShown):
         outcome: the mean outcome of the run as it was.
         exact: True if the runs as they were all ended alike; then each difference is an
             effect, and nothing is tested.
-        effects: the largest first; single records follow their group.
+        effects: the largest first.
         runs: copies that were run.
         calls, cost: their requests, and dollars; None if a price is unknown.
         decision: what the agent decided, if one decision was asked about.
@@ -106,14 +104,14 @@ class Attribution(NotebookShown):
         return self._found(kept=True)
 
     def _found(self, kept: bool) -> list[Effect]:
-        groups = [e for e in self.effects if not e.part_of and e.kept == kept]
+        groups = [each for each in self.effects if each.kept == kept]
         return [each for each in groups if each.found(self.exact)]
 
     def table(self) -> "pd.DataFrame":
-        """A row for each group and each single record that was tried.
+        """A row for each group of records.
 
-        ``what``, ``who`` (agents), ``records`` (ids), ``single``, ``stays`` (records made
-        from a group, which are still there). The effect of erasing it, in units of the
+        ``what``, ``who`` (agents), ``records`` (ids), ``stays`` (records made from it,
+        which are still there). The effect of erasing it, in units of the
         outcome: ``effect``, ``low``, ``high``, ``p``, ``p_holm``; that of keeping it
         alone, if several groups were tried: ``alone``, ``alone_low`` and so on.
         """
@@ -180,7 +178,6 @@ def attribute(
     run: int | None = None,
     screen: int = 12,
     confirm: int = 24,
-    single: bool = True,
     progress: bool = True,
     trust: bool = False,
     **parameters: Any,
@@ -212,7 +209,6 @@ def attribute(
         screen: runs of the model as it was, and of each group if these differ.
         confirm: further runs of the largest effects, of the model as it was, and without
             all candidates.
-        single: also try each record of a group that matters alone.
         progress: show a bar on stderr.
 
     Raises:
@@ -243,7 +239,7 @@ def attribute(
     groups = candidates(begun, Shown.of(location, run, since, one))
     bar = tqdm(desc="attribution", unit=" runs", file=sys.stderr, disable=not progress)
     trials = _Trials(begun, outcome or decided, steps, bar)  # type: ignore[arg-type]
-    search = _Search(trials, groups, screen, confirm, single)
+    search = _Search(trials, groups, screen, confirm)
     logger.warning("%s", search.plan(since, *_price(location, run, since, steps)))
     with bar:
         found = search.found(since)
@@ -363,27 +359,21 @@ class _Search:
     groups: Sequence[Erasure]
     screen: int
     confirm: int
-    single: bool
     effects: list[Effect] = field(default_factory=list)
 
     def plan(self, step: float, calls: float, cost: float | None) -> str:
         """The fewest and the most runs, with their price."""
         groups = len(self.groups)
-        alone = [len(each.single) for each in self.groups] if self.single else []
         tried, bases, largest = groups, 1, min(groups, CONFIRMED)
         if groups > 1:
             tried, bases, largest = 2 * groups, 2, 2 * largest
         least = self.screen + tried + bases - 1
-        tried += sum(count for count in alone if count > 1)
-        exact = self.screen + tried + bases - 1
         most = self.screen * (tried + bases) + self.confirm * (bases + largest)
         price = "an unknown price" if cost is None else f"${cost:.4f}"
-        singles = f" (up to {exact} if groups of several records matter)"
         return (
             f"{groups} groups of records were shown after step {step:g}. Runs of "
-            f"{self.trials.steps - step:g} steps: {least} if answers are always the same"
-            f"{singles * (exact > least)}, else up to {most}. Each sends about "
-            f"{calls:.0f} requests, for {price}; all send {least * calls:.0f} to "
+            f"{self.trials.steps - step:g} steps: {least} if answers are always the same, "
+            f"else up to {most}. Each sends about {calls:.0f} requests, for {price}; all send {least * calls:.0f} to "
             f"{most * calls:.0f}."
         )
 
@@ -400,15 +390,8 @@ class _Search:
         except KeyboardInterrupt:
             stopped = True
         mean = sum(self.base) / len(self.base)
-        ranked = _ranked(self.effects)
-        groups = [(e.erasure.text, e.kept) for e in ranked if not e.part_of]
-
-        def place(each: Effect) -> tuple[int, bool]:
-            group = each.part_of or each.erasure.text
-            return groups.index((group, each.kept)), bool(each.part_of)
-
         return Attribution(
-            step, mean, self.exact, tuple(sorted(ranked, key=place)), self.trials.runs,
+            step, mean, self.exact, tuple(_ranked(self.effects)), self.trials.runs,
             ledger.total.calls - before.calls,
             _less(ledger.total.cost, before.cost), stopped=stopped,
         )  # fmt: skip
@@ -422,22 +405,14 @@ class _Search:
                 self.effects.append(self._effect(group, kept=True))
         if not self.exact:
             self._confirm()
-        if self.single:
-            found = [e for e in self.effects if not e.kept and e.found(self.exact)]
-            for each in found:
-                alone = each.erasure.single
-                for one in alone if len(alone) > 1 else ():
-                    self.effects.append(self._effect(one, each.erasure.text))
 
-    def _effect(
-        self, erasure: Erasure, part_of: str = "", kept: bool = False
-    ) -> Effect:
+    def _effect(self, erasure: Erasure, kept: bool = False) -> Effect:
         outcomes = self.trials.outcomes(self._erased(erasure, kept), self.times)
         difference = GroupDifference(outcomes, self.none if kept else self.base)
         instead = ""
         if isinstance(self.trials.outcome, _Decision) and difference.mean:
             instead = self.trials.outcome.newest
-        return Effect(erasure, difference, None, part_of, kept, instead)
+        return Effect(erasure, difference, None, kept, instead)
 
     def _erased(self, group: Erasure, kept: bool) -> Erasure:
         """The records to erase: a group, or all others."""
@@ -484,8 +459,7 @@ def _row(each: Effect, exact: bool) -> dict[str, Any]:
         "what": each.erasure.text,
         "who": list(each.erasure.records),
         "records": [n for names in each.erasure.records.values() for n in names],
-        "single": bool(each.part_of),
-        "stays": None if each.part_of else each.erasure.followers,
+        "stays": each.erasure.followers,
         **_numbers(each, exact),
     }
 

@@ -47,15 +47,6 @@ class Erasure:
             for name in self.records.get(agent.unique_id, ()):
                 erase(agent, name)
 
-    @property
-    def single(self) -> list["Erasure"]:
-        """Each of the records alone."""
-        return [
-            Erasure(self.text, {agent: (name,)})
-            for agent, names in self.records.items()
-            for name in names
-        ]
-
 
 def candidates(model: Any, shown: "Shown | None") -> list[Erasure]:
     """The groups of current records that say the same, in order of arrival.

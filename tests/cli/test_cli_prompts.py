@@ -9,6 +9,7 @@ from mesa_memory.cli import main
 from mesa_memory.cli.prompts import examples
 from mesa_memory.core.prompt_files import languages
 from mesa_memory.tasks import registered
+from tests.support.turns import in_turn
 
 
 def printed(*arguments):
@@ -21,8 +22,7 @@ def test_every_task_of_the_package_has_an_example():
     assert set(examples()) == ours
 
 
-@pytest.mark.parametrize("language", languages())
-@pytest.mark.parametrize("task", sorted(examples()))
+@in_turn(task=sorted(examples()), language=languages())
 def test_the_request_of_a_task_is_printed_in_each_language(task, language):
     code, said = printed("--task", task, "--language", language)
     assert code == 0, said

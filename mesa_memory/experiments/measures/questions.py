@@ -55,7 +55,10 @@ class Question:
             if not isinstance(given, str) or not given.strip():
                 raise ValueError(f"{told} of a question must be a text, got {given!r}")
         choices, least, most = self.choices, self.least, self.most
-        several = not isinstance(choices, str) and len({*choices}) == len(choices) >= 2
+        texts = not isinstance(choices, str) and all(
+            isinstance(c, str) for c in choices
+        )
+        several = texts and len({*choices}) == len(choices) >= 2
         ordered = least is None or most is None or least < most
         rules = {
             "choices of two or more different texts go with kind='choice'": several
@@ -67,7 +70,8 @@ class Question:
         }
         for rule, kept in rules.items():
             if not kept:
-                raise ValueError(f"of the question {self.name!r}: {rule}")
+                given = f"kind={self.kind!r}, choices={choices!r}, least={least}, most={most}"
+                raise ValueError(f"in the question {self.name!r} {rule}; got {given}")
         object.__setattr__(self, "choices", tuple(choices))
 
     def __repr__(self) -> str:

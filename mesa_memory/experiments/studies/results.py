@@ -57,8 +57,8 @@ def check_names(
             if name in KEYS or name in taken:
                 raise ValueError(
                     f"the {kind} {name!r} has the name of another column, and one would "
-                    f"hide the other in the tables. Give it another name, such as "
-                    f"'my_{name}'; a seed is no factor: give seeds=[…]"
+                    "hide the other in the tables. Give it another name, such as "
+                    f"'my_{name}'; for seeds, give seeds=[…]"
                 )
 
 
