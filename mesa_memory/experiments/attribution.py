@@ -177,7 +177,6 @@ def attribute(
     decision: int | None = None,
     run: int | None = None,
     screen: int = 12,
-    confirm: int = 24,
     progress: bool = True,
     trust: bool = False,
     **parameters: Any,
@@ -189,7 +188,7 @@ def attribute(
     erased alone, and kept alone without all others. Candidates are records that agents
     were shown after the step; an event shown as a fact is erased with it.
     If language models answer differently each time, each group is tried ``screen`` times; the
-    three with the largest effects, erased and kept, are tried ``confirm`` times more on
+    three with the largest effects, erased and kept, are tried twice as often on
     fresh runs and tested by permutation, corrected by Holm's method. The copies are not
     recorded; their requests are paid, from the model's budget if it has one, and a line
     in the log says the number of runs and their price before the first. Ctrl-C ends it
@@ -207,8 +206,6 @@ def attribute(
         decision: its number among those of the agent in the step, from 1, in the order
             of ``run.decisions()``; needed if there are several and no ``outcome``.
         screen: runs of the model as it was, and of each group if these differ.
-        confirm: further runs of the largest effects, of the model as it was, and without
-            all candidates.
         progress: show a bar on stderr.
 
     Raises:
@@ -218,7 +215,6 @@ def attribute(
         ParameterError, ReplayMismatch, StoreError: see ``resume``.
     """
     checked_int("screen", screen, 2)
-    checked_int("confirm", confirm, 2)
     decided = None if agent is None else _Decision(agent, step, decision or 1)
     if decided is None and (steps is None or not callable(outcome)):
         raise TypeError(
@@ -239,7 +235,7 @@ def attribute(
     groups = candidates(begun, Shown.of(location, run, since, one))
     bar = tqdm(desc="attribution", unit=" runs", file=sys.stderr, disable=not progress)
     trials = _Trials(begun, outcome or decided, steps, bar)  # type: ignore[arg-type]
-    search = _Search(trials, groups, screen, confirm)
+    search = _Search(trials, groups, screen, 2 * screen)
     logger.warning("%s", search.plan(since, *_price(location, run, since, steps)))
     with bar:
         found = search.found(since)

@@ -130,7 +130,7 @@ def test_nothing_is_blamed_where_nothing_was_planted_and_the_run_stays(tmp_path)
 def test_the_runs_that_are_made_are_within_those_that_were_said(
     tmp_path, caplog, given
 ):
-    found = asked(recorded(tmp_path, rng=1, **given)[0], confirm=3, **given)
+    found = asked(recorded(tmp_path, rng=1, **given)[0], **given)
     said = r"steps: (\d+) if answers are always the same, else up to (\d+)"
     fewest, most = map(int, re.search(said, caplog.text).groups())
     assert found.runs == fewest if found.exact else fewest < found.runs <= most
@@ -226,7 +226,7 @@ def test_one_decision_depends_on_the_line_of_its_prompt(tmp_path, caplog):
     # Three groups: as it was twice, each erased, each kept, and without all.
     assert found.runs == 9 and "9 if answers are always the same, else" in caplog.text
     assert (
-        "Each sends about 4 requests, for $0.0000; all send 36 to 832." in caplog.text
+        "Each sends about 4 requests, for $0.0000; all send 36 to 192." in caplog.text
     )
     assert found.calls == 4 * found.runs and found.cost == 0
     assert "Runs of 1 steps" in caplog.text
