@@ -147,9 +147,9 @@ def _decisions(
         rows = run.decisions(agent, step, as_records=True)
     else:
         found, called = decided(run, agent, step), {}
-        for own in dict.fromkeys(str(each.agent) for each in found):
+        for own in dict.fromkeys(str(each["agent"]) for each in found):
             called[own] = _called(run, own)
-        rows = [vars(each) | {"agent": called[str(each.agent)]} for each in found]
+        rows = [each | {"agent": called[str(each["agent"])]} for each in found]
     output.table("decisions", "Decisions", _DECISIONS, rows)
 
 

@@ -128,10 +128,8 @@ def MemoryViz(
     Raises:
         TypeError: if the model is not a Mesa model, or for another wrong kind of
             argument.
-        ValueError: for a model without agents that no one records.
     """
     check_shown(model, "MemoryViz")
-    check_agents(model, "MemoryViz")
     params = dict(model_params or {})
     title = name or type(peek(model)).__name__
     return _Guarded(model, list(components), params, title, play_interval, repeat)
@@ -207,29 +205,10 @@ def check_shown(model: Any, call: str) -> None:
         TypeError: if it is not a model.
     """
     model = peek(model)
-    if isinstance(model, type):
-        raise TypeError(
-            f"{call} shows a model, got the class {model.__name__}: make one first, "
-            f"{call}({model.__name__}(…))"
-        )
     if not hasattr(model, "agents") or not hasattr(type(model), "step"):
         raise TypeError(
-            f"{call} shows a Mesa model, got {model!r:.80}: write {call}(model)"
-        )
-
-
-def check_agents(model: Any, call: str) -> None:
-    """Checks that a page has, or will have, memories to show.
-
-    Raises:
-        ValueError: if the model has neither agents nor a recorder.
-    """
-    model = peek(model)
-    if not len(model.agents) and Services.of(model).recorder is None:
-        raise ValueError(
-            f"{call} shows memories of agents, and the {type(model).__name__} has no "
-            "agents: make them in its __init__; or, if they come later, have it "
-            "recorded from its first step on, configure(model, record=True)"
+            f"{call} shows a Mesa model, as Town() makes one, got {model!r:.80}: write "
+            f"{call}(model)"
         )
 
 

@@ -103,12 +103,6 @@ def test_a_model_rests_while_the_page_is_away_and_goes_on_when_it_is_back(
     leave(page, demo)
 
 
-def test_a_model_rests_when_its_window_goes_elsewhere(chromium, demo, file):
-    page, a_while = playing(chromium, demo, file)
-    leave(page, demo)
-    rests(file, a_while)
-
-
 def test_one_window_plays_on_when_another_one_is_closed(chromium, demo, file):
     page, _ = playing(chromium, demo, file)
     other = chromium.new_context().new_page()

@@ -114,15 +114,6 @@ def test_a_view_fits_its_screen_with_a_way_to_every_other(page, files, view, wid
         assert box["x"] + box["width"] <= width
 
 
-def test_the_legend_of_a_map_stands_above_it_on_a_telephone(page, files):
-    (view,) = (one for one in VIEWS if one.key == "population")
-    show(page, view, files, 390)
-    legend = page.page.locator(".mm-legend").bounding_box()
-    drawn = page.page.locator(".mm-heat-step").bounding_box()
-    assert legend["y"] + legend["height"] <= drawn["y"]
-    assert "unknown" not in page.text(".mm-legend")
-
-
 #: where the score 0 and 1 stand in the chart of a recall, and its bars with a name
 SCORES = """async () => {
   const echarts = await new Promise((done) => requirejs([`${solara.cdn}/echarts@5.4.0/dist/echarts.js`], done));

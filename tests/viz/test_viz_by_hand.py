@@ -79,18 +79,6 @@ def test_a_fork_with_an_implant_is_a_run_of_its_own(inn):
     Services.of(other).recorder.close()
 
 
-def test_a_fork_begins_at_the_step_that_is_shown(inn):
-    then = {}
-    for _ in range(4):
-        inn.step()
-        then[inn.steps] = remembered(inn)
-    other = forked(inn, step=5)
-    assert remembered(other) == then[5]
-    run = run_of(other)
-    assert (run.parent_step, run.steps) == (5, [1, 2, 3, 4, 5])
-    Services.of(other).recorder.close()
-
-
 def test_an_agent_that_is_gone_is_not_changed_and_leaves_no_fork(inn):
     runs = len(run_of(inn).runs(as_records=True))
     with pytest.raises(ValueError, match="agent 99 is not in the model any more"):

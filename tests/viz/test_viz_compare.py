@@ -58,42 +58,10 @@ def test_the_course_counts_what_the_states_hold(runs):
         assert course["only right"][place] == (theirs - mine).total()
 
 
-def test_a_memory_differs_from_the_step_at_which_it_was_told_something(runs):
-    one, same, other = (past_of(run, 2) for run in runs)
-    steps = runs[0].steps
-    assert not any(compare.course(one, same, steps)["only left"])
-    apart = compare.course(one, other, steps)["only right"]
-    assert [bool(count) for count in apart[:3]] == [False, False, True]
-    alone = [
-        row
-        for row in compare.marked(other.at(3), one.at(3))
-        if row["held by"] == compare.LEFT
-    ]
-    assert [SECRET in row["text"] for row in alone] == [True]
-
-
 def test_a_text_held_twice_is_alone_once_if_the_other_has_it_once():
     row = {"kind": "note", "origin": "derived", "content": None, "text": "same"}
     found = compare.marked([row, row], [row])
     assert [one["held by"] for one in found] == [compare.LEFT, compare.BOTH]
-
-
-def test_numbers_of_a_run_are_summed_until_each_step(runs):
-    found = compare.numbers(runs[0])
-    assert set(found) == {"calls", "tokens", "cost"}
-    table = runs[0].cost((), as_records=True)
-    assert found["calls"][STEPS] == table[0]["calls"]
-    assert found["calls"].is_monotonic_increasing
-
-
-def test_prompts_are_paired_by_what_they_are_for():
-    left = [{"section": "memory", "layer": "x", "text": "a"}] * 2
-    right = [{"section": "memory", "layer": "x", "text": "b"}]
-    pairs = compare.prompts(left, right)
-    assert [(p.title, p.left, p.right) for p in pairs] == [
-        ("memory", "a", "b"),
-        ("memory (2)", "a", None),
-    ]
 
 
 def test_the_first_difference_of_runs_names_step_agent_and_text(runs):
@@ -104,8 +72,9 @@ def test_the_first_difference_of_runs_names_step_agent_and_text(runs):
     found = parting.first
     assert found.step == 3
     assert found.right["agent"] == "2"
-    texts = " ".join(pair.right or "" for pair in compare.told(found))
-    assert "The miller hides gold." in texts
+    assert "The miller hides gold." in " ".join(
+        compare.told(found, found.right).values()
+    )
 
 
 @pytest.fixture(scope="module")

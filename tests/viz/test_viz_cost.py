@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from mesa_memory.runs import open_run
 from mesa_memory.viz.views import cost
 from tests.support.browser import Window
 from tests.support.dashboards import dashboard
@@ -63,14 +62,6 @@ def test_an_unknown_price_is_a_gap_and_no_zero(run):
     assert rows["reflect"]["unpriced"] == rows["reflect"]["calls"]
     assert rows["grade"]["cost"] > 0
     assert sum(row["share"] for row in rows.values()) == pytest.approx(1)
-
-
-def test_a_run_without_calls_has_nothing_to_show(tmp_path):
-    path = str(tmp_path / "silent.sqlite")
-    play(RecordedTown(path, n=7), 0)
-    with open_run(path) as run:
-        assert cost.spent(run).purposes == []
-        assert cost.grouped(run, ("model",)) == []
 
 
 @pytest.mark.slow

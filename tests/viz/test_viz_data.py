@@ -1,6 +1,5 @@
 """What the views show, without a browser."""
 
-import numpy as np
 import pytest
 
 from mesa_memory import Services, open_run
@@ -45,14 +44,6 @@ def test_the_heat_map_counts_what_the_run_holds(run):
         assert found["calls"][place] == row["calls"]
         assert found["tokens"][place] == row["tokens_in"] + row["tokens_out"]
     assert found["calls"].sum() == sum(row["calls"] for row in calls) > 0
-
-
-def test_the_mean_grade_of_no_event_is_not_a_number(run):
-    grades = activity(run).measure("importance")
-    assert np.isnan(grades).any()
-    known = grades[~np.isnan(grades)]
-    assert known.size
-    assert ((known >= 1) & (known <= 5)).all()
 
 
 def test_a_past_is_what_the_run_says_at_every_step(run):

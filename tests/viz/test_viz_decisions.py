@@ -34,9 +34,9 @@ def window(file, chromium):
 def test_the_lines_of_memory_that_an_answer_used_are_marked(run):
     _, vote, think, act = data.decisions(run, REFUSER, REFUSAL)
     lines = data.memory_lines(vote)
-    assert [one.text for one in lines if one.mark == data.USED] == [f"- {TOLD}"]
-    assert sum(one.mark == data.RECALLED for one in lines) > 3
-    assert "\n".join(one.text for one in lines) == re.sub("\n+", "\n", vote["memory"])
+    assert [text for mark, text in lines if mark == data.USED] == [f"- {TOLD}"]
+    assert sum(mark == data.RECALLED for mark, _ in lines) > 3
+    assert "\n".join(text for _, text in lines) == re.sub("\n+", "\n", vote["memory"])
     assert data.memory_lines(act) == []
     assert data.answer(vote) == REFUSES
     assert data.answer(act).startswith('calls speak_to {"listener_agents')
@@ -62,17 +62,17 @@ def test_a_table_of_decisions_has_what_was_asked_and_not_the_heading_of_memory(
 
 def test_all_decisions_stand_in_one_table_of_the_view_and_the_report(run, tmp_path):
     found, rows = data.decided(run), run.decisions(as_records=True)
-    assert [(one.step, one.agent) for one in found] == [
+    assert [(one["step"], one["agent"]) for one in found] == [
         (row["step"], row["agent"]) for row in rows
     ]
     for one, row in zip(found, rows):
-        end = one.question.removeprefix("… ").removesuffix(" [its memory]")
+        end = one["question"].removeprefix("… ").removesuffix(" [its memory]")
         assert end and end in " ".join(
             row["question_only"].replace(data.MEMORY_SIGN, " ").split()
         )
-        assert len(one.question) <= data.END_CHARS + 2
-        assert one.answer == data.answer(row)
-    assert any(one.question.endswith(QUESTION) for one in found)
+        assert len(one["question"]) <= data.END_CHARS + 2
+        assert one["answer"] == data.answer(row)
+    assert any(one["question"].endswith(QUESTION) for one in found)
     page = write_report(run, tmp_path / "all.html").path.read_text(encoding="utf-8")
     table = page[page.index('<table id="decided"') :]
     assert table[: table.index("</table>")].count("<tr><td") == len(found)
@@ -83,30 +83,15 @@ def test_all_decisions_stand_in_one_table_of_the_view_and_the_report(run, tmp_pa
         )
 
 
-@pytest.mark.slow
-def test_no_answer_of_a_decision_is_hidden_in_the_report(run, chromium, tmp_path):
-    path = write_report(run, tmp_path / "hidden.html", [REFUSER]).path
-    page = chromium.new_page(viewport={"width": 390, "height": 900})
-    page.goto(path.as_uri())
-    page.wait_for_selector("#mind .words")
-    hidden = page.eval_on_selector_all(
-        "#mind .words",
-        """all => all.filter((one) => { for (let at = one; at; at = at.parentElement)
-          if (at.scrollHeight > at.clientHeight + 1 && getComputedStyle(at).overflowY !== "visible" && at !== document.documentElement) return true;
-          return false; }).length""",
-    )
-    assert page.locator("#mind .words").count() > 1 and hidden == 0
-
-
 def test_lines_of_a_memory_that_does_not_recall_are_marked_too():
     decision = {
         "memory": "Step 1:\n- The mill burns.\n- Geese walk.", "recalled": [],
         "answer": None, "tool_calls": [{"name": "say", "arguments": "The mill burns!"}],
     }  # fmt: skip
-    assert [one.mark for one in data.memory_lines(decision)] == ["", data.USED, ""]
+    assert [mark for mark, _ in data.memory_lines(decision)] == ["", data.USED, ""]
     worded = {"text": "Mill: burnt down", "used": True, "score": 1.0}
     *_, last = data.memory_lines(decision | {"recalled": [worded]})
-    assert last == data.MemoryLine("Mill: burnt down", data.USED)
+    assert last == (data.USED, "Mill: burnt down")
 
 
 @pytest.mark.slow

@@ -1,26 +1,12 @@
 """The slider, its keys, the theme button and the heat map's picture, in a live page."""
 
-from io import BytesIO
-from pathlib import Path
-
-import numpy as np
 import pytest
-from PIL import Image
 
 from tests.support.browser import Window
 from tests.support.dashboards import live_pages
 from tests.support.live_views import press
 
 pytestmark = pytest.mark.slow
-#: remembers what a page writes into pictures
-LISTEN = """() => {
-  window.written = [];
-  const write = CanvasRenderingContext2D.prototype.fillText;
-  CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
-    window.written.push(String(text));
-    return write.call(this, text, ...rest);
-  };
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -72,22 +58,3 @@ def test_the_slider_says_at_which_step_it_is(page):
     ends = slider.evaluate("one => [one.min, one.max]")
     assert (now, ends) == ("2", ["1", str(days(page))])
     assert slider.get_attribute("aria-valuetext") == f"step 2 of {days(page)}"
-
-
-def test_the_picture_of_a_heat_map_has_axes_and_says_what_it_shows(page):
-    map_ = page.page.locator(".mm-heat canvas[aria-label]")
-    told = map_.get_attribute("aria-label")
-    page.page.evaluate(LISTEN)
-    with page.page.expect_download() as given:
-        page.page.locator(".mm-heat").get_by_role("button", name="PNG").click()
-    written = page.page.evaluate("window.written")
-    assert {told, "Agent", "Step"} <= set(written)
-    assert {"1", "6", str(days(page))} <= set(written)
-    picture = np.asarray(
-        Image.open(BytesIO(Path(given.value.path()).read_bytes())).convert("L")
-    )
-    height, width = picture.shape
-    assert width > 600 and height > 200
-    ground = picture[-1, -1]
-    for margin in (picture[100:-100, :60], picture[-85:, 100:-100], picture[:40]):
-        assert (margin != ground).any()

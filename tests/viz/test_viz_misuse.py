@@ -21,20 +21,13 @@ class Town(mesa.Model):
         """Nothing happens."""
 
 
-NO_MODEL = r"shows a Mesa model, got .*MemoryViz\(model\)"
-A_CLASS = r"got the class Town: .*MemoryViz\(Town\(…\)\)"
+NO_MODEL = r"shows a Mesa model, as Town\(\) makes one, got .*MemoryViz\(model\)"
 
 
-@pytest.mark.parametrize("wrong", [None, "town", 3, [Town], Town])
+@pytest.mark.parametrize("wrong", [None, Town])
 def test_what_is_no_model_is_refused(wrong):
-    with pytest.raises(TypeError, match=A_CLASS if wrong is Town else NO_MODEL):
+    with pytest.raises(TypeError, match=NO_MODEL):
         MemoryViz(wrong)
-
-
-def test_a_model_without_agents_is_refused_unless_it_is_recorded():
-    with pytest.raises(ValueError, match="the Town has no agents: make them in its"):
-        MemoryViz(Town(0, rng=1))
-    assert MemoryViz(Town(0, record=True, rng=1)) is not None
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,6 @@ from tests.support.live_views import VIEWS, Twin, agrees, choose, press, turn
 
 pytestmark = pytest.mark.slow
 
-#: chooses the first run of the list, and presses Step before the server can answer
-CHOOSE_AND_STEP = """() => {
-  const label = [...document.querySelectorAll(".mm-bar label")].find((one) => one.innerText === "Run");
-  const runs = document.getElementById(label.htmlFor);
-  runs.selectedIndex = 0;
-  runs.dispatchEvent(new Event("change"));
-  [...document.querySelectorAll("button")].find((one) => one.innerText.trim().toLowerCase() === "step").click();
-}"""
-
 
 @pytest.fixture(scope="module")
 def address():
@@ -107,30 +98,6 @@ def test_a_tab_of_mesas_page_shows_all_steps_whenever_it_is_opened(window, hidde
     window.until(lambda: "mean mood of 3 agents" in window.text())
 
 
-def test_a_model_that_was_stepped_before_says_where_its_record_begins(window):
-    window.open("sailed", see="text=Page 1")
-    tab(window, 1)
-    window.shows(view="story", step=6)
-    assert "The record begins with step 6" in window.text()
-    press(window, "Step")
-    window.shows(view="story", step=7)
-    assert "The record begins with step 6" in window.text()
-
-
-def test_a_step_pressed_right_after_a_run_was_chosen_is_of_that_run(window):
-    window.open("ours", see="text=No step is finished yet")
-    press(window, "Step")
-    window.shows(step=1)
-    press(window, "Reset")
-    window.until(lambda: "No step is finished yet" in window.text())
-    window.page.evaluate(CHOOSE_AND_STEP)
-    window.shows(step=2)
-    window.page.get_by_label("Run", exact=True).select_option(index=1)
-    window.until(lambda: "No step is finished yet" in window.text())
-    press(window, "Step")
-    window.shows(step=1)
-
-
 def test_mesas_own_page_says_so_if_its_controls_play_another_run(window):
     window.open("?view=population", see="text=No step is finished yet")
     press(window, "Step")
@@ -184,32 +151,6 @@ def test_step_and_play_change_what_a_view_says(page, twin, tab):
     page.sometime(lambda: int(page.step()) >= first + 3)
     press(page, "❚❚")
     agrees(page, twin, tab)
-
-
-def test_the_evidence_of_a_reflection_opens_while_the_model_runs(page, twin):
-    while int(page.step()) < 3:
-        number = int(page.step())
-        press(page, "Step")
-        page.shows(step=number + 1)
-    turn(page, "Evidence")
-    choose(page, "Agent", "1")
-    # After a long play the newest one may be evicted already; the list says so.
-    made = page.page.locator("tbody tr", has_text="reflection")
-    made.filter(has_text="remembered").first.click()
-    page.until(lambda: "record=1%2F" in page.query())
-    title = page.page.locator("h3", has_text="Evidence of").inner_text()
-    record = title.removeprefix("Evidence of ")
-    run = twin.until(int(page.step()))
-    made = run.state(1, int(page.step()), kind="reflection", as_records=True)
-    assert record in {row["id"] for row in made}
-    lines = run.provenance(record, as_records=True)
-    page.page.get_by_role("button", name="Open all").click()
-    tree = page.page.get_by_role("treeitem")
-    page.until(lambda: tree.count() == len(lines) > 1)
-    events = {
-        row["text"].partition(": ")[2] for row in lines if row["kind"] == "message"
-    }
-    assert all(text in page.text(".mm-tree") for text in events)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from click.testing import CliRunner
 from mesa_memory import open_run
 from mesa_memory.cli import main
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.viz.data.recall import recalls
 from mesa_memory.viz.report import write_report
 from tests.support.axe import faults
 from tests.support.browser import Window
@@ -64,20 +63,6 @@ def test_a_report_has_the_whole_run_of_the_chosen_agents(town_file, tmp_path):
         "Cost",
     ):
         assert part in text
-
-
-def test_messages_have_who_told_whom_what(rumour, tmp_path):
-    with open_run(rumour) as run:
-        _, data = read(write_report(run, tmp_path / "report.html").path)
-        heard = [
-            row
-            for agent in run.unique_ids.values()
-            for row in run.history(agent=agent, kind="message", as_records=True)
-        ]
-    told = [one for step in data["messages"] for one in step]
-    assert heard and told
-    for sender, words, recipients in told:
-        assert data["texts"][words] and sender not in recipients and recipients
 
 
 def test_agents_stand_where_the_model_has_them_with_what_it_says_of_them(
@@ -222,19 +207,6 @@ def test_a_report_shows_what_came_to_mind_and_what_it_rests_on(
 
 
 @pytest.mark.slow
-def test_a_recall_that_found_nothing_says_so_in_a_report(chromium, town_file, tmp_path):
-    with open_run(town_file) as run:
-        (empty,) = [row for row in recalls(run, 7) if not row["candidates"]]
-    with Page(chromium, town_file, tmp_path / "report.html", agents=[7]) as window:
-        window.page.select_option("#who", label="Agent 7")
-        for step in (1, 8):
-            window.page.fill("#slider", str(step - 1))
-            window.until(lambda at=step: window.text("#now") == f"{at} of 8")
-            says = "”: nothing was recalled" in window.text("#mind")
-            assert says == (step == empty["step"])
-
-
-@pytest.mark.slow
 def test_hostile_texts_stay_texts_in_a_report(chromium, hostile, tmp_path):
     with Page(chromium, hostile, tmp_path / "report.html", title=ATTACK) as window:
         for place in range(6):
@@ -254,24 +226,6 @@ def test_hostile_texts_stay_texts_in_a_report(chromium, hostile, tmp_path):
         )
         assert refused.startswith("script-src")
         window.faults.clear()  # the browser says that it has refused it
-
-
-@pytest.mark.slow
-def test_no_column_of_a_report_is_out_of_sight_on_a_telephone(
-    chromium, rumour, tmp_path
-):
-    with Page(chromium, rumour, tmp_path / "report.html") as window:
-        window.page.set_viewport_size({"width": 390, "height": 844})
-        for summary in window.page.locator("#decisions summary").all():
-            summary.click()
-        window.settled()
-        tables = window.page.locator(".scroll").all()
-        assert len(tables) == 2
-        for table in tables:
-            assert table.evaluate("one => one.scrollWidth <= one.clientWidth")
-        assert "of them cached" in window.page.locator("#cost td").nth(4).evaluate(
-            "one => getComputedStyle(one, '::before').content"
-        )
 
 
 @pytest.mark.slow

@@ -17,7 +17,6 @@ from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.data.colouring import colour_keys, of_outcome
 from mesa_memory.viz.data.scene import scene
 from mesa_memory.viz.explorer import open_feeds
-from mesa_memory.viz.live.page_runs import PageRuns
 from mesa_memory.viz.serving.live_run import labels, short_labels
 from mesa_memory.viz.views import compare, cost
 from mesa_memory.viz.views.focus import Focus
@@ -208,20 +207,3 @@ def test_texts_that_tell_every_agent_apart_are_no_colours(n):
         "outcome:agents with mood glad", "outcome:agents with mood sad", "outcome:mean wealth",
     ]  # fmt: skip
     recorder.close()
-
-
-@pytest.mark.parametrize("record", [True, None], ids=["recorded", "not yet recorded"])
-def test_the_runs_of_a_page_stay_in_its_list_for_every_window(record):
-    first = town(record=record, days=0)
-    page = PageRuns.of(first)
-    second = RumorModel(4, memory="episodic", rng=1, record=True)
-    made = page.show(second)
-    assert PageRuns.of(first) is PageRuns.of(second) is page
-    assert [feed.key for feed in page.feeds] == [page.show(first).key, made.key]
-    assert page.model(made.key) is page.newest is second
-    assert made.all is page.feeds
-    assert page.model("gone") is None
-    first.step()
-    assert PageRuns.of(first) is page
-    for model in (first, second):
-        Services.of(model).recorder.close()

@@ -12,14 +12,6 @@ pytestmark = pytest.mark.slow
 #: what differs of the runs, in their names and in the legend
 TOLD = ["memory short_term, seed 1", "memory short_term, seed 2", "memory stlt, seed 1"]
 
-#: hides all charts of a page before they are drawn, as a tab does that is not open
-HIDE = """addEventListener("DOMContentLoaded", () => {
-  const style = document.createElement("style");
-  style.id = "hide";
-  style.textContent = ".mm-chart-frame { display: none; }";
-  document.head.append(style);
-})"""
-
 
 @pytest.fixture(scope="module")
 def window(chromium, tmp_path_factory):
@@ -66,16 +58,3 @@ def test_all_runs_are_one_chart(window):
             "At step 3, tokens until the step, mean of runs:" in section.inner_text()
         )
     )
-
-
-def test_a_chart_that_has_no_size_yet_is_drawn_when_it_has_one(window):
-    """A chart without a size, as in a tab that is not open, waits for it."""
-    window.page.add_init_script(HIDE)
-    window.open("?view=compare", see=".mm-section")
-    drawn = "() => !!document.querySelector('.mm-chart-frame canvas')"
-    ready = "() => document.querySelector('.mm-chart').__vue__.ready"
-    window.until(lambda: window.page.evaluate(ready))
-    assert not window.page.evaluate(drawn)
-    window.page.evaluate("() => document.getElementById('hide').remove()")
-    window.until(lambda: window.page.evaluate(drawn))
-    assert not window.faults

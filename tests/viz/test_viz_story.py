@@ -33,7 +33,6 @@ from mesa_memory.viz.data.scene import circle, scene
 from mesa_memory.viz.report import write_report
 from mesa_memory.viz.report.payload import as_json
 from mesa_memory.viz.serving.live_run import LiveRun
-from mesa_memory.viz.serving.portions import stretches
 from mesa_memory.viz.views import person
 from mesa_memory.viz.views.cost import written
 from mesa_memory.viz.views.focus import Focus
@@ -203,37 +202,6 @@ def test_people_have_the_colour_of_what_they_believed(town):
         assert counts.tolist() == collected[f"believes_{stories[name]}"].tolist()
 
 
-def test_people_stand_where_their_network_puts_them(town):
-    model, run, _, _ = town
-    found = scene(run)
-    assert found.placed
-    assert not found.moving
-    assert found.space(0)["kind"] == "network"
-    assert len(found.space(0)["ties"]) == model.grid.G.number_of_edges()
-    for person_, place in zip(model.agents, found.places[:, 5]):
-        assert place == pytest.approx(person_.cell.position, abs=1e-5)
-    one, other, *_ = found.space(0)["ties"][0]
-    assert [one, other] in found.places[:, 0].round(6).tolist()
-
-
-def test_a_town_that_was_resumed_or_forked_has_the_scenes_of_one_that_was_not(tmp_path):
-    whole, halved = str(tmp_path / "whole.sqlite"), str(tmp_path / "halved.sqlite")
-    for file, days in ((whole, 8), (halved, 5)):
-        play(RumorModel(6, correction_step=3, rng=1, record=file), days)
-    for begin in (resume, fork):
-        play(begin(RumorModel, halved), 3)
-    found = []
-    for file, run in ((whole, 1), (halved, 1), (halved, 2)):
-        store = open_store(file)
-        # What it has cost is counted anew by a model that goes on.
-        rows = [r for r in everything(store, run)["scenes"] if r["kind"] != "collected"]
-        found.append([(r["step"], r["kind"], r["state"]) for r in rows])
-        store.close()
-    assert found[0] == found[1]
-    # The fork is of the run when it had ended.
-    assert found[2] == found[1]
-
-
 def test_agents_are_where_they_were_in_every_space_of_mesas():
     for kind in KINDS:
         model, where = Walk(kind), []
@@ -289,11 +257,6 @@ def test_agents_without_a_memory_are_where_they_are_without_a_value():
     assert [frame["values"] for frame in made] == [[0, 0, 0, 0, 0, None]] * 4
 
 
-def test_places_of_steps_are_brought_together_as_stretches():
-    assert stretches([3, 1, 2, 7]) == [range(1, 4), range(7, 8)]
-    assert stretches([]) == []
-
-
 def panel(run, agent, step):
     """The parts of the panel of an agent, by title without numbers."""
     selection = SimpleNamespace(choose=print)
@@ -328,14 +291,6 @@ def test_a_thought_says_why_it_came_to_mind_in_the_order_of_its_parts():
     parts = [float(number) for number in re.findall(r"\(\w+ ([\d.]+)\)", reason)]
     assert parts == sorted(parts, reverse=True)
     assert sum(parts) == pytest.approx(best["score"], abs=0.02)
-
-
-def test_an_agent_that_recalls_nothing_by_score_was_shown_its_memory(town):
-    _, run, _, _ = town
-    lines, shown = panel(run, 1, 9.0)["Read"].lines, run.prompt(1, 9)
-    assert lines
-    for line in lines:
-        assert line.text.partition("…")[0] in shown
 
 
 #: what an agent does with its memory in a step, and what it holds
@@ -437,6 +392,24 @@ def test_the_demos_own_picture_has_the_colours_and_shapes_of_the_story():
         place = classes.index(agent.belief)
         assert drawn.color == COLOURS[place]
         assert drawn.marker == markers[SYMBOLS[place]]
+
+
+def test_a_town_that_was_resumed_or_forked_has_the_scenes_of_one_that_was_not(tmp_path):
+    whole, halved = str(tmp_path / "whole.sqlite"), str(tmp_path / "halved.sqlite")
+    for file, days in ((whole, 8), (halved, 5)):
+        play(RumorModel(6, correction_step=3, rng=1, record=file), days)
+    for begin in (resume, fork):
+        play(begin(RumorModel, halved), 3)
+    found = []
+    for file, run in ((whole, 1), (halved, 1), (halved, 2)):
+        store = open_store(file)
+        # What it has cost is counted anew by a model that goes on.
+        rows = [r for r in everything(store, run)["scenes"] if r["kind"] != "collected"]
+        found.append([(r["step"], r["kind"], r["state"]) for r in rows])
+        store.close()
+    assert found[0] == found[1]
+    # The fork is of the run when it had ended.
+    assert found[2] == found[1]
 
 
 def test_an_outcome_that_is_no_word_or_number_is_refused_by_name():

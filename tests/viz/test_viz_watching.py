@@ -151,36 +151,3 @@ def test_a_past_step_stays_as_it_is_until_something_else_is_chosen(town):
         for choice in (Choice(), Choice(), Choice(step=6.0), Choice(step=6.0)):
             now.value = stepped(), choice  # step 6 is awaited
             assert seen[-1] is feed.source
-
-
-def test_what_changes_beside_the_dashboard_does_not_walk_through_its_data():
-    walks = []
-
-    class Data(list):
-        def __iter__(self):
-            walks.append(len(self))
-            return super().__iter__()
-
-    data, count = Data(range(1000)), solara.Reactive(0)
-
-    @solara.component
-    def View():
-        solara.v.Html(tag="p", attributes={"data": data})
-
-    @solara.component
-    def Counter():
-        solara.Text(str(count.value))
-
-    @solara.component
-    def Page():
-        View()
-        Counter()
-
-    _, context = solara.render(Page(), handle_error=False)
-    try:
-        assert walks
-        walks.clear()
-        count.value = 1
-        assert not walks
-    finally:
-        context.close()

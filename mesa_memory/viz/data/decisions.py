@@ -1,8 +1,6 @@
 """The decisions of an agent in a step, with the lines of memory that were in them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from mesa_memory.core.content import brief
 from mesa_memory.retrieval import overlap
@@ -18,38 +16,19 @@ BRIEF_CHARS = 240
 END_CHARS = 120
 
 
-@dataclass(frozen=True)
-class MemoryLine:
-    """A line of the memory text in a request.
+#: a mark, and the text that has it
+type Piece = tuple[str, str]
 
-    Attributes:
-        mark: ``USED`` if the answer has its words, else ``RECALLED`` if a recall found
-            it, else empty.
+
+def decided(run: Run, agent: object = None, step: float | None = None) -> list[Row]:
+    """The decisions of all agents and steps, or of these, in the order of the steps.
+
+    Each has ``step``, ``agent``, ``question`` (the end of what was asked, without the
+    memory in it) and ``answer`` (or the tools called, or the error).
     """
-
-    text: str
-    mark: str = ""
-
-
-@dataclass(frozen=True)
-class Decided:
-    """A decision in one line.
-
-    Attributes:
-        question: the end of what was asked, without the memory in it.
-        answer: the answer, or the tools called, or the error.
-    """
-
-    step: float
-    agent: Any
-    question: str
-    answer: str
-
-
-def decided(run: Run, agent: object = None, step: float | None = None) -> list[Decided]:
-    """The decisions of all agents and steps, or of these, in the order of the steps."""
     return [
-        Decided(row["step"], row["agent"], end_of(row["question_only"]), answer(row))
+        {name: row[name] for name in ("step", "agent")}
+        | {"question": end_of(row["question_only"]), "answer": answer(row)}
         for row in run.decisions(agent, step, as_records=True)
     ]
 
@@ -75,26 +54,27 @@ def decisions(run: Run, agent: object, step: float) -> list[Row]:
     return found
 
 
-def memory_lines(decision: Row) -> list[MemoryLine]:
+def memory_lines(decision: Row) -> list[Piece]:
     """The lines of memory in a request; recalled ones that are worded differently last.
 
-    Lines that no recall found are marked, too: the memory may not recall at all.
+    The mark is ``USED`` if the answer has a line's words, else ``RECALLED`` if a recall
+    found it, else empty. Lines that no recall found are marked, too: the memory may not recall at all.
     """
     texts = [line for line in decision["memory"].splitlines() if line.strip()]
-    known: dict[str, MemoryLine] = {}
+    known: dict[str, Piece] = {}
     for one in decision["recalled"]:
         key = bare(one["text"])[:FOUND_CHARS]
-        if key and getattr(known.get(key), "mark", "") != USED:
-            known[key] = MemoryLine(one["text"], USED if one["used"] else RECALLED)
+        if key and known.get(key, ("", ""))[0] != USED:
+            known[key] = (USED if one["used"] else RECALLED, one["text"])
     lines, found = [], set()
     for text, is_used in zip(texts, overlap.used(texts, said(decision))):
         whole = bare(text)
         here = [key for key in known if key in whole]
         found.update(here)
-        marks = {known[key].mark for key in here}
+        marks = {known[key][0] for key in here}
         if not here and is_used and not whole.endswith(":"):
             marks.add(USED)
-        lines.append(MemoryLine(text, max(marks, default="")))
+        lines.append((max(marks, default=""), text))
     return lines + [line for key, line in known.items() if key not in found]
 
 

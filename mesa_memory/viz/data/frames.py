@@ -74,8 +74,10 @@ def flat(scene: Scene, place: int) -> list[float | None]:
     return plain(spots.ravel().round(4), 4)
 
 
-def plain(values: np.ndarray | pd.Series, digits: int = 3) -> list[float | None]:
-    """Numbers for JSON: NaN becomes None, and whole numbers become int.
+def plain(
+    values: np.ndarray | pd.Series | Sequence[float | None], digits: int = 3
+) -> list[float | None]:
+    """Numbers for JSON: NaN and None become None, and whole numbers become int.
 
     Args:
         digits: after the point; below 1, the first that are not 0.

@@ -16,42 +16,28 @@ _NO_CALLS = (
     "No language model was asked in this run. Memories such as STLTMemory and "
     "EpisodicMemory ask one as soon as enough has happened, and agents of Mesa-LLM do."
 )
-#: view -> table of its data, kinds of its records (none: all that a memory made), and the
-#: reason why a run lacks them
-NEEDS: dict[str, tuple[Table, tuple[str, ...], str]] = {
-    "conversations": (
-        records,
-        ("message",),
-        "No agent of this run has heard or sent a message.",
-    ),
-    "facts": (records, (FACT,), "No memory of this run writes facts; FactMemory does."),
-    "chapters": (
-        records,
-        ("chapter", "story"),
-        "No memory of this run tells a story; NarrativeMemory does.",
-    ),
-    "recall": (
-        recalls,
-        (),
-        "No memory of this run ranks its records; EpisodicMemory does.",
-    ),
-    "evidence": (
-        records,
-        (),
-        "No memory of this run draws conclusions; STLTMemory and ImpressionMemory do.",
-    ),
-    "impressions": (
-        records,
-        ("impression",),
-        "No agent of this run has an impression of another one; ImpressionMemory makes them.",
-    ),
-    "decisions": (
-        calls,
-        (),
-        "No agent of this run asked a language model itself, as agents of Mesa-LLM do.",
-    ),
-    "cost": (calls, (), _NO_CALLS),
-    "requests": (calls, (), _NO_CALLS),
+#: view -> the reason why a run has no data for it
+LACKS = {
+    "conversations": "No agent of this run has heard or sent a message.",
+    "facts": "No memory of this run writes facts; FactMemory does.",
+    "chapters": "No memory of this run tells a story; NarrativeMemory does.",
+    "recall": "No memory of this run ranks its records; EpisodicMemory does.",
+    "evidence": "No memory of this run draws conclusions; STLTMemory and "
+    "ImpressionMemory do.",
+    "impressions": "No agent of this run has an impression of another one; "
+    "ImpressionMemory makes them.",
+    "decisions": "No agent of this run asked a language model itself, as agents of "
+    "Mesa-LLM do.",
+    "cost": _NO_CALLS,
+    "requests": _NO_CALLS,
+}
+#: views of records -> their kinds; none: all that a memory made
+KINDS = {
+    "conversations": ("message",),
+    "facts": (FACT,),
+    "chapters": ("chapter", "story"),
+    "evidence": (),
+    "impressions": ("impression",),
 }
 
 
@@ -63,15 +49,13 @@ def missing(run: Run) -> dict[str, str]:
     many = sum(count for *_, count in rows) >= MAX_RECORDS
 
     def lacks(view: str) -> bool:
-        table, kinds, _ = NEEDS[view]
-        if table is not records:
+        if view not in KINDS:
             return first(run, view) is None
-        of_view = (
-            kind in kinds if kinds else origin == DERIVED for kind, origin, _ in rows
-        )
-        return not many and not any(of_view)
+        kinds = KINDS[view]
+        known = (k in kinds if kinds else by == DERIVED for k, by, _ in rows)
+        return not many and not any(known)
 
-    found = {view: why for view, (*_, why) in NEEDS.items() if lacks(view)}
+    found = {view: why for view, why in LACKS.items() if lacks(view)}
     if len(run.unique_ids) < 2:
         found["compare"] = "There is one agent in one run: nothing to compare it with."
     return found
@@ -102,9 +86,11 @@ def memory_class(run: Run, agent: Any) -> str:
 
 def _data(view: str) -> tuple[Table, Any, list[Any]]:
     """The table of a view, its column of steps, and the conditions of a row."""
-    table, kinds, _ = NEEDS[view]
-    if table is not records:
+    if view == "recall":
+        return recalls, recalls.c.step, []
+    if view not in KINDS:
         own = [calls.c.decision.is_not(None)] if view == "decisions" else []
-        return table, table.c.step, own
+        return calls, calls.c.step, own
+    kinds = KINDS[view]
     made = records.c.kind.in_(kinds) if kinds else records.c.origin == DERIVED
-    return table, records.c.valid_from, [made]
+    return records, records.c.valid_from, [made]

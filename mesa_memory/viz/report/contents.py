@@ -12,7 +12,7 @@ from mesa_memory.runs.past import Past, Row, past
 from mesa_memory.viz.data import spread
 from mesa_memory.viz.data.activity import Activity, activity
 from mesa_memory.viz.data.colouring import Colouring, colour_keys, coloured, of_text
-from mesa_memory.viz.data.decisions import Decided, MemoryLine, decided, memory_lines
+from mesa_memory.viz.data.decisions import Piece, decided, memory_lines
 from mesa_memory.viz.data.recall import RecordedRecall, recalls, understood
 from mesa_memory.viz.data.said import SpokenMessage, said
 from mesa_memory.viz.data.scene import Scene, scene
@@ -37,7 +37,7 @@ class Person:
     memory: str
     past: Past
     recalls: list[RecordedRecall]
-    decisions: list[tuple[Row, list[MemoryLine]]]
+    decisions: list[tuple[Row, list[Piece]]]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Contents:
     measures: list[Colouring]
     sentences: list[dict[str, Any]]
     people: list[Person]
-    decided: list[Decided]
+    decided: list[Row]
 
 
 def contents(

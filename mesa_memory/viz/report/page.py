@@ -149,14 +149,11 @@ def _weights(people: list[Person]) -> list[str]:
 
 def _decided(found: Contents) -> list[dict[str, Any]]:
     """The rows of the table of decisions; the newest, if there are very many."""
-    names = found.names
-    rows = [
-        vars(one) | {"agent": f"{names[one.agent]} ({one.agent})"}
-        if names.get(one.agent, str(one.agent)) != str(one.agent)
-        else vars(one)
-        for one in found.decided[-MAX_DECISIONS:]
-    ]
-    return scrub_data(rows)
+    apart = {a: f"{n} ({a})" for a, n in found.names.items() if n not in ("", str(a))}
+    newest = found.decided[-MAX_DECISIONS:]
+    return scrub_data(
+        [row | {"agent": apart.get(row["agent"], row["agent"])} for row in newest]
+    )
 
 
 def _cost(run: Run) -> list[dict[str, Any]]:

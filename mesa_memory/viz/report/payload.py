@@ -11,7 +11,7 @@ from mesa_memory.core.text.redaction import scrub
 from mesa_memory.runs.past import Row, text_of
 from mesa_memory.runs.queries import source_ids
 from mesa_memory.viz.data.colouring import Colouring
-from mesa_memory.viz.data.decisions import MemoryLine
+from mesa_memory.viz.data.decisions import Piece
 from mesa_memory.viz.data.frames import box, flat, plain
 from mesa_memory.viz.data.recall import RecordedRecall
 from mesa_memory.viz.report.contents import Contents, Person
@@ -39,10 +39,6 @@ class Sample:
     candidates: int
     every: int
     people: int
-
-    def takes(self, place: int, steps: int) -> bool:
-        """True if the messages of the step at ``place`` of ``steps`` are taken."""
-        return (steps - 1 - place) % self.every == 0
 
     def notes(self, people: int, cut: bool, dropped: bool) -> list[str]:
         """The omissions, in sentences.
@@ -119,9 +115,10 @@ def payload(found: Contents, sample: Sample) -> tuple[dict[str, Any], list[str]]
     agents, steps = seen.agents, seen.steps
     last = len(steps) - 1
     numbers = {agent: number for number, agent in enumerate(agents)}
-    taken = [sample.takes(place, len(steps)) for place in range(len(steps))]
+    taken = [(last - place) % sample.every == 0 for place in range(len(steps))]
     moving = seen.placed and seen.moving
-    ties = seen.space(last).get("ties") if seen.placed else None
+    ties = seen.space(last).get("ties") or () if seen.placed else ()
+    shown = found.people[: sample.people]
     data = {
         "steps": steps,
         "agents": [[str(agent), found.names.get(agent)] for agent in agents],
@@ -130,9 +127,7 @@ def payload(found: Contents, sample: Sample) -> tuple[dict[str, Any], list[str]]
             flat(seen, place) if take or not moving else None
             for place, take in enumerate(taken if moving else taken[:1])
         ],
-        "ties": [t for t in ties or () if isinstance(t, list) and len(t) == 4][
-            :MAX_TIES
-        ],
+        "ties": [t for t in ties if isinstance(t, list) and len(t) == 4][:MAX_TIES],
         "messages": [
             _messages(of_step, numbers, texts) if take else None
             for of_step, take in zip(found.messages, taken)
@@ -144,10 +139,7 @@ def payload(found: Contents, sample: Sample) -> tuple[dict[str, Any], list[str]]
                 for name, values in seen.collected.items()
             ),
         ],
-        "people": [
-            _person(one, numbers, texts, sample)
-            for one in found.people[: sample.people]
-        ],
+        "people": [_person(one, numbers, texts, sample) for one in shown],
         "texts": texts.all,
     }
     recalls = [one for person in found.people for one in person.recalls]
@@ -216,14 +208,14 @@ def _person(
     }
 
 
-def _decision(row: Row, lines: list[MemoryLine], texts: Texts) -> list[Any]:
+def _decision(row: Row, lines: list[Piece], texts: Texts) -> list[Any]:
     """A decision for ``decisionLine`` in report.js."""
     error = row["error"] and f"no answer: {row['error']}"
     return [
         row["step"],
         scrub(row["purpose"] or ""),
         texts.number(row["question_only"]),
-        [[texts.number(line.text), line.mark] for line in lines],
+        [[texts.number(text), mark] for mark, text in lines],
         texts.number(error or row["answer"] or "no words"),
         [
             [texts.number(str(call.get(name) or "")) for name in CALL_PARTS]

@@ -11,8 +11,7 @@ from mesa_memory.viz.data import text_diff
 from mesa_memory.viz.views.decisions import Decisions
 from mesa_memory.viz.views.focus import Focus
 
-#: headings of columns; other columns have the name of their key
-HEADS = {"importance": "grade", "subject": "about"}
+NOT_READ = "The agent did not read its memory in this step."
 #: headings of tables; the table of another kind has the kind's name
 TITLES = {"event": "Events", "reflection": "Reflections", "impression": "Impressions"}
 
@@ -38,14 +37,12 @@ def Changes(focus: Focus) -> Any:
     done = ", ".join(f"{count} {change}" for change, count in counts.items())
     held = len(focus.past.at(focus.step))
     ui.Answer(
-        f"At the end of step {ui.number(focus.step)}, {focus.title} remembered {held} "
+        f"At the end of step {focus.at}, {focus.title} remembered {held} "
         f"record{'s' * (held != 1)}; in this step, {done or 'nothing changed'}."
     )
     if not rows:
         return
-    with ui.Section(
-        f"{focus.title}, step {ui.number(focus.step)}", "changes in this step"
-    ):
+    with ui.Section(f"{focus.title}, step {focus.at}", "changes in this step"):
         names = ["change", "layer", "kind", "step", "text"]
         Records(rows, names, focus.file("changes"), page=5)
 
@@ -59,7 +56,7 @@ def Records(rows: list[data.Row], names: list[str], file: str, **more: Any) -> A
         file, more: for ``Table``.
     """
     columns = {
-        HEADS.get(name, name): (lambda row, name=name: data.cell(row, name))
+        ui.HEADINGS.get(name, name): (lambda row, name=name: data.cell(row, name))
         for name in names
     }
     return ui.Table(columns, rows, file=file, **more)
@@ -96,7 +93,7 @@ def _layer_text(row: data.Row, before: data.Row | None) -> ui.TextBlock:
     return versioned(head, row, before)
 
 
-def versioned(head: str, row: data.Row, before: data.Row | None) -> ui.TextBlock:
+def versioned(head: str, row: data.Row, before: data.Row | None = None) -> ui.TextBlock:
     """A text; changes since the version before are marked."""
     new = row["text"] or ""
     if before is None:
@@ -114,14 +111,10 @@ def ShownTexts(focus: Focus) -> Any:
         if rows:
             ui.Texts([_shown(row) for row in rows])
         else:
-            ui.Empty(
-                "The agent did not read its memory in this step.", "mdi-eye-off-outline"
-            )
+            ui.Empty(NOT_READ, "mdi-eye-off-outline")
 
 
 def _shown(row: data.Row) -> ui.TextBlock:
     times = f", {row['times']} times" if row["times"] > 1 else ""
-    size = f"about {row['tokens']} tokens{times}"
-    return ui.TextBlock(
-        f"{row['layer']}: {row['section']}, {size}", row["text"], sent=True
-    )
+    head = f"{row['layer']}: {row['section']}, about {row['tokens']} tokens{times}"
+    return ui.TextBlock(head, row["text"], sent=True)

@@ -1,5 +1,6 @@
 """Questions to an agent, forks of the run, and the changes made by hand."""
 
+from functools import partial
 from typing import Any
 
 import solara
@@ -13,6 +14,10 @@ from mesa_memory.viz.data import interventions as data
 from mesa_memory.viz.live.by_hand import Change, ask, forked
 from mesa_memory.viz.views.focus import Focus
 
+#: fields in which one types
+TYPED: dict[str, Any] = {"continuous_update": True, "rows": 2}
+UNCHANGED = "Its memory stays as it is; the request is recorded as a probe."
+IN_MEMORY = "The fork is in memory only. Record the model in a file to keep it."
 READ_ONLY = "This is a recording. To ask or fork, run this code where your model is:"
 CODE = """from mesa_memory import fork
 from mesa_memory.interventions import probe
@@ -35,7 +40,7 @@ def ByHandView(focus: Focus) -> Any:
                 Fork(focus, model).key(f"fork-{id(model)}")
         else:
             facts = focus.source.feed.facts
-            given = f"{facts.model}, {facts.store!r}, {ui.number(focus.step)}"
+            given = f"{facts.model}, {facts.store!r}, {focus.at}"
             fork = f"fork({given}, run={facts.number})"
             with ui.Section(READ_ONLY):
                 ui.Plain(CODE.format(fork=fork, agent=focus.agent), sent=True)
@@ -58,24 +63,14 @@ def Ask(focus: Focus, model: Any) -> Any:
     task = solara.lab.use_task(answer, dependencies=None, raise_error=False)
     hint = f"from its memory at step {ui.number(clock(model))}"
     with ui.Section(f"Ask agent {focus.name}", hint):
-        solara.InputTextArea(
-            "Question", question, continuous_update=True, rows=2, disabled=task.pending
-        )
+        off = {"disabled": task.pending or not question.value.strip()}
+        solara.InputTextArea("Question", question, disabled=task.pending, **TYPED)
         with solara.Div(classes=["mm-row"]):
-            solara.Button(
-                "Ask",
-                icon_name="mdi-help",
-                on_click=task,
-                disabled=task.pending or not question.value.strip(),
-                color="primary",
-            )
-            solara.Text(
-                "Its memory stays as it is; the request is recorded as a probe."
-            )
+            solara.Button("Ask", task, icon_name="mdi-help", color="primary", **off)
+            solara.Text(UNCHANGED)
         Progress(task)
         if answers.value:
-            names = ("step", "agent", "question", "answer")
-            columns = {name: name for name in names}
+            columns = ui.named("step agent question answer")
             ui.Table(columns, answers.value, file="answers", page=5)
 
 
@@ -104,16 +99,11 @@ def Interventions(focus: Focus) -> Any:
         rest = {k: v for k, v in one["detail"].items() if k not in ("record", "by")}
         return ", ".join(f"{name}: {value}" for name, value in rest.items())
 
+    columns = {"step": "step", **focus.called, "change": "kind", "record": "record"}
+    columns |= {"replaced by": "by", "text": text}
     with ui.Section("Changed by hand", "in this run; click one for its evidence"):
         ui.Table(
-            {
-                "step": "step",
-                "agent": lambda one: source.called(one["agent"]),
-                "change": "kind",
-                "record": "record",
-                "replaced by": "by",
-                "text": text,
-            },
+            columns,
             source.of(data.interventions),
             file="changes-by-hand",
             on_pick=go,
@@ -146,40 +136,16 @@ def Fork(focus: Focus, model: Any) -> Any:
         made.set((feed.key, feed.facts.place))
 
     task = solara.lab.use_task(make, dependencies=None, raise_error=False)
-    ready = not event.value or text.value.strip()
-    with ui.Section(
-        "Fork with a change",
-        f"a new run continues from step {ui.number(focus.step)}, which is shown",
-    ):
+    off = {"disabled": task.pending or bool(event.value and not text.value.strip())}
+    hint = f"a new run continues from step {focus.at}, which is shown"
+    with ui.Section("Fork with a change", hint):
         ui.Choose(f"Implanted in agent {focus.name}", event.value, EVENTS, event.set)
         if event.value:
-            solara.InputTextArea(
-                "Words it will remember", text, continuous_update=True, rows=2
-            )
-        solara.Button(
-            "Fork",
-            icon_name="mdi-source-fork",
-            on_click=task,
-            disabled=task.pending or not ready,
-            color="primary",
-        )
+            solara.InputTextArea("Words it will remember", text, **TYPED)
+        solara.Button("Fork", task, icon_name="mdi-source-fork", color="primary", **off)
         Progress(task)
         if made.value is not None:
-            NewRun(focus, *made.value)
-
-
-@solara.component
-def NewRun(focus: Focus, key: str, place: str) -> Any:
-    """The way to a fork.
-
-    Args:
-        key: of the new run, in the page's list.
-        place: of the new run, as commands take it; empty in memory.
-    """
-    if place:
-        ui.Note(f"The fork is a run of its own, {place}.")
-    else:
-        ui.Note("The fork is in memory only. Record the model in a file to keep it.")
-    solara.Button(
-        "Show the fork", on_click=lambda: focus.selection.choose(run=key), outlined=True
-    )
+            key, place = made.value
+            show = partial(focus.selection.choose, run=key)
+            ui.Note(f"The fork is a run of its own, {place}." if place else IN_MEMORY)
+            solara.Button("Show the fork", show, outlined=True)

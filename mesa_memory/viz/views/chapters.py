@@ -71,8 +71,7 @@ def _chapter(row: Row) -> Chapter:
 @solara.component
 def ChaptersView(focus: Focus) -> Any:
     """The narrative memory of an agent at the step."""
-    past, step = focus.past, focus.step
-    narrative = solara.use_memo(lambda: told(past, step), [id(past), step])
+    narrative = told(focus.past, focus.step)
     if not (narrative.chapters or narrative.stories):
         text = f"The memory of {focus.title} tells no story at this step."
         EmptyView(focus, "chapters", text)
@@ -84,24 +83,18 @@ def ChaptersView(focus: Focus) -> Any:
         )
         Chapters(focus, narrative)
         SoFar(focus, narrative)
+        columns = ui.named("step kind") | {"text": memories.text_of}
+        rows, file = narrative.since, focus.file("since")
+        empty = "No event is left word for word."
         with ui.Section("Since then", "still word for word"):
-            ui.Table(
-                {"step": "step", "kind": "kind", "text": memories.text_of},
-                narrative.since,
-                file=focus.file("since"),
-                sort="step",
-                down=True,
-                empty="No event is left word for word.",
-            )
+            ui.Table(columns, rows, file=file, sort="step", down=True, empty=empty)
 
 
 def Chapters(focus: Focus, narrative: Told) -> Any:
     """The recaps, oldest first."""
     chapters = narrative.chapters
-    with ui.Section(
-        f"Life of agent {focus.name}",
-        f"until step {ui.number(focus.step)}; recaps are never written again",
-    ):
+    hint = f"until step {focus.at}; recaps are never written again"
+    with ui.Section(f"Life of agent {focus.name}", hint):
         if chapters:
             texts = [_passage(focus, chapter) for chapter in chapters]
             ui.Passages(texts, label=f"{len(chapters)} chapters, oldest first")
@@ -113,18 +106,15 @@ def _passage(focus: Focus, chapter: Chapter) -> ui.Passage:
     evidence = partial(focus.to_evidence, chapter.row["id"])
     marks = [ui.PassageMark("evidence", "mdi-file-tree", evidence)]
     if chapter.began is not None:
-        begin = partial(focus.to_agent, focus.agent, chapter.began)
-        marks.append(
-            ui.PassageMark("go to its first step", "mdi-arrow-top-right", begin)
-        )
+        go = partial(focus.to_agent, focus.agent, chapter.began)
+        marks.append(ui.PassageMark("go to its first step", "mdi-arrow-top-right", go))
     return ui.Passage(chapter.title, memories.text_of(chapter.row), marks, "told")
 
 
 def SoFar(focus: Focus, narrative: Told) -> Any:
     """The current story, its changes, and its versions."""
-    with ui.Section(
-        "The story so far", "merged from events that are no longer verbatim"
-    ):
+    hint = "merged from events that are no longer verbatim"
+    with ui.Section("The story so far", hint):
         if not narrative.stories:
             ui.Empty("The story has not begun: all events are still verbatim.")
             return

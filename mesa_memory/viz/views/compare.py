@@ -1,7 +1,9 @@
 """Compare: two agents, or two runs, side by side at the same step."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from mesa_memory.viz.serving.live_run import RunState, arms
 from mesa_memory.viz.views.agent import Records
 from mesa_memory.viz.views.focus import Focus
 
+type Texts = Mapping[str, str | None]
 #: values of ``held by``
 BOTH, LEFT, RIGHT = "both", "left", "right"
 #: longest value of a difference, in characters
@@ -37,6 +40,10 @@ SPENT = {
     "tokens": ("tokens until the step", "tokens"),
     "cost": ("money until the step", "US dollars"),
 }
+NO_STEP = (
+    "The two runs share no finished step. Choose another run, or compare two agents of "
+    "this one."
+)
 #: columns that every row has, or that repeat another one
 _REPEATED = ("step", "seq", "agent", "content")
 
@@ -75,56 +82,37 @@ def course(left: Past, right: Past, steps: list[float]) -> dict[str, list[int]]:
     return counts
 
 
-@dataclass(frozen=True)
-class Pair:
-    """A text of each side for the same place.
-
-    Attributes:
-        title: name of the place.
-        left, right: the texts; None on a side without one.
-    """
-
-    title: str
-    left: str | None
-    right: str | None
+def paired(left: Texts, right: Texts) -> dict[str, tuple[str | None, str | None]]:
+    """The left and the right text of each place; None on a side without one."""
+    names = dict.fromkeys([*left, *right])
+    return {name: (left.get(name), right.get(name)) for name in names}
 
 
-def prompts(left: list[Row], right: list[Row]) -> list[Pair]:
-    """The texts that two agents were shown in a step, by section and in order.
+def prompts(rows: list[Row]) -> dict[str, str]:
+    """The texts that an agent was shown in a step, by section and in order.
 
     Args:
-        left, right: rows of ``agent.shown``.
+        rows: of ``agent.shown``.
     """
-    sides = [_numbered(rows) for rows in (left, right)]
-    return [
-        Pair(name, sides[0].get(name), sides[1].get(name))
-        for name in dict.fromkeys([*sides[0], *sides[1]])
-    ]
-
-
-def _numbered(rows: list[Row]) -> dict[str, str]:
     count: Counter[str] = Counter()
     found = {}
     for row in rows:
         name = row["section"] or row["layer"] or "memory"
         count[name] += 1
-        found[name if count[name] == 1 else f"{name} ({count[name]})"] = row["text"]
-    return {name: text or "" for name, text in found.items()}
+        found[name if count[name] == 1 else f"{name} ({count[name]})"] = (
+            row["text"] or ""
+        )
+    return found
 
 
-def told(difference: Difference) -> list[Pair]:
-    """A pair for each column that differs; if one side lacks the row, for all columns."""
-    left, right = difference.left, difference.right
-    names = difference.fields or tuple(
-        name
-        for name, value in (left or right or {}).items()
-        if name not in _REPEATED and value not in (None, [], {})
-    )
-    sides = [
-        [None if row is None else str(row.get(name))[:VALUE_CHARS] for name in names]
-        for row in (left, right)
-    ]
-    return [Pair(*pair) for pair in zip(names, *sides)]
+def told(found: Difference, row: Row | None) -> dict[str, str]:
+    """The columns of a side that differ; if one side lacks the row, all columns."""
+    return {
+        name: str(value)[:VALUE_CHARS]
+        for name, value in (row or {}).items()
+        if (name in found.fields if found.fields else name not in _REPEATED)
+        and (found.fields or value not in (None, [], {}))
+    }
 
 
 #: what else is known by step, and its label
@@ -168,22 +156,20 @@ def CompareView(focus: Focus) -> Any:
     with solara.Column(gap="0px"):
         if len(source.all) > 1:
             Together(focus)
-        if right is None:
-            With(focus, other, None)
-            another = next((a for a in source.agent_ids if a != focus.agent), None)
-            ui.Empty(
-                "Choose another agent above. To compare two runs, open both: "
-                "mesa-memory dashboard run.sqlite#1 run.sqlite#2",
-                "mdi-compare",
-                button=""
-                if another is None
-                else f"With agent {source.called(another)}",
-                on_click=lambda: selection.choose(other_agent=str(another)),
-            )
+        if right is not None:
+            Memories(focus, right)
+            if other is not source:
+                Divergence(focus, other)
             return
-        Memories(focus, right)
-        if other is not source:
-            Divergence(focus, other)
+        With(focus, other, None)
+        another = next((a for a in source.agent_ids if a != focus.agent), None)
+        ui.Empty(
+            "Choose another agent above. To compare two runs, open both: "
+            "mesa-memory dashboard run.sqlite#1 run.sqlite#2",
+            "mdi-compare",
+            "" if another is None else f"With agent {source.called(another)}",
+            lambda: selection.choose(other_agent=str(another)),
+        )
 
 
 def _other_source(focus: Focus) -> RunState:
@@ -219,13 +205,11 @@ def With(focus: Focus, other: RunState, right: Any) -> Any:
     hint = "agent and step of the left side are chosen at the top"
     with ui.Section("Compare with", hint), solara.Div(classes=["mm-row"]):
         if len(runs) > 1:
+            names = {one.key: one.label for one in runs}
             ui.Choose(
-                "Run at the right",
-                other.key,
-                {one.key: one.label for one in runs},
-                lambda key: selection.choose(other_run=key),
-                wide=True,
-            )
+                "Run at the right", other.key, names,
+                lambda key: selection.choose(other_run=key), wide=True,
+            )  # fmt: skip
         ui.AgentPicker(other, selection, right, other=True)
 
 
@@ -233,48 +217,38 @@ def With(focus: Focus, other: RunState, right: Any) -> Any:
 def Memories(left: Focus, right: Focus) -> Any:
     """Both memories at the step, and their difference at all steps."""
     mine, theirs = left.past, right.past
-    finished = set(right.source.steps)
-    steps = [step for step in left.source.steps if step in finished]
+    steps = [step for step in left.source.steps if step in {*right.source.steps}]
     step = nearest(steps, left.step)
     counts = solara.use_memo(
         lambda: course(mine, theirs, steps), [id(mine), id(theirs), len(steps)]
     )
     if step is None:
         With(left, right.source, right.agent)
-        ui.Empty(
-            "The two runs share no finished step. Choose another run, or "
-            "compare two agents of this one."
-        )
+        ui.Empty(NO_STEP)
         return
     left, right = replace(left, step=step), replace(right, step=step)
-    same_run = left.source is right.source
-    names = [
-        f"{side}: agent {one.name}"
-        + ("" if same_run else f", {one.source.short_label}")
-        for side, one in (("Left", left), ("Right", right))
-    ]
+    names = [f"Left: agent {left.name}", f"Right: agent {right.name}"]
+    if left.source is not right.source:
+        sources = left.source, right.source
+        names = [f"{name}, {one.short_label}" for name, one in zip(names, sources)]
     Apart(left, right, steps, counts)
     With(left, right.source, right.agent)
-    have, others = mine.at(step), theirs.at(step)
-    rows = marked(have, others)
     with ui.Section("Records of both", "; ".join(names)):
         Records(
-            rows,
+            marked(mine.at(step), theirs.at(step)),
             ["held by", "step", "kind", "text"],
             f"compare-{left.file('records')}",
             marked=lambda row: row["held by"] != BOTH,
             mark="only on one side",
             empty="Both memories were empty at the end of the step.",
         )
-    pairs = prompts(left.of(agents.shown), right.of(agents.shown))
-    with ui.Section(
-        "Shown to the agents",
-        f"in step {ui.number(step)}; at the right, changes are marked",
-    ):
-        if not pairs:
+    texts = paired(*(prompts(one.of(agents.shown)) for one in (left, right)))
+    hint = f"in step {left.at}; at the right, changes are marked"
+    with ui.Section("Shown to the agents", hint):
+        if not texts:
             ui.Empty("Neither read its memory in this step.", "mdi-eye-off-outline")
-        for pair in pairs:
-            Beside(pair, *names).key(pair.title)
+        for title, pair in texts.items():
+            Beside(title, pair, names).key(title)
 
 
 def Apart(
@@ -287,22 +261,16 @@ def Apart(
     both, left, right = (values[steps.index(focus.step)] for values in counts.values())
     differ = "never" if first is None else f"from step {ui.number(first)} on"
     ui.Answer(
-        f"At step {ui.number(focus.step)}, {focus.title} (left) and {other.title} (right) "
-        f"share {both} records; {left} are only left, {right} only right. They differ "
-        f"{differ}."
+        f"At step {focus.at}, {focus.title} (left) and {other.title} (right) share {both} "
+        f"records; {left} are only left, {right} only right. They differ {differ}."
     )
+    label = "Number of records that both memories have, and only one, by step"
     with ui.Section("Records by step", "the same kind and text is the same record"):
-        curves.StepChart(
-            focus,
-            curves.over_steps(steps, "records", lines),
-            steps,
-            label="Number of records that both memories have, and only one, by step",
-            height=240,
-            file="compare",
-        )
+        curves.StepChart(focus, steps, "records", lines, label, "compare", 240)
 
 
 EVERYTHING = "steps, calls, records, recalls and the texts shown"
+SLOW = "Comparing all that was recorded; this takes a minute for long runs …"
 
 
 @solara.component
@@ -311,12 +279,9 @@ def Divergence(focus: Focus, other: RunState) -> Any:
     source = focus.source
     both = f"{source.short_label} and {other.short_label}"
     with ui.Section("First difference of runs", both):
+        stamp = source.stamp, other.stamp
         parting = use_work(
-            lambda: source.run.parting(other.run),
-            other.run,
-            (source.stamp, other.stamp),
-            False,
-            "Comparing all that was recorded; this takes a minute for long runs …",
+            lambda: source.run.parting(other.run), other.run, stamp, False, SLOW
         )
         if parting is None:
             return
@@ -345,29 +310,26 @@ def First(focus: Focus, found: Difference) -> Any:
         }
     )
     changes = {"step": found.step} | ({} if agent is None else {"agent": agent})
+    go = partial(focus.selection.choose, **changes)
     with solara.Div():
-        solara.Button(
-            "Go there",
-            on_click=lambda: focus.selection.choose(**changes),
-            icon_name="mdi-arrow-right",
-            text=True,
-        )
-    for pair in told(found):
-        Beside(pair, "left", "right").key(pair.title)
+        solara.Button("Go there", go, icon_name="mdi-arrow-right", text=True)
+    sides = (told(found, row) for row in (found.left, found.right))
+    for title, pair in paired(*sides).items():
+        Beside(title, pair, ("left", "right")).key(title)
 
 
 @solara.component
-def Beside(pair: Pair, left: str, right: str) -> Any:
+def Beside(title: str, pair: tuple[str | None, ...], names: Sequence[str]) -> Any:
     """Two texts side by side; the right one with its changes against the left."""
-    old, new = pair.left, pair.right
+    old, new = pair
     changes = solara.use_memo(
         lambda: None if old is None or new is None else text_diff.changes(old, new),
         [old, new],
     )
     with solara.Div(classes=["mm-columns"]):
-        for name, text in ((left, old), (right, changes or new)):
+        for name, text in zip(names, (old, changes or new)):
             said = "– not here –" if text is None else text
-            ui.Texts([ui.TextBlock(f"{pair.title}, {name}", said, sent=True)])
+            ui.Texts([ui.TextBlock(f"{title}, {name}", said, sent=True)])
 
 
 #: digits of a number after the point
@@ -379,13 +341,8 @@ def Together(focus: Focus) -> Any:
     """The choice of numbers, and their chart; the numbers are read in the background."""
     runs = [one for one in focus.source.all if one.steps]
     with ui.Section("All runs in one chart", f"{len(runs)} runs"):
-        found = use_work(
-            lambda: [one.of(numbers) for one in runs],
-            len(runs),
-            [one.stamp for one in runs],
-            False,
-            "Reading all runs …",
-        )
+        work, stamp = lambda: [one.of(numbers) for one in runs], [r.stamp for r in runs]
+        found = use_work(work, len(runs), stamp, False, "Reading all runs …")
         if found is None:
             return
         names = list(dict.fromkeys(name for known in found for name in known))
@@ -399,9 +356,8 @@ def Together(focus: Focus) -> Any:
         )
         if len(table):
             named = arms(focus.source.feed.all)
-            Drawn(
-                focus, table, chosen, choices[chosen], [named[one.key] for one in runs]
-            )
+            of_arm = [named[one.key] for one in runs]
+            Drawn(focus, table, chosen, choices[chosen], of_arm)
         setter = focus.selection.setter("together")
         ui.Choose("Curves show", chosen, choices, setter, wide=True)
 
@@ -426,14 +382,8 @@ def Drawn(
     now = table.loc[last].dropna()
     values = [f"{value:,.4g} in {name}" for name, value in now.items()]
     ui.Answer(f"At step {ui.number(last)}, {label}: {'; '.join(values)}.")
-    curves.StepChart(
-        focus,
-        curves.over_steps(steps, _unit(key), lines),
-        steps,
-        label=f"{label[0].upper()}{label[1:]} by step, {counted}",
-        height=320,
-        file="runs-together",
-    )
+    told = f"{label[0].upper()}{label[1:]} by step, {counted}"
+    curves.StepChart(focus, steps, _unit(key), lines, told, "runs-together", 320)
 
 
 def means(table: pd.DataFrame, of_arm: list[str]) -> pd.DataFrame:
@@ -464,13 +414,10 @@ def by_arm(table: pd.DataFrame, of_arm: list[str]) -> list[dict[str, Any]]:
 
 
 def _unit(key: str) -> str:
-    if key.startswith("outcome:agents with "):
-        return "agents"
-    return SPENT.get(key, ("", ""))[1]
+    counted = key.startswith("outcome:agents with ")
+    return "agents" if counted else SPENT.get(key, ("", ""))[1]
 
 
 def _label(key: str) -> str:
     kind, _, name = key.partition(":")
-    if key in SPENT:
-        return SPENT[key][0]
-    return KINDS[kind].format(name=name)
+    return SPENT[key][0] if key in SPENT else KINDS[kind].format(name=name)

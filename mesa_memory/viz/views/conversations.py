@@ -1,6 +1,6 @@
 """Messages as threads, each line with its state in the memories of its hearers."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,8 +33,6 @@ LOOKED_AT = 6
 
 #: by record: the steps in which it came to mind, and whether it was shown then
 type Recalls = Mapping[str, list[tuple[float, bool]]]
-#: identity of a message: step, sender and words
-type Key = tuple[float, Any, str]
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,6 @@ class Trace:
 
     Attributes:
         agent: whose memory.
-        record: id of the message there; empty without one.
         state: one of ``STATES``.
         by: ids of the records that were made from it.
         since: the step at which its words were forgotten; None while they are held.
@@ -51,7 +48,6 @@ class Trace:
     """
 
     agent: Any
-    record: str
     state: str
     by: tuple[str, ...] = ()
     since: float | None = None
@@ -136,10 +132,17 @@ def lines(
     return found
 
 
-def summaries(past: Past, others: Iterable[Any], step: float) -> list[Row]:
-    """A memory's summaries of conversations with these others by a step, oldest first."""
-    wanted = set(map(str, others))
-    return [r for r in past.made(step, SUMMARY) if wanted == set(map(str, _with(r)))]
+def summaries(
+    thread: Thread, agent: Any, step: float, pasts: Mapping[Any, Past]
+) -> list[tuple[Any, Row]]:
+    """The summaries of a thread's conversations, each with the agent that made it."""
+    members = {str(one) for one in (agent, *thread.others)}
+    return [
+        (who, row)
+        for who, past in pasts.items()
+        for row in past.made(step, SUMMARY)
+        if set(map(str, _with(row))) == members - {str(who)}
+    ]
 
 
 def recalled(run: Run, agent: Any) -> dict[str, list[tuple[float, bool]]]:
@@ -176,28 +179,17 @@ def _trace(
 ) -> Trace:
     """The state of a message in one memory."""
     if row is None:
-        return Trace(who, "", UNKNOWN)
+        return Trace(who, UNKNOWN)
     made = rests.get(row["id"], [])
     by = tuple(each["id"] for each in made)
-    later = {
-        at
-        for name in (row["id"], *by)
-        for at, shown in recalls.get(name, ())
-        if shown and row["step"] < at <= step
-    }
+    came = [one for name in (row["id"], *by) for one in recalls.get(name, ())]
+    later = {at for at, shown in came if shown and row["step"] < at <= step}
     end = row["valid_to"]
     since = end if end is not None and end <= step else None
-    return Trace(
-        who, row["id"], _state(row, since, made), by, since, tuple(sorted(later))
-    )
-
-
-def _state(row: Row, since: float | None, made: Sequence[Row]) -> str:
-    if since is None:
-        return WORDS
-    if row["closed_because"] in BY_HAND:
-        return CHANGED
-    return SUMMARISED if made else FORGOTTEN
+    state = SUMMARISED if made else FORGOTTEN
+    if since is None or row["closed_because"] in BY_HAND:
+        state = WORDS if since is None else CHANGED
+    return Trace(who, state, by, since, tuple(sorted(later)))
 
 
 def _resting(past: Past, step: float) -> dict[str, list[Row]]:
@@ -209,14 +201,15 @@ def _resting(past: Past, step: float) -> dict[str, list[Row]]:
     return found
 
 
-def _by_key(past: Past, step: float) -> dict[Key, list[Row]]:
-    found: dict[Key, list[Row]] = {}
+def _by_key(past: Past, step: float) -> dict[tuple, list[Row]]:
+    found: dict[tuple, list[Row]] = {}
     for row in _messages(past, step):
         found.setdefault(_key(row), []).append(row)
     return found
 
 
-def _key(row: Row) -> Key:
+def _key(row: Row) -> tuple[float, Any, str]:
+    """The identity of a message: step, sender and words."""
     content = row["content"]
     met = subjects("message", content)
     speaker = met[0] if met and met[0] == content.get("sender") else None
@@ -252,10 +245,7 @@ ICONS = {
 @solara.component
 def ConversationsView(focus: Focus) -> Any:
     """The agent's threads by the step; one of them in full."""
-    own = focus.past
-    found = solara.use_memo(
-        lambda: threads(own, focus.agent, focus.step), [id(own), focus]
-    )
+    found = threads(focus.past, focus.agent, focus.step)
     with solara.Column(gap="0px"):
         if not found:
             text = f"{focus.title} has not heard or said anything until this step."
@@ -273,7 +263,7 @@ def _answer(focus: Focus, found: Sequence[Thread]) -> str:
     longest = max(found, key=lambda thread: len(thread.rows))
     whom = ", ".join(map(focus.source.title, longest.others)) or "nobody known"
     return (
-        f"Until step {ui.number(focus.step)}, {focus.title} heard and said {count} messages "
+        f"Until step {focus.at}, {focus.title} heard and said {count} messages "
         f"in {len(found)} threads, most of them with {whom}."
     )
 
@@ -281,25 +271,13 @@ def _answer(focus: Focus, found: Sequence[Thread]) -> str:
 @solara.component
 def Threads(focus: Focus, found: Sequence[Thread], chosen: str) -> Any:
     """All threads; a click chooses one."""
-    source, past = focus.source, focus.past
-
-    def described() -> list[dict[str, Any]]:
-        return [_thread(focus, thread) for thread in found]
-
-    rows = solara.use_memo(described, [id(past), focus])
-    with ui.Section(
-        f"Threads of agent {source.called(focus.agent)}",
-        f"until step {ui.number(focus.step)}; all messages among the same agents",
-    ):
-        ui.Table(
-            {name: name for name in rows[0] if name != "key"},
-            rows,
-            file=f"agent-{focus.agent}-threads",
-            marked=lambda row: row["key"] == chosen,
-            mark="shown below",
-            on_pick=lambda row: focus.selection.set_option("thread", row["key"]),
-            page=5,
-        )
+    rows = [_thread(focus, thread) for thread in found]
+    columns = {name: name for name in rows[0] if name != "id"}
+    hint = f"until step {focus.at}; all messages among the same agents"
+    more = focus.chosen("thread", chosen, "shown below")
+    with ui.Section(f"Threads of agent {focus.name}", hint):
+        file = f"agent-{focus.agent}-threads"
+        ui.Table(columns, rows, file=file, page=5, **more)
 
 
 def _thread(focus: Focus, thread: Thread) -> dict[str, Any]:
@@ -313,7 +291,7 @@ def _thread(focus: Focus, thread: Thread) -> dict[str, Any]:
         **{state: states.count(state) for state in STATES[:3]},
         CHANGED: states.count(CHANGED) or None,
         "begins with": rows[0].text,
-        "key": thread.key,
+        "id": thread.key,
     }
 
 
@@ -325,11 +303,8 @@ def ThreadLines(focus: Focus, thread: Thread) -> Any:
     looked_at = [agent, *others[:LOOKED_AT]]
     pasts = {who: source.of(past, who) for who in looked_at}
     recalls = {who: source.of(recalled, who) for who in looked_at}
-    rows = solara.use_memo(
-        lambda: lines(thread, agent, step, pasts, recalls),
-        [thread.key, len(thread.rows), focus],
-    )
-    made = _summaries(thread, pasts, focus)
+    rows = lines(thread, agent, step, pasts, recalls)
+    made = summaries(thread, agent, step, pasts)
     items = [(line.step, 0, _said(focus, line)) for line in rows[-READ_LINES:]]
     items += [(ended(row), 1, _summary(focus, who, row)) for who, row in made]
     items.sort(key=lambda item: item[:2])
@@ -339,22 +314,8 @@ def ThreadLines(focus: Focus, thread: Thread) -> Any:
             ui.Note(f"Only the memories of the first {LOOKED_AT} others are read.")
         if len(rows) > READ_LINES:
             ui.Note(f"Shown are the last {READ_LINES} of {len(rows)} lines.")
-        ui.Passages(
-            [text for _, _, text in items],
-            label=f"{len(rows)} messages with {len(made)} summaries, oldest first",
-        )
-
-
-def _summaries(
-    thread: Thread, pasts: Mapping[Any, Past], focus: Focus
-) -> list[tuple[Any, Row]]:
-    """The summaries of a thread's conversations, each with the agent that made it."""
-    agent, step = focus.agent, focus.step
-    made = [(agent, row) for row in summaries(pasts[agent], thread.others, step)]
-    for who in list(pasts)[1:]:
-        circle = [agent, *(other for other in thread.others if other != who)]
-        made += [(who, r) for r in summaries(pasts[who], circle, step)]
-    return made
+        label = f"{len(rows)} messages with {len(made)} summaries, oldest first"
+        ui.Passages([text for _, _, text in items], label=label)
 
 
 def _said(focus: Focus, line: ThreadLine) -> ui.Passage:
@@ -363,11 +324,10 @@ def _said(focus: Focus, line: ThreadLine) -> ui.Passage:
     marks = [mark for trace in held for mark in _marks(focus, trace, alone)]
     unknown = line.speaker is None
     who = "Unknown speaker" if unknown else focus.source.title(line.speaker)
+    head = f"{who}, step {ui.number(line.step)}"
     kind = "own" if line.speaker == focus.agent else "said"
     faded = all(trace.since is not None for trace in held)
-    return ui.Passage(
-        f"{who}, step {ui.number(line.step)}", line.text, marks, kind, faded
-    )
+    return ui.Passage(head, line.text, marks, kind, faded)
 
 
 def _marks(focus: Focus, trace: Trace, alone: bool) -> list[ui.PassageMark]:

@@ -13,6 +13,7 @@ import mesa_memory.viz.widgets as ui
 from mesa_memory.core.content import dollars
 from mesa_memory.runs import Run
 from mesa_memory.runtime.services import Services
+from mesa_memory.viz.data.frames import plain
 from mesa_memory.viz.views.focus import Focus
 
 #: measures of the chart: label and unit
@@ -73,10 +74,7 @@ class Spent:
         Args:
             measure: one of ``MEASURES``.
         """
-        return [
-            (purpose, [None if np.isnan(v) else float(v) for v in row])
-            for purpose, row in zip(self.purposes, self.counts[measure])
-        ]
+        return list(zip(self.purposes, map(plain, self.counts[measure])))
 
 
 def spent(run: Run) -> Spent:
@@ -113,12 +111,8 @@ def grouped(run: Run, by: Sequence[str]) -> list[dict[str, Any]]:
     for row in rows:
         tokens = row["tokens_in"] + row["tokens_out"]
         sent = row["calls"] - row["replayed_calls"] - row["cached_calls"]
-        own = {
-            "tokens": tokens,
-            "share": tokens / total if total else None,
-            "seconds": row["latency"] / sent if sent else None,
-        }
-        found.append(row | own)
+        own = {"tokens": tokens, "share": tokens / total if total else None}
+        found.append(row | own | {"seconds": row["latency"] / sent if sent else None})
     return sorted(found, key=lambda row: (-row["tokens"], -row["calls"]))
 
 
@@ -166,7 +160,7 @@ def CostView(focus: Focus) -> Any:
 def _answer(focus: Focus, spent: Spent) -> str:
     until = spent.until(focus.step)
     return (
-        f"Until step {ui.number(focus.step)}, {written('calls', until['calls'])} calls had "
+        f"Until step {focus.at}, {written('calls', until['calls'])} calls had "
         f"{written('tokens', until['tokens'])} tokens and cost "
         f"{written('cost', until['cost'])}, most tokens for {spent.most(focus.step)}."
     )
@@ -175,17 +169,13 @@ def _answer(focus: Focus, spent: Spent) -> str:
 def Sums(focus: Focus, spent: Spent) -> Any:
     """The sums of the step, and until its end."""
     now, until = spent.at(focus.step), spent.until(focus.step)
-    with ui.Section(
-        f"Until step {ui.number(focus.step)}", "all agents; in brackets this step"
-    ):
-        facts = {
-            LABELS[name].lower(): f"{written(name, until[name])} "
-            f"({written(name, now[name])})"
-            for name in ("calls", "tokens_in", "tokens_out", "cost")
-        }
-        facts |= {
-            SAVED[name]: written(name, until[name]) for name in SAVED if until[name]
-        }
+    with ui.Section(f"Until step {focus.at}", "all agents; in brackets this step"):
+        facts = {}
+        for name in ("calls", "tokens_in", "tokens_out", "cost"):
+            told = f"{written(name, until[name])} ({written(name, now[name])})"
+            facts[LABELS[name].lower()] = told
+        for name in filter(until.get, SAVED):
+            facts[SAVED[name]] = written(name, until[name])
         for name, limit in _limits(focus).items():
             used = until[name]
             share = "unknown share" if used is None else f"{used / limit:.1%}"
@@ -216,12 +206,15 @@ def _limits(focus: Focus) -> dict[str, float]:
     return {name: float(limit) for name, limit in given.items() if limit}
 
 
-@solara.component
 def Course(focus: Focus, spent: Spent) -> Any:
     """Step by step, a bar for each purpose."""
     selection = focus.selection
     measure = selection.option("cost_measure", "tokens", MEASURES)
-    option = solara.use_memo(lambda: _course(spent, measure), [id(spent), measure])
+    bars = [
+        curves.bar(n, name or "?", values)
+        for n, (name, values) in enumerate(spent.series(measure))
+    ]
+    unit = "US dollars" if measure in ("cost", "known") else measure.partition("_")[0]
     label, meaning = MEASURES[measure]
     with ui.Section(f"{label} by purpose", f"{meaning}, in each step"):
         if measure == "cost" and spent.counts["unpriced"].any():
@@ -229,23 +222,12 @@ def Course(focus: Focus, spent: Spent) -> Any:
                 "Where the price of a call is unknown, the chart has a gap. Choose "
                 f"“{LABELS['known']}” to see the sum of the others."
             )
-        curves.StepChart(
-            focus,
-            option,
-            spent.steps,
-            label=f"{label} of all agents by purpose, in each step",
-            file=f"cost-{measure}",
+        told, file = (
+            f"{label} of all agents by purpose, in each step",
+            f"cost-{measure}",
         )
+        curves.StepChart(focus, spent.steps, unit, bars, told, file, gap=True)
         ui.Choose("Shown", measure, LABELS, selection.setter("cost_measure"))
-
-
-def _course(spent: Spent, measure: str) -> dict[str, Any]:
-    series = [
-        curves.bar(n, name or "?", values)
-        for n, (name, values) in enumerate(spent.series(measure))
-    ]
-    unit = "US dollars" if measure in ("cost", "known") else measure.partition("_")[0]
-    return curves.over_steps(spent.steps, unit, series, gap=True)
 
 
 def Groups(focus: Focus) -> Any:
@@ -254,23 +236,17 @@ def Groups(focus: Focus) -> Any:
     by = selection.option("cost_by", "purpose,model", GROUPS)
     rows = source.of(grouped, tuple(by.split(",")))
 
-    def whose(row: dict[str, Any], name: str) -> Any:
-        return source.called(row[name]) if name == "agent" else row[name]
-
-    def cell(row: dict[str, Any], name: str) -> Any:
-        return "unknown" if name == "cost" and row["unpriced"] else row[name]
-
+    told = [row | {"cost": "unknown"} if row["unpriced"] else row for row in rows]
+    if by == "agent":
+        told = [row | {"agent": source.called(row["agent"])} for row in told]
     with ui.Section("Whole run", "sums over all finished steps"):
         ui.Choose("Rows by", by, GROUPS, selection.setter("cost_by"))
-        columns = {
-            name: (lambda row, name=name: whose(row, name)) for name in by.split(",")
-        }
-        columns |= {
-            label: (lambda row, name=name: cell(row, name))
+        columns = dict(zip(by.split(","), by.split(","))) | {
+            label: name
             for name, label in SUMS.items()
             if name not in RARE or any(row[name] for row in rows)
         }
-        ui.Table(columns, rows, file=f"cost-by-{by.replace(',', '-')}")
+        ui.Table(columns, told, file=f"cost-by-{by.replace(',', '-')}")
 
 
 def written(name: str, value: float | None) -> str:

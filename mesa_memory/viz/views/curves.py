@@ -17,33 +17,33 @@ SYMBOL_STEPS = 60
 
 def StepChart(
     focus: Focus,
-    option: dict[str, Any] | str,
     steps: Sequence[float],
-    *,
+    unit: str,
+    series: list[dict[str, Any]],
     label: str,
     file: str,
     height: int = 300,
+    gap: bool = False,
+    span: tuple[float, float] | None = None,
 ) -> Any:
     """A chart with steps along its x axis; a click chooses a step.
 
     Args:
         focus: its step is marked by a line.
-        option: see ``over_steps``.
-        steps: along the x axis.
+        steps, unit, series, gap: see ``over_steps``.
         label, file, height: see ``Chart``.
+        span: of the y axis; None is that of the values.
     """
 
     def pick(place: int) -> None:
         if place < len(steps):  # another run may be shown by now
             focus.selection.choose(step=steps[place])
 
+    cursor = focus.at if focus.step in steps else None
+    option = over_steps(steps, unit, series, gap)
+    option["yAxis"] |= {} if span is None else dict(zip(("min", "max"), span))
     return ui.Chart(
-        option,
-        label=label,
-        cursor=ui.number(focus.step) if focus.step in steps else None,
-        height=height,
-        file=file,
-        on_pick=pick,
+        option, label=label, file=file, cursor=cursor, height=height, on_pick=pick
     )
 
 
@@ -53,7 +53,6 @@ def StepMap(
     values: np.ndarray,
     agents: Sequence[Any],
     steps: Sequence[float],
-    *,
     meaning: str,
     file: str,
     names: Sequence[str] = (),
@@ -93,7 +92,7 @@ def StepMap(
 def over_steps(
     steps: Sequence[float], unit: str, series: list[dict[str, Any]], gap: bool = False
 ) -> dict[str, Any]:
-    """A chart with the steps along its x axis.
+    """The option of a chart with the steps along its x axis.
 
     Args:
         steps: the places of the values.

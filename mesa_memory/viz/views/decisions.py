@@ -25,17 +25,17 @@ def DecisionsView(focus: Focus) -> Any:
     rows = use_answer(source, data.decided, says="Reading all decisions …")
     columns: dict[str, Any] = {
         "step": "step",
-        "agent": lambda row: source.called(row.agent),
+        **focus.called,
         "end of question": "question",
         "answer": "answer",
     }
     ready = solara.use_memo(lambda: ui.prepared(columns, rows or ()), [id(rows)])
     if rows is None:
         return
-    now = sum(row.step == focus.step for row in rows)
+    now = sum(row["step"] == focus.step for row in rows)
     with solara.Column(gap="0px"):
         ui.Answer(
-            f"In step {ui.number(focus.step)}, {len(source.agent_ids)} agents made {now} "
+            f"In step {focus.at}, {len(source.agent_ids)} agents made {now} "
             f"decisions; the run has {len(rows):,}."
         )
         with ui.Section("Decisions", "a click shows question, memory and answer"):
@@ -44,11 +44,9 @@ def DecisionsView(focus: Focus) -> Any:
                 rows,
                 ready=ready,
                 file="decisions",
-                marked=lambda row: row.step == focus.step,
+                marked=lambda row: row["step"] == focus.step,
                 mark="made in this step",
-                on_pick=lambda row: focus.selection.choose(
-                    view="agent", agent=row.agent, step=row.step
-                ),
+                on_pick=lambda row: focus.to_agent(row["agent"], row["step"]),
                 page=25,
                 sort="step",
                 down=True,
@@ -61,7 +59,7 @@ def Decisions(focus: Focus) -> Any:
     found = focus.of(data.decisions)
     for place, decision in enumerate(found, 1):
         title = f"Decision: {decision['purpose']}"
-        hint = f"{place} of {len(found)} in step {ui.number(focus.step)}"
+        hint = f"{place} of {len(found)} in step {focus.at}"
         with ui.Section(title, f"{hint}, asked of {decision['model']}"):
             Decision(decision)
             go = partial(focus.to_request, str(decision["seq"]))
@@ -83,18 +81,17 @@ def Decision(decision: Row) -> Any:
         if error is not None:
             ui.Note(f"There was no usable answer: {error}", "error")
         if calls:
-            columns = {name: _text_of(name) for name in ("name", "arguments", "result")}
-            file = f"decision-{decision['seq']}-tools"
-            ui.Table(columns, calls, title="Tool calls", file=file)
+            names, file = "name arguments result", f"decision-{decision['seq']}-tools"
+            rows = [{n: _text_of(call, n) for n in names.split()} for call in calls]
+            ui.Table(ui.named(names), rows, title="Tool calls", file=file)
         ui.Texts(list(_after(decision))).key("after")
 
 
 def memory(decision: Row) -> list[ui.TextBlock]:
     """The lines of memory in a request; of many, only the used ones are open."""
     lines = data.memory_lines(decision)
-    shown = [line for line in lines if line.mark == data.USED]
-    if len(lines) <= OPEN_LINES:
-        shown = list(lines)
+    few = len(lines) <= OPEN_LINES
+    shown = [line for line in lines if few or line[0] == data.USED]
     none = "The answer does not use the words of a line." if lines else NO_MEMORY
     found = [ui.TextBlock("Memory in it", _pieces(shown), "" if shown else none)]
     if len(shown) < len(lines):
@@ -104,12 +101,10 @@ def memory(decision: Row) -> list[ui.TextBlock]:
     return found
 
 
-def _pieces(lines: Sequence[data.MemoryLine]) -> list[tuple[str, str]]:
-    """The lines with their marks."""
-    return [
-        (line.mark, line.text + (f" ({MARKS[line.mark]})" if line.mark else "") + "\n")
-        for line in lines
-    ]
+def _pieces(lines: Sequence[data.Piece]) -> list[data.Piece]:
+    """The lines with their marks, in words too."""
+    told = {mark: f" ({words})" for mark, words in MARKS.items()}
+    return [(mark, f"{text}{told.get(mark, '')}\n") for mark, text in lines]
 
 
 def _answer(decision: Row) -> ui.TextBlock:
@@ -130,5 +125,5 @@ def _after(decision: Row) -> Iterator[ui.TextBlock]:
     yield ui.TextBlock("Text as sent", "\n\n".join(filter(None, sent)), folded=True)
 
 
-def _text_of(name: str) -> Any:
-    return lambda call: None if call.get(name) is None else str(call[name])
+def _text_of(call: Row, name: str) -> str | None:
+    return None if call.get(name) is None else str(call[name])

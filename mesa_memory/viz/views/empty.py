@@ -39,7 +39,7 @@ def EmptyView(focus: Focus, view: str, text: str) -> Any:
 
     Args:
         focus: the agent at the step.
-        view: key, one of ``presence.NEEDS``.
+        view: key, one of ``presence.LACKS``.
         text: the reason.
     """
     source, choose = focus.source, focus.selection.choose
@@ -49,9 +49,8 @@ def EmptyView(focus: Focus, view: str, text: str) -> Any:
     agent, at = source.of(presence.first, view) or (None, None)
     if steps:
         to = max((step for step in steps if step < focus.step), default=steps[0])
-        ui.Empty(
-            text, button=f"Go to step {ui.number(to)}", on_click=lambda: choose(step=to)
-        )
+        button = f"Go to step {ui.number(to)}"
+        ui.Empty(text, button=button, on_click=lambda: choose(step=to))
     elif agent in source.agent_ids:
         button = f"Show agent {source.called(agent)}"
         ui.Empty(text, button=button, on_click=lambda: choose(agent=agent, step=at))

@@ -158,27 +158,18 @@ def EvidenceView(focus: Focus) -> Any:
 
 def Conclusions(focus: Focus, made: list[Row], chosen: str) -> Any:
     """The conclusions, newest first; a click chooses one."""
-    with ui.Section(
+    columns = ui.named("valid_from kind layer subject") | {
+        "sources": lambda row: len(source_ids(row)),
+        "state": lambda row: standing(row, focus.step),
+        "text": lambda row: cut(text_of(row), LISTED_CHARS),
+    }
+    file, title = (
+        f"agent-{focus.agent}-conclusions",
         f"Conclusions of agent {focus.name}",
-        f"until step {ui.number(focus.step)}; click one to see its evidence",
-    ):
-        ui.Table(
-            {
-                "since step": "valid_from",
-                "kind": "kind",
-                "layer": "layer",
-                "about": "subject",
-                "sources": lambda row: len(source_ids(row)),
-                "state": lambda row: standing(row, focus.step),
-                "text": lambda row: cut(text_of(row), LISTED_CHARS),
-            },
-            made,
-            file=f"agent-{focus.agent}-conclusions",
-            marked=lambda row: row["id"] == chosen,
-            mark="shown above",
-            on_pick=lambda row: focus.selection.set_option("record", row["id"]),
-            page=5,
-        )
+    )
+    more = focus.chosen("record", chosen, "shown above")
+    with ui.Section(title, f"until step {focus.at}; click one to see its evidence"):
+        ui.Table(columns, made, file=file, page=5, **more)
 
 
 @solara.component

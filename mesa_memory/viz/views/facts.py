@@ -17,6 +17,7 @@ from mesa_memory.viz.views.focus import Focus
 
 #: what the agent saw with its own eyes has no speaker
 WITNESSED = "its own eyes"
+DISPUTED = "These values contradict each other; the memory keeps them all."
 
 
 @dataclass(frozen=True)
@@ -125,13 +126,12 @@ def _is_statement(row: Row) -> bool:
 def FactsView(focus: Focus) -> Any:
     """The facts at the step, and one attribute over time."""
     past, step = focus.past, focus.step
-    known = solara.use_memo(lambda: facts(past, step), [id(past), step])
+    known = facts(past, step)
     wanted = focus.selection.option("fact", "")
     chosen = wanted if wanted in past.by_id else known[0].row["id"] if known else ""
     if not every(past, step):
-        EmptyView(
-            focus, "facts", f"{focus.title} has not written a fact until this step."
-        )
+        text = f"{focus.title} has not written a fact until this step."
+        EmptyView(focus, "facts", text)
         return
     disputed = sum(bool(one.rivals) for one in known)
     with solara.Column(gap="0px"):
@@ -141,7 +141,7 @@ def FactsView(focus: Focus) -> Any:
         )
         Known(focus, known, chosen)
         if chosen:
-            History(focus, chosen).key(chosen)
+            History(focus, chosen)
 
 
 def Known(focus: Focus, known: Sequence[Fact], chosen: str) -> Any:
@@ -151,20 +151,23 @@ def Known(focus: Focus, known: Sequence[Fact], chosen: str) -> Any:
         since = one.row["stale_since"]
         return since if since is not None and since <= focus.step else None
 
-    with ui.Section(
-        f"Facts known to agent {focus.name}", "click a fact to see its history"
-    ):
+    columns = {
+        "of": lambda one: one.statement.subject,
+        "attribute": lambda one: one.statement.attribute,
+        **_statement(focus),
+        "disputed": lambda one: f"by {len(one.rivals)}" if one.rivals else "",
+        "stale since": stale,
+    }
+    title, hint = (
+        f"Facts known to agent {focus.name}",
+        "click a fact to see its history",
+    )
+    with ui.Section(title, hint):
         if not known:
             EmptyView(focus, "facts", "Nothing was known at the end of this step.")
             return
         ui.Table(
-            {
-                "of": lambda one: one.statement.subject,
-                "attribute": lambda one: one.statement.attribute,
-                **_statement(focus),
-                "disputed": lambda one: f"by {len(one.rivals)}" if one.rivals else "",
-                "stale since": stale,
-            },
+            columns,
             known,
             file=focus.file("facts"),
             marked=lambda one: one.row["id"] == chosen,
@@ -173,7 +176,6 @@ def Known(focus: Focus, known: Sequence[Fact], chosen: str) -> Any:
         )
 
 
-@solara.component
 def History(focus: Focus, record: str) -> Any:
     """All values of an attribute, and their speakers."""
     found = history(focus.past, record, focus.step)
@@ -182,25 +184,18 @@ def History(focus: Focus, record: str) -> Any:
         return
     statement = found[-1].statement
     now = [one for one in found if one.until is None]
-    with ui.Section(
-        f"{statement.subject}: {statement.attribute}",
-        "over time; click one for its evidence",
-    ):
+    called, hint = focus.source.title, "over time; click one for its evidence"
+    columns = _statement(focus) | {
+        "known until": "until",
+        "end": lambda one: ending(one, focus.past),
+        "record": lambda one: one.row["id"],
+    }
+    with ui.Section(f"{statement.subject}: {statement.attribute}", hint):
         if any(one.statement.contradicts(now[0].statement) for one in now[1:]):
-            values = "; ".join(
-                f"{one.speakers(focus.source.title)}: {one.value}" for one in now
-            )
-            ui.Note(
-                f"These values contradict each other; the memory keeps them all. {values}",
-                "warning",
-            )
+            values = "; ".join(f"{one.speakers(called)}: {one.value}" for one in now)
+            ui.Note(f"{DISPUTED} {values}", "warning")
         ui.Table(
-            {
-                **_statement(focus),
-                "known until": "until",
-                "end": lambda one: ending(one, focus.past),
-                "record": lambda one: one.row["id"],
-            },
+            columns,
             found,
             file=f"fact-{record.replace('/', '-')}-history",
             marked=lambda one: one.until is None,

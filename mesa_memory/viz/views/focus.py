@@ -45,17 +45,41 @@ class Focus:
         return self.source.of(past, self.agent)
 
     @property
+    def at(self) -> str:
+        """The step as people write it."""
+        return number(self.step)
+
+    @property
     def previous(self) -> float:
         """The finished step before; ``BEFORE_ALL`` if this is the first."""
         return memories.previous(self.source.steps, self.step)
 
     def file(self, name: str) -> str:
         """The name of a file about the agent at the step."""
-        return f"agent-{self.agent}-step-{number(self.step)}-{name}"
+        return f"agent-{self.agent}-step-{self.at}-{name}"
 
     def of(self, function: Any) -> Any:
         """``function(run, agent, step)``, see ``RunState.of``."""
         return self.source.of(function, self.agent, self.step)
+
+    @property
+    def called(self) -> dict[str, Any]:
+        """The column of a table with the name of a row's agent."""
+        return {"agent": lambda row: self.source.called(row["agent"])}
+
+    def chosen(self, option: str, key: str, mark: str) -> dict[str, Any]:
+        """Arguments of a ``Table``: a click on a row chooses it, and it has a mark.
+
+        Args:
+            option: has the ``id`` of the chosen row in the address.
+            key: the ``id`` of the row that is shown.
+            mark: where it is shown.
+        """
+        return {
+            "marked": lambda row: row["id"] == key,
+            "mark": mark,
+            "on_pick": lambda row: self.selection.set_option(option, row["id"]),
+        }
 
     # Ways to other views, each one entry in the browser's history.
 

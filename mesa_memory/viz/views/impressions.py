@@ -12,8 +12,9 @@ from mesa_memory.core.records import DERIVED
 from mesa_memory.runs import Run
 from mesa_memory.runs.past import Row, of_kind
 from mesa_memory.viz.background import use_answer
-from mesa_memory.viz.data import text_diff
 from mesa_memory.viz.data.agent import number
+from mesa_memory.viz.data.frames import plain
+from mesa_memory.viz.views.agent import versioned
 from mesa_memory.viz.views.empty import EmptyView
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets.chart import COLOURS
@@ -122,7 +123,7 @@ def ImpressionsView(focus: Focus) -> Any:
         return
     held = found.at(focus.step)
     if not held:
-        text = f"No agent had an impression of another one at step {ui.number(focus.step)}."
+        text = f"No agent had an impression of another one at step {focus.at}."
         EmptyView(focus, "impressions", text)
         return
     chosen = (focus.agent, _subject(focus, found))
@@ -135,7 +136,7 @@ def ImpressionsView(focus: Focus) -> Any:
     counts = ", ".join(f"{count} {said}" for said, count in signs.most_common())
     with solara.Column(gap="0px"):
         ui.Answer(
-            f"At step {ui.number(focus.step)}, agents have {len(held)} impressions of each "
+            f"At step {focus.at}, agents have {len(held)} impressions of each "
             f"other: {counts}."
         )
         with solara.Div(classes=["mm-columns"]):
@@ -149,19 +150,19 @@ def AllImpressions(
 ) -> Any:
     """The impressions of the step as a table."""
     called = focus.source.called
-    with ui.Section("All impressions", f"at the end of step {ui.number(focus.step)}"):
+    with ui.Section("All impressions", f"at the end of step {focus.at}"):
+        columns: dict[str, Any] = {
+            "observer": lambda one: called(one["agent"]),
+            "subject": lambda one: called(one["subject"]),
+            "sign": sign,
+            **ui.named("sentiment familiarity"),
+            "since": "valid_from",
+            "text": "text",
+        }
         ui.Table(
-            {
-                "observer": lambda one: called(one["agent"]),
-                "subject": lambda one: called(one["subject"]),
-                "sign": sign,
-                "sentiment": "sentiment",
-                "familiarity": "familiarity",
-                "since": "valid_from",
-                "text": "text",
-            },
+            columns,
             held,
-            file=f"impressions-step-{ui.number(focus.step)}",
+            file=f"impressions-step-{focus.at}",
             marked=lambda one: (one["agent"], one["subject"]) == chosen,
             mark="shown above",
             on_pick=on_pick,
@@ -200,51 +201,37 @@ def _subject(focus: Focus, found: Opinions) -> Any:
     return next((s for s in known if str(s) == wanted), known[0] if known else None)
 
 
-@solara.component
 def Pair(focus: Focus, found: Opinions, chosen: tuple[Any, Any]) -> Any:
     """The opinions of one agent of another over time, and the other way round."""
     source, (observer, subject) = focus.source, chosen
     there, back = found.pair(observer, subject), found.pair(subject, observer)
     who, whom = source.called(observer), source.called(subject)
-    names = (f"{who} of {whom}", f"{whom} of {who}")
-    option = solara.use_memo(
-        lambda: lines(list(zip(names, (there, back))), source.steps),
-        [id(found), observer, subject],
-    )
+    pairs = [(f"{who} of {whom}", there), (f"{whom} of {who}", back)]
     with ui.Section("One pair over time"):
         if not there:
             EmptyView(focus, "impressions", f"Agent {who} has no impressions.")
             return
         subjects = {str(one): source.called(one) for one in found.of(observer)}
-        ui.Choose(
-            f"Agent {who} of agent",
-            str(subject),
-            subjects,
-            lambda key: focus.selection.choose(other_agent=key),
-        )
+
+        def choose(key: str) -> None:
+            focus.selection.choose(other_agent=key)
+
+        ui.Choose(f"Agent {who} of agent", str(subject), subjects, choose)
         Current(focus, there, whom)
-        curves.StepChart(
-            focus,
-            option,
-            source.steps,
-            label=f"Sentiment and familiarity of {who} and {whom} by step",
-            file=f"impressions-{observer}-{subject}",
-        )
+        label = f"Sentiment and familiarity of {who} and {whom} by step"
+        steps, file = source.steps, f"impressions-{observer}-{subject}"
+        drawn = lines(pairs, steps)
+        curves.StepChart(focus, steps, "", drawn, label, file, span=(-1, 1))
 
 
-@solara.component
 def Current(focus: Focus, there: list[Row], whom: str) -> Any:
     """The words of the impression at the step, and their changes."""
     known = [opinion for opinion in there if opinion["valid_from"] <= focus.step]
     if not known or not is_held(known[-1], focus.step):
         ui.Note(f"Agent {focus.name} has no impression of agent {whom} at this step.")
         return
-    *before, now = known
-    head = f"Since step {ui.number(now['valid_from'])}"
-    if before:
-        head += f"; changes since step {ui.number(before[-1]['valid_from'])} are marked"
-    text = text_diff.changes(before[-1]["text"], now["text"]) if before else now["text"]
-    ui.Texts([ui.TextBlock(head, text)])
+    *before, now = known[-2:]
+    ui.Texts([versioned(f"Since step {ui.number(now['valid_from'])}", now, *before)])
     with solara.Div():
         solara.Button(
             "See its evidence",
@@ -314,9 +301,9 @@ def _cells(
 ) -> list[dict[str, Any]]:
     place = {one: n for n, one in enumerate(found.people)}
     cells: list[dict[str, Any]] = []
-    for opinion in held:
+    for opinion, felt in zip(held, plain([one["sentiment"] for one in held])):
         at = [place[opinion["subject"]], place[opinion["agent"]]]
-        cell: dict[str, Any] = {"value": [*at, _rounded(opinion["sentiment"])]}
+        cell: dict[str, Any] = {"value": [*at, felt]}
         if (opinion["agent"], opinion["subject"]) == chosen:
             cell["itemStyle"] = {"borderColor": "#009E73", "borderWidth": 4}
         if room:
@@ -326,24 +313,18 @@ def _cells(
     return cells
 
 
-def lines(pairs: Sequence[tuple[str, list[Row]]], steps: list[float]) -> dict[str, Any]:
-    """Sentiment and familiarity over steps.
+def lines(
+    pairs: Sequence[tuple[str, list[Row]]], steps: list[float]
+) -> list[dict[str, Any]]:
+    """Lines of sentiment and familiarity over steps.
 
     Args:
         pairs: a name, such as "3 of 4", and the opinions of one of the other.
     """
-    series = [
-        curves.line(n, f"{name}: {measure}", values)
+    return [
+        curves.line(n, f"{name}: {measure}", plain(line(each, steps, measure)))
         | {"step": "end", "color": COLOURS[n], "lineStyle": {"type": dash, "width": 2}}
         for n, (name, each) in enumerate(pairs)
         for measure, dash in (("sentiment", "solid"), ("familiarity", "dashed"))
         if each
-        for values in [[_rounded(v) for v in line(each, steps, measure)]]
     ]
-    option = curves.over_steps(steps, "", series)
-    option["yAxis"] |= {"min": -1, "max": 1}
-    return option
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)

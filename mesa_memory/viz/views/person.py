@@ -1,5 +1,6 @@
 """The selected agent: events, recall, conclusions and words."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,7 +10,6 @@ from typing import Any
 
 import solara
 
-import mesa_memory.viz.widgets as ui
 from mesa_memory.core.content import shorten
 from mesa_memory.core.records import DERIVED, REFUSED
 from mesa_memory.runs.past import Row, text_of
@@ -18,12 +18,8 @@ from mesa_memory.viz.data import decisions
 from mesa_memory.viz.data import recall as recalling
 from mesa_memory.viz.serving.portions import use_portions
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets.person import (
-    PersonLine,
-    PersonPages,
-    PersonPart,
-    PersonStep,
-)
+from mesa_memory.viz.widgets import person as drawn
+from mesa_memory.viz.widgets.person import PersonLine, PersonPart
 
 READ = "It read its memory; no record of it stands in the text word for word."
 NOT_READ = "It did not read its memory in this step."
@@ -40,29 +36,33 @@ def Person(focus: Focus) -> Any:
     place = source.steps.index(focus.step)
     version = f"{source.key} {agent}"
     now, need = use_portions(version, place, len(source.steps), at_once=False)
-    pages = solara.use_memo(lambda: _pages(focus, now), [version, tuple(now)])
-    PersonPages(
+    known = solara.use_memo(dict[int, list[PersonPart]], [version])
+    pages = solara.use_memo(lambda: _pages(focus, now, known), [version, tuple(now)])
+
+    def pick(at: dict[str, int]) -> None:
+        known[at["place"]][at["part"]].lines[at["line"]].on_click()
+
+    drawn.PersonPages(
         version=version,
         called=focus.title,
-        pages=pages,
         begin=solara.use_ref(place).current,
         count=len(source.steps),
-        on_need=need,
-        on_all=lambda at: focus.selection.choose(
-            view="agent", agent=agent, step=source.steps[at]
-        ),
+        pages=pages,
+        most=drawn.FIRST_LINES,
+        event_need=need,
+        event_pick=pick,
+        event_all=lambda at: _way(replace(focus, step=source.steps[at]), "agent")(),
     )
 
 
-def _pages(focus: Focus, now: list[range]) -> list[PersonStep]:
-    """The agent in some steps."""
+def _pages(focus: Focus, now: list[range], known: dict[int, list[PersonPart]]) -> str:
+    """The agent in some steps, as JSON; ``known`` keeps what a click does."""
     found = []
-    for some in now:
-        steps = focus.source.steps[some.start : some.stop]
-        for place, step in zip(some, steps):
-            at = replace(focus, step=step)
-            found.append(PersonStep(place, ui.number(step), parts(at)))
-    return found
+    for place in (n for some in now for n in some):
+        at = replace(focus, step=focus.source.steps[place])
+        known[place] = parts(at)
+        found.append({"place": place, "step": at.at, "parts": known[place]})
+    return json.dumps(found, default=drawn.sent)
 
 
 def parts(at: Focus) -> list[PersonPart]:
@@ -140,12 +140,9 @@ def _read(at: Focus, recalled: bool) -> PersonPart:
         and (text := _bare([text_of(row)]))
         and text in texts
     }
+    go = _way(at, "agent")
     lines = [
-        PersonLine(
-            shorten(text, RECORD_CHARS),
-            _way(at, "agent"),
-            note=f"in its {layer} memory",
-        )
+        PersonLine(shorten(text, RECORD_CHARS), go, note=f"in its {layer} memory")
         for text, layer in islice(held.items(), recalling.FIRST_CANDIDATES)
     ]
     count = f" ({len(lines)} of {len(held)})" if lines else ""

@@ -66,14 +66,14 @@ def ActivityMap(focus: Focus, counted: Activity) -> Any:
 def _outcome_of(focus: Focus, outcome: Colouring) -> str:
     """The outcome of the agents at the end of the step."""
     place = focus.source.steps.index(focus.step)
-    return f"At step {ui.number(focus.step)}, {outcome.summary(place)}."
+    return f"At step {focus.at}, {outcome.summary(place)}."
 
 
 def _sums_of(focus: Focus, counted: Activity) -> str:
     """The sums of the step over all agents."""
     sums = {name: written(name, n) for name, n in counted.totals(focus.step).items()}
     return (
-        f"In step {ui.number(focus.step)}, {len(focus.source.agent_ids)} agents got "
+        f"In step {focus.at}, {len(focus.source.agent_ids)} agents got "
         f"{sums['events']} events, recalled {sums['recalls']} times, made {sums['made']} "
         f"conclusions and {sums['calls']} calls with {sums['tokens']} tokens; the cost is "
         f"{sums['cost']}."

@@ -42,21 +42,20 @@ def RecallView(focus: Focus) -> Any:
     with solara.Column(gap="0px"):
         ui.Answer(_answer(focus, recall))
         with solara.Div(classes=["mm-columns"]):
-            with ui.Section(
-                f"Agent {focus.name} recalled, step {ui.number(focus.step)}"
-            ):
+            with ui.Section(f"Agent {focus.name} recalled, step {focus.at}"):
                 ui.Texts(list(_asked(recall)))
                 for note in _rules(recall):
                     ui.Note(note)
                 ui.Facts(_scoring(recall))
                 if len(rows) > 1:
-                    names = {
-                        str(n): f"{n}: {row['purpose']}, "
-                        f"{brief(row['query'] or 'no query', 80)}"
-                        for n, row in enumerate(rows, 1)
-                    }
+                    asked = [brief(row["query"] or "no query", 80) for row in rows]
+                    purposes = [row["purpose"] for row in rows]
+                    told = map("{}: {}, {}".format, places, purposes, asked)
+                    names, label = (
+                        dict(zip(places, told)),
+                        f"One of {len(rows)} recalls",
+                    )
                     choose = focus.selection.setter("recall_number")
-                    label = f"One of {len(rows)} recalls"
                     ui.Choose(label, place, names, choose, wide=True)
             if recall.candidates:
                 Candidates(focus, recall)
@@ -68,10 +67,11 @@ def RecallView(focus: Focus) -> Any:
 def _answer(focus: Focus, recall: data.RecordedRecall) -> str:
     forgotten = sum(bool(recall.lacking(one.score)) for one in recall.candidates)
     count = len(recall.candidates) - forgotten
-    if forgotten and not count:
-        return f"{focus.title} recalled nothing: all were below the threshold."
     if not count:
-        return f"{focus.title} recalled nothing: no record could be ranked."
+        why = (
+            "all were below the threshold" if forgotten else "no record could be ranked"
+        )
+        return f"{focus.title} recalled nothing: {why}."
     left_out = f"; {recall.dropped} had no room in the prompt" if recall.dropped else ""
     first = brief(recall.candidates[0].text, ANSWER_CHARS).rstrip(".")
     if forgotten:
@@ -117,24 +117,19 @@ def Candidates(focus: Focus, recall: data.RecordedRecall) -> Any:
     moved = sum(one.moved != 0 for one in ranked)
     changed = f"{moved} of {len(ranked)} ranks change" if tried else "Original ranking"
     shown = min(len(ranked), BARS)
-    with ui.Section(
-        "What would it have recalled if …",
-        "other weights rank the same candidates; the score is the sum of the parts",
-    ):
+    hint = "other weights rank the same candidates; the score is the sum of the parts"
+    label = f"Scores of {shown} candidates, as bars of their weighted parts; the table "
+    label += "below has the same numbers"
+    file = f"recall-agent-{focus.agent}-step-{ui.number(recall.step)}"
+    with ui.Section("What would it have recalled if …", hint):
         Weights(focus, recall, tried)
         solara.v.Html(tag="p", children=[f"{changed}."])
-        ui.Chart(
-            bars(ranked[:BARS], recall.names),
-            label=f"Scores of {shown} candidates, as bars of their weighted parts; the "
-            "table below has the same numbers",
-            height=90 + 26 * shown,
-            file=f"recall-agent-{focus.agent}-step-{ui.number(recall.step)}",
-        )
+        drawn = bars(ranked[:BARS], recall.names)
+        ui.Chart(drawn, label=label, height=90 + 26 * shown, file=file)
         if len(ranked) > BARS:
             ui.Hint(f"The first {BARS} have bars; the table has all {len(ranked)}.")
 
 
-@solara.component
 def Weights(
     focus: Focus, recall: data.RecordedRecall, tried: tuple[float, ...] | None
 ) -> Any:
@@ -156,13 +151,8 @@ def Weights(
                 min=0.0, max=max(MAX_WEIGHT, *used), step=0.05,
                 event_change=partial(change_one, place),
             )  # fmt: skip
-        solara.Button(
-            "Reset",
-            text=True,
-            small=True,
-            disabled=tried is None,
-            on_click=lambda: choose(weights=None),
-        )
+        small, back = {"text": True, "small": True}, partial(choose, weights=None)
+        solara.Button("Reset", back, disabled=tried is None, **small)
 
 
 def Ranking(focus: Focus, recall: data.RecordedRecall) -> Any:
@@ -247,10 +237,10 @@ def bars(
         ranked: candidates, best first.
         names: of the parts, see ``Recall.names``.
     """
-    used = [n for n in range(len(names)) if any(one.weighted[n] for one in ranked)]
     series = [
         curves.bar(n, names[n], [round(one.weighted[n], 4) for one in ranked])
-        for n in used
+        for n in range(len(names))
+        if any(one.weighted[n] for one in ranked)
     ]
     return {
         "grid": {"left": 8, "right": 32, "top": 32, "bottom": 40, "containLabel": True},

@@ -172,7 +172,7 @@ def _heading(line: str) -> str:
 def RequestsView(focus: Focus) -> Any:
     """The requests of the agent in the step; one of them in full."""
     found = focus.source.of(requests, focus.agent, focus.previous, focus.step)
-    title = f"Requests of agent {focus.name}, step {ui.number(focus.step)}"
+    title = f"Requests of agent {focus.name}, step {focus.at}"
     if not found:
         EmptyView(focus, "requests", f"{focus.title} asked nothing in this step.")
         return
@@ -198,7 +198,7 @@ def _answer(focus: Focus, found: list[Row]) -> str:
     tokens = sum((one["tokens_in"] or 0) + (one["tokens_out"] or 0) for one in found)
     failed = sum(one["error"] is not None for one in found)
     return (
-        f"In step {ui.number(focus.step)}, {focus.title} asked a language model "
+        f"In step {focus.at}, {focus.title} asked a language model "
         f"{len(found)} time{'s' * (len(found) != 1)}, with {tokens:,} tokens; "
         f"{failed or 'none'} of the requests failed."
     )
@@ -206,27 +206,11 @@ def _answer(focus: Focus, found: list[Row]) -> str:
 
 def Listed(focus: Focus, found: list[Row], chosen: str) -> Any:
     """All requests of the step; a click chooses one."""
-    ui.Table(
-        {
-            "purpose": "purpose",
-            "answered": "outcome",
-            "round": "round",
-            "tokens in": "tokens_in",
-            "tokens cached": "tokens_cached",
-            "tokens out": "tokens_out",
-            "US dollars": "cost",
-            "seconds": "latency",
-            "attempts": "attempts",
-            "tools": lambda one: len(one["tools"]),
-            "tier": "tier",
-            "model": "model",
-        },
-        found,
-        file=focus.file("requests"),
-        marked=lambda one: one["id"] == chosen,
-        mark="shown below",
-        on_pick=lambda one: focus.selection.set_option("request", one["id"]),
-    )
+    keys = "purpose outcome round tokens_in tokens_cached tokens_out cost latency"
+    columns = ui.named(f"{keys} attempts tools tier model")
+    columns["tools"] = lambda one: len(one["tools"])
+    more = focus.chosen("request", chosen, "shown below")
+    ui.Table(columns, found, file=focus.file("requests"), **more)
 
 
 def Own(row: Row, decision: Row) -> Any:
@@ -299,17 +283,13 @@ def ContextWindow(focus: Focus, request: memories.Row) -> Any:
     sent = request["tokens_in"]
     counted = sum(part.tokens for part in found)
     known = "" if sent is None else f"; the provider counted {sent:,}"
-    with ui.Section(
-        "Context window", f"about {counted:,} tokens, four characters each{known}"
-    ):
-        ui.Table(
-            {
-                "part": "label",
-                "from": lambda part: "memory" if part.memory else "instructions",
-                "tokens": "tokens",
-                "share": lambda part: round(part.tokens / counted, 4),
-                "begins with": lambda part: brief(part.text, TABLE_CHARS),
-            },
-            found,
-            file=f"request-{request['id']}-parts",
-        )
+    hint = f"about {counted:,} tokens, four characters each{known}"
+    columns: dict[str, Any] = {
+        "part": "label",
+        "from": lambda part: "memory" if part.memory else "instructions",
+        "tokens": "tokens",
+        "share": lambda part: round(part.tokens / counted, 4),
+        "begins with": lambda part: brief(part.text, TABLE_CHARS),
+    }
+    with ui.Section("Context window", hint):
+        ui.Table(columns, found, file=f"request-{request['id']}-parts")

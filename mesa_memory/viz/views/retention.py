@@ -12,6 +12,7 @@ from mesa_memory.runs import Run
 from mesa_memory.runs.drift import ADDED, CHANGED, KEPT, OMITTED
 from mesa_memory.runs.past import Row
 from mesa_memory.viz.background import use_answer
+from mesa_memory.viz.data.frames import plain
 from mesa_memory.viz.views.empty import Nothing
 from mesa_memory.viz.views.focus import Focus
 
@@ -81,9 +82,8 @@ def _lines(found: RetentionResult, intervals: list[int]) -> dict[str, Any]:
         by = own.set_index("interval").reindex(intervals)
         for name, column in ((memory, "kept"), (f"{memory}, false alarms", "false")):
             if column == "kept" or by[column].fillna(0).any():
-                values = by[column].round(3)
-                told = values.astype(object).where(values.notna(), None).tolist()
-                lines.append(curves.line(len(lines), str(name), told))
+                values = by[column]
+                lines.append(curves.line(len(lines), str(name), plain(values)))
     option = curves.over_steps(intervals, "share shown", lines)
     option["xAxis"]["name"] = "Retention interval in steps"
     option["yAxis"] |= {"min": 0, "max": 1}
@@ -96,24 +96,20 @@ def Statements(focus: Focus, found: RetentionResult, interval: int) -> Any:
     rows = rows[(rows["interval"] == interval) & rows["old"]]
     told = rows.sort_values("shown", kind="stable").to_dict("records")
     known = {str(agent): agent for agent in focus.source.agent_ids}
-    with ui.Section(
-        f"Statements heard {_steps(interval)} before",
-        "a click on a point of the curve chooses the interval",
-    ):
+    columns: dict[str, Any] = {
+        "shown": lambda row: "kept" if row["shown"] else "lost",
+        "step": "step",
+        "agent": lambda row: focus.source.called(known[row["agent"]]),
+        "memory": "memory",
+        "statement": "text",
+    }
+    hint = "a click on a point of the curve chooses the interval"
+    with ui.Section(f"Statements heard {_steps(interval)} before", hint):
         ui.Table(
-            {
-                "shown": lambda row: "kept" if row["shown"] else "lost",
-                "step": "step",
-                "agent": lambda row: focus.source.called(known[row["agent"]]),
-                "memory": "memory",
-                "statement": "text",
-            },
+            columns,
             told,
             file=f"retention-{interval}",
-            on_pick=lambda row: focus.selection.choose(
-                view="agent", agent=known[row["agent"]], step=row["step"]
-            ),
-            page=10,
+            on_pick=lambda row: focus.to_agent(known[row["agent"]], row["step"]),
             empty="No agent heard a statement that long before.",
         )
 
@@ -181,19 +177,11 @@ def _bars(counts: dict[int, Counter[str]], places: list[int]) -> dict[str, Any]:
 
 def Fates(focus: Focus, rows: list[Row], generation: int) -> Any:
     """The statements of a generation, those that were kept last."""
-    with ui.Section(
-        f"Statements of generation {generation}", "a click opens the evidence"
-    ):
+    title, hint = f"Statements of generation {generation}", "a click opens the evidence"
+    with ui.Section(title, hint):
         ui.Table(
-            {
-                "fate": "fate",
-                "step": "step",
-                "agent": lambda row: focus.source.called(row["agent"]),
-                "kind": "kind",
-                "statement": "statement",
-            },
+            ui.named("fate step agent kind statement") | focus.called,
             sorted(rows, key=lambda row: row["fate"] == KEPT),
             file=f"drift-{generation}",
             on_pick=lambda row: focus.to_evidence(row["record"], row["agent"]),
-            page=10,
         )

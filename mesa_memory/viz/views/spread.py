@@ -23,6 +23,7 @@ RULE = (
 )
 #: characters of the text in the answer
 QUOTED_CHARS = 120
+UNSTATED = "No sentence states the text. The nearest ones are listed below."
 ASK_FOR_TEXT = (
     "Type a sentence above and press Enter, such as a rumour or a piece of news. "
     "Sentences that state it in these or like words are found in all memories, at all "
@@ -74,7 +75,7 @@ def Holding(focus: Focus, found: data.Found) -> Any:
     now, ever = held.holders[place], held.reached[place]
     text = brief(focus.selection.choice.text.strip(), QUOTED_CHARS).rstrip(".")
     ui.Answer(
-        f"At step {ui.number(focus.step)}, {now} of {len(held.agents)} agents remember "
+        f"At step {focus.at}, {now} of {len(held.agents)} agents remember "
         f"“{text}”; {ever} ever did, {ever - now or 'none'} of them forgot it."
     )
     with solara.Div(classes=["mm-columns"]):
@@ -87,70 +88,41 @@ def Holding(focus: Focus, found: data.Found) -> Any:
 
 def Map(focus: Focus, held: data.HoldingCounts, values: np.ndarray) -> Any:
     """The records of each agent at each step, if there is one at all."""
+    agents = [held.agents[place] for place in held.order]
+    meaning = "such records held"
     with ui.Section("Holders by step", "first holders at the top"):
-        curves.StepMap(
-            focus,
-            values,
-            [held.agents[place] for place in held.order],
-            held.steps,
-            meaning="such records held",
-            file="spread-map",
-        )
+        curves.StepMap(focus, values, agents, held.steps, meaning, "spread-map")
 
 
-@solara.component
 def Diffusion(
     focus: Focus, held: data.HoldingCounts, denied: data.HoldingCounts
 ) -> Any:
     """The number of holders, and of those of a denial, step by step."""
-    option = solara.use_memo(lambda: _lines(held, denied), [id(held), id(denied)])
-    with ui.Section("Diffusion", "agents that hold such a memory, by step"):
-        if not held.counts.any():
-            ui.Empty(
-                "No sentence states the text. The nearest ones are listed below.",
-                "mdi-arrow-down",
-            )
-            return
-        curves.StepChart(
-            focus,
-            option,
-            held.steps,
-            label="Number of agents that hold such a memory, and that ever held one, "
-            "by step",
-            height=260,
-            file="spread",
-        )
-
-
-def _lines(held: data.HoldingCounts, denied: data.HoldingCounts) -> dict[str, Any]:
     lines = [
         curves.line(0, "hold it", held.holders, shade=0.25),
         curves.line(1, "ever held it", held.reached),
     ]
     if denied.counts.any():
         lines.append(curves.line(2, "hold a denial", denied.holders))
-    return curves.over_steps(held.steps, "agents", lines)
+    label = "Number of agents that hold such a memory, and that ever held one, by step"
+    with ui.Section("Diffusion", "agents that hold such a memory, by step"):
+        if held.counts.any():
+            curves.StepChart(focus, held.steps, "agents", lines, label, "spread", 260)
+        else:
+            ui.Empty(UNSTATED, "mdi-arrow-down")
 
 
 def Holders(focus: Focus, found: data.Found) -> Any:
     """The holders at the step, each with its most similar record."""
-    step = ui.number(focus.step)
-    names = ("text", "similarity", "since", "kind", "records")
-    with ui.Section(
-        f"Holders at step {step}",
-        "with their most similar record; a click opens the agent",
-    ):
+    hint = "with their most similar record; a click opens the agent"
+    choose = focus.selection.choose
+    with ui.Section(f"Holders at step {focus.at}", hint):
         ui.Table(
-            {
-                "agent": lambda row: focus.source.called(row["agent"]),
-                **{name: name for name in names},
-            },
+            ui.named("agent text similarity since kind records") | focus.called,
             data.holders(found, focus.step),
             page=5,
-            file=f"spread-step-{step}",
-            on_pick=lambda row: focus.selection.choose(
-                agent=row["agent"], view="agent"
-            ),
+            file=f"spread-step-{focus.at}",
+            on_pick=lambda row: choose(agent=row["agent"], view="agent"),
             empty="No agent holds it at this step.",
         )
 
@@ -158,23 +130,18 @@ def Holders(focus: Focus, found: data.Found) -> Any:
 def Sentences(focus: Focus, rows: list[dict[str, Any]]) -> Any:
     """The different sentences: first the counted ones, then the others with a reason."""
     counted = sum(row["counts"] for row in rows)
-    with ui.Section(
-        f"Sentences counted: {counted} of {len(rows)}", "# stands for any number"
-    ):
-        ui.Table(
-            {
-                "counts": lambda row: "☑" if row["counts"] else "☐",
-                "sentence": "text",
-                "reason": _reason,
-                f"agents at step {ui.number(focus.step)}": "agents",
-                "agents ever": "ever",
-                "first step": "first",
-                "similarity": "similarity",
-            },
-            rows,
-            file="spread-texts",
-            page=10,  # so that some of those that do not count are seen, too
-        )
+    columns: dict[str, Any] = {
+        "counts": lambda row: "☑" if row["counts"] else "☐",
+        "sentence": "text",
+        "reason": _reason,
+        f"agents at step {focus.at}": "agents",
+        "agents ever": "ever",
+        "first step": "first",
+        "similarity": "similarity",
+    }
+    title = f"Sentences counted: {counted} of {len(rows)}"
+    with ui.Section(title, "# stands for any number"):
+        ui.Table(columns, rows, file="spread-texts")
 
 
 def _reason(row: dict[str, Any]) -> str:

@@ -67,7 +67,7 @@ def Scenery(focus: Focus, shown: Scene, found: Colouring) -> Any:
     """Picture, person and curves."""
     solara.Style(STYLE)
     ui.Answer(
-        f"At step {ui.number(focus.step)}, {found.summary(focus.source.steps.index(focus.step))}."
+        f"At step {focus.at}, {found.summary(focus.source.steps.index(focus.step))}."
     )
     with solara.Div(classes=["mm-story"]):
         with ui.Section("Story", "messages are arrows; click an agent, or words"):
@@ -183,33 +183,12 @@ def _ground(shown: Scene, place: int) -> str:
 CURVES = "colours"
 
 
-@solara.component
 def Curves(focus: Focus, scene: Scene, found: Colouring) -> Any:
     """Outcomes by step, with a line at the chosen one; a click goes to a step."""
     steps, selection = focus.source.steps, focus.selection
     choices = {CURVES: f"the colours: {found.label}"}
     choices |= {f"model:{name}": f"the model's {name}" for name in scene.collected}
     key = selection.option("curve", CURVES, choices)
-    # As text: else every drawing of the page would walk through all the numbers.
-    option = solara.use_memo(
-        lambda: json.dumps(_option(steps, scene, found, key)),
-        [id(scene), id(found), key],
-    )
-    with ui.Section("Outcome", "by step; click a point to go there"):
-        ui.Choose("Curves show", key, choices, selection.setter("curve"))
-        curves.StepChart(
-            focus,
-            option,
-            steps,
-            label=f"Curves of {choices[key]}, by step",
-            height=190,
-            file="story-outcome",
-        )
-
-
-def _option(
-    steps: list[float], scene: Scene, found: Colouring, key: str
-) -> dict[str, Any]:
     if key == CURVES:
         unit, named = "agents" if found.classes else "mean", found.curves()
     else:
@@ -219,4 +198,7 @@ def _option(
         curves.line(n, name, plain(values[: len(steps)], 6))
         for n, (name, values) in enumerate(named)
     ]
-    return curves.over_steps(steps, unit, lines)
+    label = f"Curves of {choices[key]}, by step"
+    with ui.Section("Outcome", "by step; click a point to go there"):
+        ui.Choose("Curves show", key, choices, selection.setter("curve"))
+        curves.StepChart(focus, steps, unit, lines, label, "story-outcome", 190)

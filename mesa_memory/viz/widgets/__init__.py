@@ -13,11 +13,12 @@ from mesa_memory.viz.widgets.saying import (
     Note,
     Section,
 )
-from mesa_memory.viz.widgets.table import Table, prepared
+from mesa_memory.viz.widgets.table import HEADINGS, Table, named, prepared
 from mesa_memory.viz.widgets.texts import Plain, TextBlock, Texts, long_text
 from mesa_memory.viz.widgets.timeline import Timeline, number
 
 __all__ = [
+    "HEADINGS",
     "AgentPicker",
     "Answer",
     "Chart",
@@ -41,6 +42,7 @@ __all__ = [
     "Texts",
     "Timeline",
     "long_text",
+    "named",
     "number",
     "prepared",
 ]

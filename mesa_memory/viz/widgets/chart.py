@@ -27,35 +27,31 @@ def _Chart(
 ) -> None: ...
 
 
-@solara.component
 def Chart(
-    option: dict[str, Any] | str,
+    option: dict[str, Any],
     *,
     label: str,
+    file: str,
     cursor: Any = None,
     height: int = 300,
-    file: str = "chart",
     on_pick: Callable[[int], None] = lambda _: None,
 ) -> Any:
     """An ECharts figure; its theme follows the page.
 
     Args:
-        option: as ECharts takes it, or that as JSON, which is not walked through
-            whenever the page is drawn. Agents' words may stand in it as plain names,
-            but never in a ``formatter``. Keep the same object while nothing changes.
+        option: as ECharts takes it. Agents' words may stand in it as plain names, but
+            never in a ``formatter``.
         label: describes the figure to screen readers.
+        file: name of the files, without their ending.
         cursor: name on the x axis where a line marks the selected step; None draws
             none. It is moved without drawing anything else anew, and along an axis
             called ``Step`` at once when the page's slider moves.
         height: in pixels.
-        file: name of the files, without their ending.
         on_pick: called with the place of the item that was clicked in its series.
     """
-    drawing = solara.use_memo(
-        lambda: option if isinstance(option, str) else json.dumps(option), [option]
-    )
     return _Chart(
-        drawing=drawing,
+        # As text: else every drawing of the page would walk through all of it.
+        drawing=json.dumps(option),
         cursor=cursor,
         height=height,
         label=label,

@@ -1,6 +1,5 @@
 """One agent beside the picture of its step: parts with lines that are buttons."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,23 +48,8 @@ class PersonPart:
     tail: str = ""
 
 
-@dataclass(frozen=True)
-class PersonStep:
-    """An agent in one step.
-
-    Attributes:
-        place: of the step.
-        step: its name.
-        parts: in order.
-    """
-
-    place: int
-    step: str
-    parts: Sequence[PersonPart]
-
-
 @solara.component_vue("person.vue")
-def _Pages(
+def PersonPages(
     version: str,
     called: str,
     begin: int,
@@ -75,51 +59,23 @@ def _Pages(
     event_need: Callable[[int], None],
     event_pick: Callable[[dict[str, int]], None],
     event_all: Callable[[int], None],
-) -> None: ...
-
-
-@solara.component
-def PersonPages(
-    version: str,
-    called: str,
-    pages: Sequence[PersonStep],
-    begin: int,
-    count: int,
-    on_need: Callable[[int], None],
-    on_all: Callable[[int], None],
-) -> Any:
+) -> None:
     """One agent in the step of the page's slider; every text is shown as text.
 
     Args:
         version: another one makes the browser forget the pages that it has.
         called: the agent's name.
-        pages: earlier ones are kept. The same object until a new one comes.
         begin: place of the step that is shown at first; then it is the slider's.
         count: number of steps.
-        on_need: called with the place of a step whose page is missing.
-        on_all: called with the place of the step whose memory is wanted.
+        pages: JSON of new pages, each with ``place`` and ``step`` (the name) of its step,
+            and ``parts``; earlier ones are kept.
+        most: lines of a part that are shown at first.
+        event_need: called with the place of a step whose page is missing.
+        event_pick: called with the ``place``, ``part`` and ``line`` of a click.
+        event_all: called with the place of the step whose memory is wanted.
     """
-    known = solara.use_memo(dict[int, PersonStep], [version])
-    known.update({page.place: page for page in pages})
-    # As text: else every drawing of the page would walk through all the lines.
-    held = solara.use_memo(lambda: json.dumps(pages, default=_shown), [id(pages)])
-
-    def pick(at: dict[str, int]) -> None:
-        known[at["place"]].parts[at["part"]].lines[at["line"]].on_click()
-
-    return _Pages(
-        version=version,
-        called=called,
-        begin=begin,
-        count=count,
-        pages=held,
-        most=FIRST_LINES,
-        event_need=on_need,
-        event_pick=pick,
-        event_all=on_all,
-    )
 
 
-def _shown(one: Any) -> dict[str, Any] | None:
-    """The fields of a step, part or line; functions are not sent to the browser."""
+def sent(one: Any) -> dict[str, Any] | None:
+    """The fields of a part or line; functions are not sent to the browser."""
     return None if callable(one) else vars(one)

@@ -11,6 +11,15 @@ import solara
 WIDE_CHARS = 40
 #: ends of the headings of columns with steps, which have no separators of thousands
 TIMES = "step", "since", "until"
+#: headings of columns whose key is not their heading
+HEADINGS = {
+    "outcome": "answered",
+    "cost": "US dollars",
+    "latency": "seconds",
+    "importance": "grade",
+    "subject": "about",
+    "valid_from": "since step",
+}
 #: rows of a table that gets a search field
 SEARCHED_ROWS = 6
 
@@ -84,6 +93,15 @@ def Table(
         down=[down] * len(first),
         event_pick=lambda place: on_pick(rows[place]) if on_pick else None,
     )
+
+
+def named(keys: str) -> dict[str, str | Callable[[Any], Any]]:
+    """Columns that show a key of the rows each, under its heading.
+
+    Args:
+        keys: with spaces between them; an underscore is a space in a heading.
+    """
+    return {HEADINGS.get(key, key.replace("_", " ")): key for key in keys.split()}
 
 
 def prepared(
