@@ -5,10 +5,9 @@ from collections import Counter
 
 from mesa_memory import Services
 from mesa_memory.runs import open_run
-from mesa_memory.runs.past import past
 from mesa_memory.viz.data import spread
 from mesa_memory.viz.data.scene import scene
-from mesa_memory.viz.views import GROUPS, conversations
+from mesa_memory.viz.views import GROUPS
 from tests.support.live_pages import BUDGET, Minds
 
 TEXT = "the town well is a danger, it is poisoned"
@@ -75,33 +74,6 @@ def recalled(run, step):
         yield f"Agent 1 recalled {len(found)} record"
 
 
-def evidence(run, step):
-    (newest,) = run.state(3, step, kind="summary", as_records=True)
-    yield f"Evidence of {newest['id']}"
-
-
-def threads(run, step):
-    found = conversations.threads(past(run, 1), 1, step)
-    count = sum(len(thread.rows) for thread in found)
-    yield f"heard and said {count} messages in {len(found)} threads"
-
-
-def asked(run, step):
-    calls = run.calls(1, step, as_records=True)
-    tokens = sum(call["tokens_in"] + call["tokens_out"] for call in calls)
-    yield f"{len(calls)} time{'s' * (len(calls) != 1)}, with {tokens:,} tokens"
-
-
-def impressions(run, step):
-    held = [
-        row
-        for agent in range(1, 7)
-        for row in run.state(agent, step, kind="impression", as_records=True)
-    ]
-    yield f"At step {step}, agents have {len(held)} impressions"
-    yield from (row["text"] for row in held[:3])
-
-
 def spreading(run, step):
     held = spread.holders(spread.found(run, TEXT), step)
     yield f"At step {step}, {len(held)} of 6 agents remember “"
@@ -136,10 +108,6 @@ VIEWS = {
     "Population": ({}, population),
     "Memory": ({"Agent": "1"}, memory),
     "Recall": ({"Agent": "1"}, recalled),
-    "Evidence": ({"Agent": "3"}, evidence),
-    "Conversations": ({"Agent": "1"}, threads),
-    "Requests": ({"Agent": "1"}, asked),
-    "Impressions": ({"Agent": "2"}, impressions),
     "Spread": ({"Text in all memories": TEXT}, spreading),
     "Cost": ({}, cost),
     "Compare": ({"Agent": "1", "Compare with agent": "2"}, compared),

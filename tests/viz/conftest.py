@@ -4,6 +4,7 @@ import pytest
 
 from mesa_memory import open_run
 from tests.support.browser import Window, browser
+from tests.support.dashboards import dashboard
 from tests.support.hostile import hostile_run
 from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
@@ -14,6 +15,13 @@ def chromium():
     """A browser."""
     with browser() as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def address(file):
+    """A server with the file of a module."""
+    with dashboard(file) as base:
+        yield base
 
 
 @pytest.fixture

@@ -16,7 +16,10 @@ from tests.support.recorded_town import RecordedTown
 
 pytestmark = pytest.mark.slow
 VIEWS = [view for group in GROUPS for view in group.views]
-WIDTHS = (400, 1280, 2560)
+#: one of each group, with fields of every kind
+REACHED = [group.views[0] for group in GROUPS if group.label != "Society"]
+REACHED += [view for view in VIEWS if view.key in ("hand", "impressions", "spread")]
+WIDTHS = (400, 1280)
 #: stands in a place of a page that is drawn
 DRAWN = ".mm-section, .mm-empty, .mm-note"
 STEPS = 6
@@ -80,13 +83,13 @@ def test_every_icon_has_a_picture(page, files):
     assert page.page.evaluate(WITHOUT_PICTURE, names) == []
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.key)
-def test_a_view_says_what_its_parts_are_and_can_be_read(page, files, view, dark):
-    page.page.emulate_media(color_scheme="dark" if dark else "light")
-    show(page, view, files, agent=1, text="the well is poisoned")
-    page.settled()
-    assert faults(page.page) == []
+def test_a_view_says_what_its_parts_are_and_can_be_read(page, files, view):
+    for scheme in ("dark", "light"):
+        page.page.emulate_media(color_scheme=scheme)
+        show(page, view, files, agent=1, text="the well is poisoned")
+        page.settled()
+        assert faults(page.page) == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -125,7 +128,7 @@ SCORES = """async () => {
 }"""
 
 
-@pytest.mark.parametrize("width", [390, 600, 1440])
+@pytest.mark.parametrize("width", [390, 1440])
 def test_the_bars_of_a_recall_run_to_the_right_on_every_screen(page, files, width):
     recall = next(view for view in VIEWS if view.key == "recall")
     show(page, recall, files, width, agent=1)
@@ -136,7 +139,7 @@ def test_the_bars_of_a_recall_run_to_the_right_on_every_screen(page, files, widt
     assert found["bars"] == found["names"] > 3
 
 
-@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.key)
+@pytest.mark.parametrize("view", REACHED, ids=lambda view: view.key)
 def test_a_view_is_reached_and_used_by_keyboard_alone(page, files, view):
     first = VIEWS[0] if view is not VIEWS[0] else VIEWS[1]
     show(page, first, files, agent=1, text="the well is poisoned")

@@ -9,7 +9,6 @@ from mesa_memory.viz.report import write_report
 from mesa_memory.viz.widgets.chart import COLOURS
 from tests.support.axe import faults
 from tests.support.browser import Window
-from tests.support.dashboards import dashboard
 from tests.support.playing import play
 from tests.support.refusing import REFUSAL, REFUSER, REFUSES, TOLD, Council
 
@@ -23,12 +22,6 @@ def file(tmp_path_factory):
     place = str(tmp_path_factory.mktemp("council") / "run.sqlite")
     play(Council(place), REFUSAL + 1)
     return place
-
-
-@pytest.fixture(scope="module")
-def window(file, chromium):
-    with dashboard(file) as base, Window(chromium, base) as one:
-        yield one
 
 
 def test_the_lines_of_memory_that_an_answer_used_are_marked(run):

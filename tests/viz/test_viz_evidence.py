@@ -6,7 +6,7 @@ from mesa_memory.runs import open_run
 from mesa_memory.runs.past import past
 from mesa_memory.stores import open_store
 from mesa_memory.viz.views import evidence as data
-from tests.support.recorded_minds import HOSTILE, Minds
+from tests.support.recorded_minds import Minds
 
 
 @pytest.fixture(scope="module")
@@ -50,18 +50,6 @@ def test_a_missing_source_is_said(run):
     assert (known["known"], known["note"]) == (True, "consolidated in step 2")
     assert (gone["known"], gone["head"]) == (False, "gone/stlt/message/1")
     assert gone["note"] == "missing: the record is not in this run"
-
-
-def test_hostile_texts_stay_as_they_are(run):
-    found = data.evidence(run, "7/stlt/summary/2")
-    nodes = data.nodes(found, past(run, 7))
-    (text,) = [n["text"] for n in nodes if n["id"] == "7/stlt/message/2"]
-    assert HOSTILE in text
-
-
-def test_an_unknown_record_is_an_error_that_names_one(run):
-    with pytest.raises(ValueError, match="has no record 'x'"):
-        data.evidence(run, "x")
 
 
 def test_long_texts_are_cut_below_the_top(town_file):

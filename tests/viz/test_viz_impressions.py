@@ -2,15 +2,12 @@
 
 import pytest
 
-from mesa_memory.layers.impressions import Impressions
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.views import impressions as charts
 from mesa_memory.viz.views import impressions as data
-from tests.support.playing import play
 from tests.support.recorded import Story
 from tests.support.recorded_minds import Minds
-from tests.support.recorded_town import RecordedTown
 
 
 @pytest.fixture(scope="module")
@@ -49,29 +46,6 @@ def test_a_pair_has_a_history(minds):
     assert familiar[1] == pytest.approx(0.1)
     assert familiar[8] == pytest.approx(0.7)
     assert (minds.of(7), minds.of("b"), minds.of(1)) == (["b"], [7], [])
-
-
-def test_a_town_has_the_impressions_that_its_memories_have(tmp_path):
-    town = play(RecordedTown(str(tmp_path / "run.sqlite"), n=7), 8)
-    expected = [
-        (citizen.unique_id, subject, record.content["sentiment"])
-        for citizen in town.citizens
-        for layer in getattr(citizen.memory, "layers", ())
-        if isinstance(layer, Impressions)
-        for subject, record in sorted(layer.current().items())
-    ]
-    with open_run(str(tmp_path / "run.sqlite")) as run:
-        held = data.opinions(run).at(8)
-    assert [(o["agent"], o["subject"], o["sentiment"]) for o in held] == expected
-    assert expected
-
-
-def test_a_run_without_impressions_is_no_error(tmp_path):
-    store = open_store(str(tmp_path / "run.sqlite"))
-    with open_run(store, Story(store).run) as run:
-        found = data.opinions(run)
-    store.close()
-    assert (found.all, found.people, found.at(3)) == ([], [], [])
 
 
 def test_a_cell_of_the_matrix_is_observer_by_subject(minds):

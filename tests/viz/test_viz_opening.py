@@ -90,22 +90,6 @@ def test_the_newest_step_is_not_the_one_at_which_a_page_opens():
         assert chosen.step(state()) == 4.0 and chosen.follows(state())
 
 
-def test_the_way_back_to_an_address_without_a_choice_shows_the_opening():
-    chosen = Selection(SimpleNamespace(value=Choice()))
-    run = state()
-    chosen.choose(step=0.0, agent=9)
-    assert (chosen.step(run), chosen.agent(run)) == (0.0, 9)
-    chosen.held.value = Choice.parse("")
-    assert (chosen.step(run), chosen.agent(run)) == (2.0, 3)
-
-
-def test_another_run_opens_at_its_own_step():
-    chosen = Selection(SimpleNamespace(value=Choice()))
-    assert chosen.step(state()) == 2.0
-    chosen.choose(run="b")
-    assert chosen.choice == Choice(run="b")
-
-
 @pytest.mark.parametrize("given", [{"agent": "9"}, {"view": "cost"}, {"step": 4.0}])
 def test_an_address_that_chooses_is_followed(given):
     chosen = Selection(SimpleNamespace(value=Choice(**given)))

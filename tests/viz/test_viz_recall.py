@@ -108,12 +108,6 @@ def test_what_is_taken_off_a_score_has_its_weight_and_stays():
     assert series["superseded"] == [-0.1, 0] and series["question"] == [-0.05, 0]
 
 
-def test_the_weight_of_the_time_asked_for_stays():
-    parts = [(0.9, 0.0, 0.0, 0.0), (0.5, 0.0, 0.0, 1.0)]
-    recall = made(parts, weights=(1.0, 0.2, 0.15, 0.3))
-    assert order(data.ranked(recall, (0.7, 0.2, 0.15))) == ["b", "a"]
-
-
 def test_what_is_the_same_for_all_candidates_has_no_column():
     usual = ["rank", "prompt", "score", "relevance", "importance", "recency"]
     row = ["step", "kind", "text"]
@@ -123,14 +117,6 @@ def test_what_is_the_same_for_all_candidates_has_no_column():
     assert moved == ["rank", "was", "change", *usual[1:], *row]
     timed = made([(0.9, 0.0, 0.1, 1.0)], weights=(1.0, 0.2, 0.15, 0.3))
     assert "time_match" in columns(timed, data.ranked(timed, None))
-
-
-def test_steps_of_others_who_said_it_are_whole_numbers():
-    row = made([(0.9, 0.0, 0.1, 0.0)]).candidates[0].row
-    others = [row | {"id": n, "step": step, "content": {"sender": 2}, "told": ""}
-              for n, step in (("x", 12.0), ("y", 12.5))]  # fmt: skip
-    found = Past(others).also_said({"times": 3, "repetitions": ["x", "y"]})
-    assert found == "and 2 more: Agent 2 at 12, 12.5"
 
 
 def test_equals_go_to_the_earlier():

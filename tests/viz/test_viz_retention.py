@@ -17,12 +17,6 @@ def file(tmp_path_factory):
     return place
 
 
-@pytest.fixture(scope="module")
-def window(file, chromium):
-    with dashboard(file) as base, Window(chromium, base) as one:
-        yield one
-
-
 @pytest.mark.slow
 def test_a_curve_for_each_memory_and_the_statements_kept_and_lost(window, run):
     found = retained(run)

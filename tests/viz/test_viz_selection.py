@@ -20,11 +20,7 @@ def selection(**given):
 @pytest.mark.parametrize("choice", [Choice(), FULL, replace(FULL, step=0.0, agent="")])
 def test_an_address_stands_for_its_choice(choice):
     assert Choice.parse(choice.query()) == choice
-
-
-def test_nothing_chosen_is_an_empty_address():
     assert Choice().query() == ""
-    assert Choice.parse(None) == Choice()
 
 
 @pytest.mark.parametrize(

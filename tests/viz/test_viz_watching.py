@@ -9,9 +9,8 @@ import solara
 from mesa_memory import Services, open_run
 from mesa_memory.viz.live.model_run import live_feed
 from mesa_memory.viz.selection import Choice
-from mesa_memory.viz.serving import live_run
 from mesa_memory.viz.serving.hooks import use_chosen, use_newest
-from mesa_memory.viz.serving.live_run import LONGEST_PAUSE_S, CpuBudget, LiveRun
+from mesa_memory.viz.serving.live_run import LiveRun
 from tests.support.recorded_town import RecordedTown
 from tests.support.waiting import until
 
@@ -23,17 +22,6 @@ def town():
     made.step()
     yield made
     Services.of(made).recorder.close()
-
-
-@pytest.mark.parametrize(("took", "rest"), [(0.2, 1.8), (50.0, LONGEST_PAUSE_S)])
-def test_work_is_followed_by_a_rest_that_bounds_its_share(monkeypatch, took, rest):
-    clock = iter((0.0, took))
-    monkeypatch.setattr(live_run.time, "thread_time", lambda: next(clock))
-    pace = CpuBudget(0.1)
-    assert pace.left == 0
-    with pace.work():
-        pass
-    assert pace.left == pytest.approx(rest, abs=0.1)
 
 
 def test_a_live_run_is_looked_at_once_for_each_step(town):
