@@ -382,8 +382,8 @@ def Drawn(
     now = table.loc[last].dropna()
     values = [f"{value:,.4g} in {name}" for name, value in now.items()]
     ui.Answer(f"At step {ui.number(last)}, {label}: {'; '.join(values)}.")
-    told = f"{label[0].upper()}{label[1:]} by step, {counted}"
-    curves.StepChart(focus, steps, _unit(key), lines, told, "runs-together", 320)
+    caption = f"{label[0].upper()}{label[1:]} by step, {counted}"
+    curves.StepChart(focus, steps, _unit(key), lines, caption, "runs-together", 320)
 
 
 def means(table: pd.DataFrame, of_arm: list[str]) -> pd.DataFrame:
