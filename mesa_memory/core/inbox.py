@@ -41,7 +41,11 @@ class Inbox:
 
     Attributes:
         lock: reentrant, taken around each change; hold it to do more in one go.
+        told: steps of its events with their lines, as the last prompt had them; none
+            once an event has changed.
     """
+
+    told: Sequence[Any] = ()
 
     def __init__(self, lock: Any = None) -> None:
         self.lock = lock or threading.RLock()
@@ -53,7 +57,7 @@ class Inbox:
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the lock, which belongs to this process."""
-        return {k: v for k, v in vars(self).items() if k != "lock"}
+        return {k: v for k, v in vars(self).items() if k not in ("lock", "told")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes up a state, with a lock of its own."""
@@ -102,6 +106,7 @@ class Inbox:
                 ):
                     # A new one: another thread may be reading the old one.
                     event.content = {**content, "recipients": list(recipients)}
+                    self.told = ()
                     return
 
     def events(self) -> list[MemoryRecord]:
@@ -214,10 +219,11 @@ def by_kind(events: Iterable[MemoryRecord], additive: Container[str]) -> dict:
     return content
 
 
-def superseded(
-    events: Iterable[MemoryRecord], additive: set[str]
-) -> list[MemoryRecord]:
-    """Observations that a later one of the same step has replaced."""
+def unreplaced(
+    events: Sequence[MemoryRecord], additive: set[str]
+) -> Sequence[MemoryRecord]:
+    """A step's events without the observations that a later one has replaced."""
     if "observation" in additive:
-        return []
-    return [e for e in events if e.kind == "observation"][:-1]
+        return events
+    gone = set([event for event in events if event.kind == "observation"][:-1])
+    return [event for event in events if event not in gone] if gone else events

@@ -7,9 +7,11 @@ table. Ids count up per agent, layer and kind: no clock, no random numbers.
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Protocol
+
+from mesa_memory.core.content import MAPPINGS
 
 #: where a record came from: it happened to its agent, a memory made it, or somebody
 #: carried it in by hand
@@ -106,8 +108,8 @@ class MemoryRecord:
     @property
     def sender(self) -> Any:
         """Whom the content names as its ``sender``, as a message does; None without one."""
-        said = self.content if isinstance(self.content, Mapping) else {}
-        return said.get("sender")
+        content: Any = self.content
+        return content.get("sender") if isinstance(content, MAPPINGS) else None
 
     @property
     def part(self) -> "Part | None":
@@ -125,7 +127,7 @@ def records_in(value: Any) -> Iterator[MemoryRecord]:
     """The records in a snapshot, or in a part of it, in order; some more than once."""
     if isinstance(value, MemoryRecord):
         yield value
-    elif isinstance(value, Mapping):
+    elif isinstance(value, MAPPINGS):
         for pair in value.items():
             yield from records_in(pair)
     elif isinstance(value, list | tuple | set | frozenset | deque):

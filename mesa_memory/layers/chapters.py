@@ -15,7 +15,7 @@ from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.lines import Line, StepEvents, folded_events
+from mesa_memory.layers.lines import Line, folded_events, step_of
 from mesa_memory.layers.summary import Story, summary_of
 from mesa_memory.layers.view import StepView, askable
 from mesa_memory.tasks import CHAPTER
@@ -178,15 +178,11 @@ class Chapters(Layer):
 
     def _inputs(self, view: StepView, events: Sequence[MemoryRecord]) -> dict[str, Any]:
         """The inputs of a request about these events of a chapter."""
-        additive = view.journal.additive_event_types
-        steps = [
-            StepEvents.of(step, list(group), additive)
-            for step, group in groupby(events, attrgetter("step"))
-        ]
+        steps = groupby(events, attrgetter("step"))
         return {
             "number": self._count + 1,
             "story": self._known.content["text"] if self._known else "",
-            "lines": folded_events(view, steps),
+            "lines": folded_events(view, [step_of(view, s, [*es]) for s, es in steps]),
             "max_chars": self.recap_chars,
         }
 

@@ -6,8 +6,8 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Self
 
 from mesa_memory.core import render
-from mesa_memory.core.events import BECAME, event_text, is_call, merged, recipients_of
-from mesa_memory.core.inbox import superseded
+from mesa_memory.core.events import event_text, is_call, merged, recipients_of
+from mesa_memory.core.inbox import unreplaced
 from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.statement import KEEP, repetitions, statement
 from mesa_memory.core.wording import ENGLISH, Voice, Wording
@@ -70,46 +70,18 @@ class Line(_LineFields):
         return [record.id for record in self.records] or [str(id(self))]
 
 
-class _Texts:
-    """The events of a step as text, and what else the text depends on.
+class _Told(NamedTuple):
+    """The lines of a step's events, and what else they depend on.
 
     Attributes:
-        texts: kind and line of each event, oldest first.
         limit: longest line, in characters.
         names: of the agents in them, by unique id, as they were called then.
-        lines: the same as lines of a prompt; None until they are asked for.
-        spoken: by place, the message of a line, if some events share a line.
     """
 
-    __slots__ = ("limit", "lines", "names", "spoken", "texts", "wording")
-
-    def __init__(
-        self, events: Sequence[MemoryRecord], limit: int, voice: Voice, calls: bool
-    ) -> None:
-        self.limit, self.wording = limit, voice.wording
-        self.lines: list[Line] | None = None
-        self.spoken: dict[int, MemoryRecord] = {}
-        if calls:
-            noting = voice.noting()
-            self.names, told = noting.names, merged(map(_KIND_AND_CONTENT, events))
-            self.texts = [(k, event_text(k, what, limit, noting)) for k, what in told]
-            said = iter([event for event in events if event.kind == "message"])
-            places = [
-                place for place, (kind, _) in enumerate(told) if kind == "message"
-            ]
-            self.spoken = dict(zip(places, said))  # merging leaves messages as they are
-            return
-        self.names, self.texts = {}, []
-        for event in events:
-            line = render.told(event, limit, voice)
-            self.names |= line.names
-            self.texts.append((event.kind, line.line))
-
-    def hold(self, limit: int, voice: Voice) -> bool:
-        """True if they would be the same now: all names are unchanged."""
-        same = limit == self.limit and voice.wording is self.wording
-        known = self.names.items() <= voice.names.items()
-        return same and (known or voice.calls(self.names))
+    limit: int
+    wording: Wording
+    names: dict[Any, str]
+    lines: list[Line]
 
 
 class StepEvents:
@@ -127,65 +99,63 @@ class StepEvents:
 
     def __init__(self, step: float, events: Iterable[MemoryRecord]) -> None:
         self.step, self.events = step, tuple(events)
-        self._texts: dict[Any, _Texts] = {}  # by whom they call "you"
+        self._told: dict[Any, _Told] = {}  # by whom they call "you"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy makes its text anew: it belongs to the names of one model."""
         return StepEvents, (self.step, self.events)
 
-    @classmethod
-    def of(
-        cls, step: float, events: Sequence[MemoryRecord], additive: set[str]
-    ) -> Self:
-        """The events of a step, without observations that a later one has replaced."""
-        if old := superseded(events, additive):
-            gone = set(old)
-            events = [event for event in events if event not in gone]
-        return cls(step, events)
-
     @cached_property
     def calls(self) -> bool:
         """True if an event is a reply of litellm as Python; see ``events.is_call``."""
-        plans = [event for event in self.events if event.kind == BECAME]
-        return bool([plan for plan in plans if is_call(plan.kind, plan.content)])
+        return any(is_call(each.kind, each.content) for each in self.events)
 
-    def texts(self, limit: int, voice: Voice) -> list[tuple[str, str]]:
-        """Kind and line of each event, oldest first; a call and its result are one.
+    def lines(self, limit: int, voice: Voice) -> list[Line]:
+        """A line for each event, oldest first; a call and its result are one.
 
         Args:
             limit: longest line, in characters.
         """
-        return self._told(limit, voice).texts
-
-    def lines(self, limit: int, voice: Voice) -> list[Line]:
-        """The same as lines of a prompt, with the records behind them."""
-        told, records = self._told(limit, voice), self.events
-        if told.lines is not None:
-            return told.lines
-        # The record of each line that has one: a call and its result are one line.
-        apart = len(records) == len(told.texts)
-        single = dict(enumerate(records)) if apart else told.spoken
-        lines = [
-            Line(
-                text,
-                (single[place],) if place in single else records,
-                self.step,
-                kind,
-                wording=voice.wording,
-                said=statement(single[place]) if place in single else None,
-            )
-            for place, (kind, text) in enumerate(told.texts)
-        ]
-        if {record.origin for record in records} == {EVENT}:  # never stale
-            told.lines = lines
+        key = voice.owner, voice.to_owner
+        if (known := self._told.get(key)) is not None:
+            chars, wording, names, lines = known
+            same = chars == limit and wording is voice.wording
+            if same and (names.items() <= voice.names.items() or voice.calls(names)):
+                return lines
+        names, lines = (self._merged if self.calls else self._each)(limit, voice)
+        if all(event.origin == EVENT for event in self.events):  # never stale
+            self._told[key] = _Told(limit, voice.wording, names, lines)
         return lines
 
-    def _told(self, limit: int, voice: Voice) -> _Texts:
-        key = voice.owner, voice.to_owner
-        told = self._texts.get(key)
-        if told is None or not told.hold(limit, voice):
-            told = self._texts[key] = _Texts(self.events, limit, voice, self.calls)
-        return told
+    def _each(self, limit: int, voice: Voice) -> tuple[dict[Any, str], list[Line]]:
+        """A line for each event, and the names in them."""
+        names, lines, step, wording = {}, [], self.step, voice.wording
+        for event in self.events:
+            line, kind, said = (
+                render.told(event, limit, voice),
+                event.kind,
+                statement(event),
+            )
+            names |= line.names
+            lines.append(Line(line.line, (event,), step, kind, 0.0, wording, said))
+        return names, lines
+
+    def _merged(self, limit: int, voice: Voice) -> tuple[dict[Any, str], list[Line]]:
+        """``_each``, if some events share a line."""
+        events, noting, lines = self.events, voice.noting(), []
+        # Merging leaves messages as they are.
+        said = iter([event for event in events if event.kind == "message"])
+        told = merged(map(_KIND_AND_CONTENT, events))
+        apart = iter(events) if len(told) == len(events) else None
+        for kind, what in told:
+            of = next(apart) if apart else next(said) if kind == "message" else None
+            text, records = (
+                event_text(kind, what, limit, noting),
+                (of,) if of else events,
+            )
+            same = statement(of) if of else None
+            lines.append(Line(text, records, self.step, kind, 0.0, voice.wording, same))
+        return noting.names, lines
 
     def parts(self, count: int, lengths: Sequence[int]) -> tuple[Self, Self]:
         """The oldest ``count`` events and the others.
@@ -217,12 +187,32 @@ def of_steps(steps: Iterable[StepEvents], view: StepView) -> list[Line]:
     return [line for each in steps for line in each.lines(limit, voice)]
 
 
-def pending(view: StepView) -> list[Line]:
-    """Events that are not admitted yet, one line each, oldest first."""
-    additive = view.journal.additive_event_types
-    groups = view.pending()
-    steps = [StepEvents.of(step, events, additive) for step, events in groups]
-    return of_steps(steps, view)
+def step_of(view: StepView, step: float, events: Sequence[MemoryRecord]) -> StepEvents:
+    """The events of a step, without observations that a later one has replaced.
+
+    What the last prompt has shown as pending has its lines already.
+    """
+    events = tuple(unreplaced(events, view.journal.additive_event_types))
+    for known in view.journal.inbox.told:
+        if known.step == step and known.events == events:
+            return known
+    return StepEvents(step, events)
+
+
+def pending(view: StepView, beside: Sequence[MemoryRecord] = ()) -> list[Line]:
+    """Events that are not admitted yet, one line each, by step.
+
+    Args:
+        beside: further events, which stand before the others of their step.
+    """
+    steps: dict[float, list[MemoryRecord]] = {}
+    for event in beside:
+        steps.setdefault(event.step, []).append(event)
+    for step, events in view.pending():
+        steps.setdefault(step, []).extend(events)
+    told = [step_of(view, *each) for each in sorted(steps.items())]
+    view.journal.inbox.told = told
+    return of_steps(told, view)
 
 
 def folded(

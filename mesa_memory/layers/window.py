@@ -5,11 +5,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.inbox import superseded
 from mesa_memory.core.records import ERASED, EVICTED, SUPERSEDED, MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.lines import Line, StepEvents, moved_steps, of_steps, records_of
+from mesa_memory.layers.lines import (
+    Line,
+    StepEvents,
+    moved_steps,
+    of_steps,
+    records_of,
+    step_of,
+)
 from mesa_memory.layers.view import StepView
 
 #: length of what stands before a step's lines, and before each of them
@@ -45,11 +51,14 @@ class Window(Layer):
         self, view: StepView, step: float, events: Sequence[MemoryRecord]
     ) -> None:
         """Adds the events of a step; late ones join those of their step."""
-        held, additive = self.held, view.journal.additive_event_types
+        held = self.held
         if held and held[-1].step == step:
             events = [*held.pop().events, *events]
-        held.append(StepEvents.of(step, events, additive))
-        view.release(superseded(events, additive), SUPERSEDED, step, self)
+        held.append(step_of(view, step, events))
+        if len(held[-1].events) < len(events):
+            kept = set(held[-1].events)
+            old = [event for event in events if event not in kept]
+            view.release(old, SUPERSEDED, step, self)
         if self.capacity is not None:
             self.keep(view, self.capacity)
 
@@ -142,7 +151,7 @@ class Window(Layer):
         if events.lengths is not None and not events.calls:
             return events.lengths
         limit, voice = view.limits.event_chars, view.own_voice
-        return [len(text) for _, text in events.texts(limit, voice)]
+        return [len(line.text) for line in events.lines(limit, voice)]
 
     def size(self, view: StepView, events: StepEvents) -> int:
         """Tokens of a step's events, counted once."""

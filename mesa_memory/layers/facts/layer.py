@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.inbox import superseded
+from mesa_memory.core.inbox import unreplaced
 from mesa_memory.core.records import (
     BY_HAND,
     DERIVED,
@@ -88,8 +88,7 @@ class Facts(Layer):
         self, view: StepView, step: float, events: Sequence[MemoryRecord]
     ) -> None:
         """Takes note of events, which wait to be read; see ``Layer``."""
-        old = set(map(id, superseded(events, view.journal.additive_event_types)))
-        self.unread += [event for event in events if id(event) not in old]
+        self.unread += unreplaced(events, view.journal.additive_event_types)
         for who in self.reader.resolver.meet(events):
             self._introduce(view, who)
 

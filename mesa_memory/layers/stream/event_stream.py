@@ -17,7 +17,7 @@ from mesa_memory.core.wording import Voice
 from mesa_memory.errors import BadReply, LLMError
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.eviction import repeated_places, surplus_places
-from mesa_memory.layers.lines import Line, StepEvents, of_steps
+from mesa_memory.layers.lines import Line, pending
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
@@ -118,14 +118,7 @@ class EventStream(Layer):
 
     def recent(self, view: StepView) -> list[Line]:
         """Events without a grade or not admitted yet, by step; the others are recalled."""
-        steps: dict[float, list[MemoryRecord]] = {}
-        for event in self.ungraded():
-            steps.setdefault(event.step, []).append(event)
-        for step, events in view.pending():
-            steps.setdefault(step, []).extend(events)
-        additive = view.journal.additive_event_types
-        groups = sorted(steps.items())
-        return of_steps([StepEvents.of(*each, additive) for each in groups], view)
+        return pending(view, self.ungraded())
 
     def records(self) -> list[MemoryRecord]:
         """The events."""
@@ -334,33 +327,29 @@ class EventStream(Layer):
         """
         if len(self.held) <= self.capacity:
             return
-        waiting = set(self._fresh)
-        events = [event for event in self.held if event not in waiting]
+        waiting, me = set(self._fresh), view.agent.unique_id
+        held = [event for event in self.held if event not in waiting]
+        # Who has said it; None of an event that the agent has witnessed.
+        told = [(None if e.sender in (None, me) else str(e.sender), e) for e in held]
         if view.limits.repetitions != KEEP:
-            events = self._without_repetitions(view, events)
+            told = self._without_repetitions(view, told)
+        tellers, events = [who for who, _ in told], [event for _, event in told]
         weights = zip(self._scores(view, events).tolist(), range(len(events)))
-        tellers = (self._teller(view, event) for event in events)
         surplus = surplus_places(tellers, weights, self.capacity, WITNESSED_SHARE)
         self._drop(view, [events[place] for place in sorted(surplus)])
 
     def _without_repetitions(
-        self, view: StepView, events: list[MemoryRecord]
-    ) -> list[MemoryRecord]:
+        self, view: StepView, told: list[tuple[str | None, MemoryRecord]]
+    ) -> list[tuple[str | None, MemoryRecord]]:
         """Forgets the oldest repetitions of a speaker as far as the events are too many."""
-        said = [(self._teller(view, event), statement(event)) for event in events]
-        gone = repeated_places(said, len(events) - self.capacity)
+        said = [(who, statement(event)) for who, event in told]
+        gone = repeated_places(said, len(told) - self.capacity)
         for place, newest in gone:
-            events[newest].earlier += 1 + events[place].earlier
-            self.index.ranking.recount(events[newest])
-        self._drop(view, [events[place] for place, _ in gone])
+            told[newest][1].earlier += 1 + told[place][1].earlier
+            self.index.ranking.recount(told[newest][1])
+        self._drop(view, [told[place][1] for place, _ in gone])
         left_out = {place for place, _ in gone}
-        return [event for n, event in enumerate(events) if n not in left_out]
-
-    def _teller(self, view: StepView, event: MemoryRecord) -> tuple[str, Any] | None:
-        """The sender of an event; None for an event that the agent has witnessed."""
-        if event.sender in (None, view.agent.unique_id):
-            return None
-        return "said by", str(event.sender)
+        return [each for n, each in enumerate(told) if n not in left_out]
 
     def _scores(self, view: StepView, events: Sequence[MemoryRecord]) -> np.ndarray:
         """Importance and recency, for eviction."""

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from mesa_memory.core.events import plain_event
 from mesa_memory.core.importance import GRADE_MIN
-from mesa_memory.core.inbox import by_kind
+from mesa_memory.core.inbox import by_kind, unreplaced
 from mesa_memory.core.records import EVENT, IMPORTED, MemoryRecord
 from mesa_memory.core.render import value_text
 from mesa_memory.core.wording import PLAIN, Voice
@@ -71,8 +71,8 @@ class Entry(MemoryEntry):
         """The events as plain lines."""
         model = getattr(self.agent, "model", None)
         voice = PLAIN if model is None else Voice(Names.of(model))
-        texts = StepEvents(self.step or 0, self.events).texts(_PRINTED_CHARS, voice)
-        return "\n".join(text for _, text in texts)
+        lines = StepEvents(self.step or 0, self.events).lines(_PRINTED_CHARS, voice)
+        return "\n".join(line.text for line in lines)
 
     def display(self) -> None:
         """Prints the entry, if its agent's memory displays, under its own step."""
@@ -351,5 +351,4 @@ def step_entries(memory: Any) -> list[Entry]:
 
 def entry_of_step(memory: Any, step: float, events: Sequence[MemoryRecord]) -> Entry:
     """The entry of a step; observations that a later one has replaced are left out."""
-    additive = memory.additive_event_types
-    return Entry(memory, step, StepEvents.of(step, events, additive).events)
+    return Entry(memory, step, unreplaced(events, memory.additive_event_types))
