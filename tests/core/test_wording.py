@@ -15,7 +15,16 @@ from mesa_memory.core.prompt_files import FOLDER, WHOSE, languages
 from mesa_memory.core.wording import ENGLISH, Wording, Wordings
 from mesa_memory.errors import PromptFileError
 from mesa_memory.llm.schemas import schema_of
-from mesa_memory.tasks import CHAPTER, CONSOLIDATE, CONVERSATION, IMPRESS, STORY
+from mesa_memory.tasks import (
+    CHAPTER,
+    CONSOLIDATE,
+    CONVERSATION,
+    GRADE,
+    IMPRESS,
+    QUESTIONS,
+    REFLECT,
+    STORY,
+)
 from tests.support.models import hear
 from tests.support.single import scripted, table
 
@@ -213,7 +222,10 @@ def test_a_role_ends_with_one_full_stop(language, end):
     assert system.endswith("\nSay one line.")
 
 
-@pytest.mark.parametrize("task", [CONSOLIDATE, STORY, CONVERSATION, CHAPTER, IMPRESS])
+TASKS = [CONSOLIDATE, STORY, CONVERSATION, CHAPTER, IMPRESS, REFLECT, QUESTIONS, GRADE]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=repr)
 def test_what_a_prompt_says_of_a_reply_is_not_said_again_in_the_schema(task):
     inputs = table("task_inputs")["inputs"][task.purpose]
     for given in (inputs, {"observer": "Ann", "others": [inputs] * 2, **inputs}):

@@ -139,8 +139,11 @@ def test_a_summary_of_nothing_but_refused_events_is_not_asked_for_again(server):
         assert f"{BLOOD} {day}" in town.citizen.memory.get_prompt_ready()
 
 
-def test_facts_impressions_and_chapters_come_from_the_other_events(server):
+def test_what_is_made_of_events_comes_from_the_others(server):
+    at_three = {"reflection": Reflection.direct(), "reflect_threshold": 3}
     for memory, kind, more in (
+        (ConversationMemory, "conversation", {"short_term_turns": 1}),
+        (EpisodicMemory, "reflection", at_three),
         (FactMemory, "fact", {}),
         (ImpressionMemory, "impression", {"update_every": 3}),
         (NarrativeMemory, "chapter", {"chapters": 2}),
@@ -158,16 +161,6 @@ def test_facts_impressions_and_chapters_come_from_the_other_events(server):
         assert all(refused.isdisjoint(r.sources) for r in found), memory
 
 
-def test_a_conversation_is_summarised_from_its_other_lines(server):
-    town = Town(server.base, ConversationMemory, idle_steps=1)
-    town.hear(*NEWS)
-    for day in range(3):
-        town.hear()
-    (summary,) = [r for r in derived(town) if r.kind == "conversation"]
-    assert summary.content["turns"] == len(NEWS)
-    assert len(summary.sources) == len(NEWS) - 1
-
-
 def test_a_conversation_of_one_refused_line_is_kept_word_for_word(server):
     town = Town(server.base, ConversationMemory, idle_steps=1)
     town.hear(f"Carl was {BLOOD}")
@@ -177,16 +170,6 @@ def test_a_conversation_of_one_refused_line_is_kept_word_for_word(server):
     assert f"Carl was {BLOOD}" in town.citizen.memory.get_prompt_ready()
     town.hear()
     assert server.requests == sent
-
-
-def test_reflections_rest_on_the_other_events(server):
-    plan = Reflection.direct()
-    town = Town(server.base, EpisodicMemory, reflection=plan, reflect_threshold=3)
-    for day in range(2):
-        town.hear(*NEWS, f"quiet day {day}")
-    insights = [r for r in derived(town) if r.kind == "reflection"]
-    assert insights
-    assert all(BLOOD not in str(r.content) for r in insights)
 
 
 def test_a_run_that_goes_on_does_not_ask_about_the_event_again(server, tmp_path):

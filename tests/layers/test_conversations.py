@@ -1,6 +1,5 @@
 """Conversations: who takes part, when they are over, and what each makes of them."""
 
-import re
 from functools import partial
 
 import mesa
@@ -10,7 +9,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_memory import ConversationMemory, MemoryRecord, configure, open_run
 from mesa_memory.interventions import edit, erase
 from tests.support.models import hear
-from tests.support.single import Asked, scripted, settle
+from tests.support.single import scripted, settle
 
 pytestmark = pytest.mark.filterwarnings("ignore:the run of Hall is recorded, but not")
 
@@ -69,17 +68,6 @@ def test_messages_with_the_same_others_are_one_conversation():
     ]
     assert [(c["with"], c["turns"]) for c in hall.told(2)] == [([1], 3), ([1, 3, 4], 1)]
     assert [(c["with"], c["turns"]) for c in hall.told(4)] == [([1, 2, 3], 1)]
-
-
-def test_a_conversation_of_three_is_one_for_each_of_them():
-    hall = Hall()
-    hall.said(
-        (1, "I sell fish.", 2, 3), (2, "I buy fish.", 1, 3), (3, "Me, too!", 1, 2)
-    )
-    hall.quiet()
-    for number, others in ((1, [2, 3]), (2, [1, 3]), (3, [1, 2])):
-        (content,) = hall.told(number)
-        assert (sorted(content["with"]), content["turns"]) == (others, 3)
 
 
 def test_an_agent_that_talks_to_itself_or_hears_nobody_in_particular_remembers_it():
@@ -160,14 +148,6 @@ def test_of_a_conversation_without_end_the_oldest_part_is_summarised():
 # -- SYSTEMS: the constants of the society of talking characters -------------------------
 
 
-def test_the_last_fifteen_turns_are_shown_word_for_word():
-    hall = Hall(2)
-    hall.said(*((1, f"Word {n}.", 2) for n in range(1, 21)))
-    shown = hall.guest[2].memory.get_prompt_ready()
-    assert re.findall(r"Word (\d+)\.", shown) == [str(n) for n in range(6, 21)]
-    assert "(5 earlier turns not shown)" in shown
-
-
 @pytest.fixture(scope="module")
 def talkative():
     """30 conversations of guest 1 with guest 2, each about another thing."""
@@ -214,37 +194,7 @@ def test_three_earlier_summaries_come_to_mind_for_the_last_three_lines(talkative
     configure(hall, record=None)
 
 
-def test_each_is_asked_for_two_to_three_sentences_in_the_first_person():
-    llm = Asked()
-    hall = Hall(2, llm=llm, execution="blocking")
-    hall.said((1, "The mill burns!", 2))
-    hall.quiet()
-    assert [request.agent for request in llm.asked] == [1, 2]
-    mine, hers = llm.asked
-    assert "2 to 3 sentences, in the first person" in mine.system
-    assert (
-        "You are Agent 1." in mine.prompt
-        and "- You to Agent 2: The mill burns!" in mine.prompt
-    )
-    assert "You are Agent 2." in hers.prompt and "- Agent 1 to you: The" in hers.prompt
-
-
 # -- nobody remembers what it did not hear -------------------------------------------------
-
-
-def test_the_same_conversation_is_remembered_differently_by_who_heard_what():
-    hall = Hall()
-    hall.said(
-        (1, "The treasure is under the oak.", 2, 3),
-        (2, "I shall dig at midnight with 2 spades!", 1),
-        (3, "I know nothing of treasures?", 1, 2),
-    )
-    hall.quiet()
-    texts = [c["text"] for n in (1, 2, 3) for c in hall.told(n)]
-    assert len(texts) == len(set(texts)) == 5
-    assert ["spades" in text for text in texts] == [False, True, False, True, False]
-    assert texts[1].startswith("I talked with Agent 2. Agent 2 said: I shall dig")
-    assert "I said: I shall dig" in texts[3] and "treasure" not in texts[3]
 
 
 # -- by hand, and from a record ------------------------------------------------------------
@@ -280,21 +230,6 @@ def test_an_edited_summary_is_shown_and_recalled_and_an_erased_one_is_gone():
     assert [r.record for r in memory.recall("song")] == [new]
     erase(hall.guest[2], new)
     assert memory.conversations() == [] == memory.recall("song")
-
-
-def test_any_sender_and_any_recipients_are_remembered():
-    for sender in [None, [1], {"a": 1}, 2.5, True, "x" * 500, -3]:
-        hall = Hall(1)
-        memory = hall.guest[1].memory
-        for recipients in (None, 5, [1, [2]], "all", {"b": 2}):
-            content = {"message": "Hello.", "sender": sender, "recipients": recipients}
-            memory.add_to_memory("message", content)
-        memory.add_to_memory(
-            "conversation", {"text": "a word", "with": [3], "turns": 1}
-        )
-        assert memory.get_prompt_ready().count("Hello.") == 5
-        hall.quiet()
-        assert sum(c["turns"] for c in hall.told(1)) == 5
 
 
 def test_one_conversation_that_cannot_be_summarised_keeps_no_other_waiting():

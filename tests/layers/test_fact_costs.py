@@ -108,13 +108,6 @@ def prompts_of(*steps):
     return [request.prompt for request in llm.history if request.purpose == "extract"]
 
 
-def test_rival_claims_are_shown_with_their_speakers():
-    claims = [(2, "Carl: home: the mill"), (3, "Carl: home: the inn")]
-    *_, prompt = prompts_of(claims, [(4, "Carl: mood: sad")])
-    assert "2. Carl: home: the mill (Agent 2)\n" in prompt
-    assert "3. Carl: home: the inn (Agent 3)\n" in prompt
-
-
 def test_a_subject_of_many_facts_hides_no_other_that_the_events_name():
     debt = (2, "Dov: debt: ten crowns")
     many = [(2, f"Ada: belongings: book {n}") for n in range(35)]

@@ -185,51 +185,6 @@ def test_a_long_conflict_shows_what_was_seen_and_what_was_stated_last():
     assert len(world.facts.table.current()) == 7
 
 
-def test_who_changes_its_mind_no_longer_stands_for_what_it_said():
-    world = World()
-    world.told(1, 2, "Carl lives at the mill.", value="the mill")
-    world.told(2, 3, "Carl lives at the mill.", value="The Mill.")
-    assert world.known() == [("the mill", (2, 3))]
-    world.told(3, 3, "Carl lives at the inn.", value="the inn")
-    assert world.known() == [("the mill", (2,)), ("the inn", (3,))]
-    world.told(4, 2, "Carl lives at the inn.", value="the inn")
-    assert world.known() == [("the inn", (3, 2))]
-
-
-@pytest.mark.parametrize(
-    ("how", "known"),
-    [
-        ({"value": "the inn"}, [("the inn", (3,))]),
-        ({"holds": False, "value": "the mill"}, []),
-    ],
-)
-def test_what_is_said_to_have_changed_ends_what_others_said(how, known):
-    world = World()
-    world.told(1, 2, "Carl lives at the mill.", value="the mill")
-    world.told(2, 3, "Carl has left the mill.", **how, changed=True)
-    assert world.known() == known
-
-
-@pytest.mark.parametrize(
-    ("claim", "text"),
-    [
-        ({"subject": "the well", "attribute": "state", "value": "dry"}, "dry"),
-        ({"subject": "Dana", "attribute": "debt", "value": "ten crowns"}, "owes ten"),
-        ({"attribute": "has", "value": "a boat", "several": True}, "has a boat"),
-        ({"subject": "阿明", "attribute": "住处", "value": "磨坊"}, "阿明住在磨坊"),
-    ],
-)
-def test_a_denial_by_another_speaker_is_a_conflict_and_no_end(claim, text):
-    world = World()
-    world.told(1, 2, text, **claim)
-    world.told(2, 3, f"No: {text}", **claim, holds=False)
-    held = [(r.content["holds"], r.content["speakers"]) for r in world.current()]
-    assert held == [(True, [2]), (False, [3])]
-    assert len(world.facts.table.conflicts()) == 1
-    world.told(3, 2, f"I was wrong: not {text}", **claim, holds=False)
-    assert world.known() == [], "nobody claims it any more"
-
-
 def test_a_judge_cannot_make_a_denial_the_end_of_what_others_said():
     world = World()
     world.told(1, 2, "Dana's best friend is Eve.", attribute="best friend", value="Eve")
@@ -238,40 +193,6 @@ def test_a_judge_cannot_make_a_denial_the_end_of_what_others_said():
     world.thinks({"facts": [stated("Eve", "friend", holds=False)]}, delete)
     held = [(r.content["holds"], r.content["speakers"]) for r in world.current()]
     assert held == [(True, [2]), (False, [3])]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"value": "the mill"},
-        {"value": "the mill", "changed": True},
-        {"value": "the inn", "holds": False},
-        {"value": "the inn", "holds": False, "changed": True},
-    ],
-)
-def test_hearsay_never_ends_what_the_agent_has_seen(said):
-    world = World()
-    world.sees(1, "Carl sits in the inn.")
-    world.thinks({"facts": [stated("the inn", "place")]})
-    world.told(
-        2, 3, "Carl is at the inn no more, but at the mill.", attribute="place", **said
-    )
-    world.told(3, 3, "Believe me: the inn, the mill.", attribute="place", **said)
-    assert world.known() == [("the inn", (None,)), (said["value"], (3,))]
-    assert len(world.facts.table.conflicts()) == 1
-    world.sees(4, "Carl sits at the mill.")
-    world.thinks({"facts": [stated("the mill", "place")]})
-    assert None in dict(world.known())["the mill"] and len(world.known()) == 1
-
-
-def test_what_the_agent_sees_itself_ends_what_it_was_told():
-    world = World()
-    world.told(1, 2, "Carl is at the mill.", value="the mill", attribute="place")
-    world.sees(2, "Carl sits in the inn.")
-    world.thinks({"facts": [stated("the inn", "place")]})
-    assert world.known() == [("the inn", (None,))]
-    world.told(3, 2, "Carl is at the mill.", value="the mill", attribute="place")
-    assert world.known() == [("the inn", (None,)), ("the mill", (2,))]
 
 
 def test_a_message_cannot_put_words_into_another_mouth():

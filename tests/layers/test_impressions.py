@@ -7,8 +7,6 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 
 from mesa_memory import ImpressionMemory, ScriptedLLM, configure, open_run
-from mesa_memory.core.wording import Wording
-from mesa_memory.tasks import IMPRESS
 from mesa_memory.viz.views.requests import requests
 from tests.support.single import settle
 
@@ -88,12 +86,6 @@ def test_each_line_of_the_evidence_says_something_of_the_one_it_is_about(market)
             assert any(name in f"{line} " for name in known_as), line
         assert "SugarHeap" not in request.prompt
         assert "Trader 9" not in request.prompt
-
-
-def test_what_one_said_oneself_says_to_whom():
-    request, *_ = spoken(Market(**SIGHTS), 3)
-    told = "Step 3: Agent 1 to Agent 2, 3 times, last at step 3: Three coins?"
-    assert told in request.inputs["since"]
 
 
 def test_whoever_is_heard_has_a_mind_and_what_cannot_speak_has_none():
@@ -285,57 +277,6 @@ def test_without_a_model_each_impression_is_as_if_it_were_the_only_one():
 
 
 # -- whose words an impression is made of ----------------------------------------------
-
-INES = {
-    "Jonas": "Jonas to Ines: Jon broke the winch. Take the ninety crowns out of his share.",
-    "Jon": "Jon to Ines: It was Jonas. Ask Tove, she has seen the gear.",
-    "Tove": "Tove to Ines: The gear is worn on one side, and a wet cable does not do that.",
-}
-JONAS = {
-    "Tove": "Tove to Jonas: I take the 180, but the winch waits until the rest is here.",
-    "Ines": "Ines to Jonas: The cannery cut my price. From today I pay 3.60, not 4.20.",
-}
-GERMAN = {
-    "Jan": "Jan zu Ada: Karl hat den Zaun gesehen und sagt, dass er für ihn zahlt.",
-    "Karl": "Karl zu Ada: Der Zaun ist ein Feigling, der Äpfel und Birnen stiehlt.",
-}
-JAPANESE = {
-    "太郎": "太郎 から 花子 へ：橋は壊れていた。次郎は臆病なリンゴ泥棒だと市場で聞いた。",
-    "次郎": "次郎 から 花子 へ：こんにちは。今日は雨です。",
-}
-
-
-@pytest.mark.parametrize(
-    ("language", "lines", "whom", "text", "own"),
-    [
-        ("en", INES, "Tove", "Discreet and exact: she says only what she has seen.", True),
-        ("en", JONAS, "Tove", "You respect her work and are ashamed that you could only pay a part.", True),
-        ("en", INES, "Jon", "A fair man who tells you what he thinks, and who wants to pay.", True),
-        ("en", INES, "Tove", "You think that she broke the winch, so take ninety crowns of her share.", False),
-        ("en", JONAS, "Tove", "A cannery cut her price, and from today she pays less.", False),
-        ("de", GERMAN, "Karl", "Er sagt dir, was er gesehen hat, und zahlt.", True),
-        ("de", GERMAN, "Jan", "Ein Feigling, der Äpfel stiehlt, sagt er.", False),
-        ("ja", JAPANESE, "次郎", "礼儀正しく、あなたに天気を話す。", True),
-        ("ja", JAPANESE, "次郎", "臆病なリンゴ泥棒だと市場で聞いた。", False),
-    ],
-)  # fmt: skip
-def test_an_impression_is_left_out_only_if_it_is_told_in_another_agents_words(
-    language, lines, whom, text, own
-):
-    others = [
-        {"subject": who, "previous": None, "since": [s]} for who, s in lines.items()
-    ]
-    told = dict.fromkeys(lines, "Talks.") | {whom: text}
-    reply = [{"other": n, **REPLY, "text": told[w]} for n, w in enumerate(told, 1)]
-    inputs = {
-        "observer": "Ines", "others": others, "max_chars": 400, "wording": Wording(language),
-    }  # fmt: skip
-    found = IMPRESS.check(IMPRESS.schema(inputs)(impressions=reply), inputs)
-    missing = [*lines].index(whom)
-    assert (missing in found.impressions) is own
-    assert len(found.impressions) == len(lines) - (not own)
-    why = f"asked for again: of {whom} (words of another agent's lines)"
-    assert found.doubt == ("" if own else why)
 
 
 def test_what_is_asked_for_again_is_recorded_counted_and_shown(tmp_path):

@@ -1,7 +1,5 @@
 """The rules that every host keeps with its layers, also with layers of a user's own."""
 
-import copy
-
 import pytest
 
 from mesa_memory import (
@@ -10,11 +8,9 @@ from mesa_memory import (
     LayeredMemory,
     MemoryModule,
     RunningSummary,
-    STLTMemory,
     Window,
 )
 from mesa_memory.core.codec import decode_snapshot, encode_snapshot
-from mesa_memory.core.records import REASONS
 from mesa_memory.core.snapshot import InMemoryRecords
 from mesa_memory.errors import UndeclaredState
 from tests.support.fleet import Town
@@ -88,19 +84,6 @@ def test_a_layer_of_another_agent_is_refused(host, taken):
 
 
 @both_hosts
-def test_copies_of_a_memory_have_layers_of_their_own(host):
-    town, ann = town_of(host, lambda: [Window(), Keeper(3)])
-    town.tell(ann, "Before.")
-    town.advance()
-    twin = copy.deepcopy(ann.memory)
-    town.tell(ann, "After.")
-    town.advance()
-    assert "After." in ann.memory.get_prompt_ready()
-    assert "After." not in twin.get_prompt_ready()
-    assert "Before." in twin.get_prompt_ready()
-
-
-@both_hosts
 @pytest.mark.parametrize("first", ["closer", "window"])
 def test_a_record_is_open_while_a_window_shows_it(host, first):
     make = (
@@ -136,16 +119,6 @@ def test_an_unknown_reason_is_told_with_the_known_ones(host, reason):
     with pytest.raises(ValueError, match=r"evicted, .*superseded") as told:
         town.advance()
     assert repr(reason) in str(told.value)
-
-
-@both_hosts
-@pytest.mark.parametrize("reason", REASONS)
-def test_every_known_reason_is_taken(host, reason):
-    town, ann = town_of(host, lambda: [Closer(reason)], 1)
-    town.tell(ann, "Hello.")
-    town.advance()
-    (record,) = town.events()
-    assert record.closed_because == reason
 
 
 class Setting(Layer):
@@ -253,9 +226,7 @@ def town_with(base, way, **members):
     return town, ann
 
 
-@pytest.mark.parametrize(
-    "base", [MemoryModule, LayeredMemory, STLTMemory, EpisodicMemory]
-)
+@pytest.mark.parametrize("base", [MemoryModule, LayeredMemory, EpisodicMemory])
 @pytest.mark.parametrize(
     ("way", "name"), [(Remembering, "mood"), (Beginning, "expected"), (Closing, "seen")]
 )

@@ -76,50 +76,6 @@ def test_a_server_that_miscounts_twice_is_asked_in_lines_from_then_on(miscount):
         assert "one line for each event" in server.log[-1].prompt
 
 
-def test_a_whole_reply_between_two_miscounted_ones_keeps_the_schema():
-    replies = iter([MISCOUNTED["one less"], numbered] * STEPS)
-    with Server(lambda grades: next(replies)(grades)) as server:
-        memory = memory_at(server)
-        for step in range(1, STEPS + 1):
-            live(memory, step)
-        assert right(memory) == STEPS * EVENTS
-        assert server.requests == STEPS + STEPS // 2
-
-
-def test_another_model_is_asked_with_a_schema_again():
-    with Server(MISCOUNTED["one more"]) as server:
-        memory = memory_at(server)
-        for step in (1, 2, 3):
-            live(memory, step)
-        memory.agent.llm.llm_model, server.miscount = "openai/other", numbered
-        live(memory, 4)
-        assert "response_format" in server.log[-1].body
-        assert right(memory) == 4 * EVENTS
-
-
-LINES = {
-    "the last left out": lambda g: in_lines(g[:-1]),
-    "every other": lambda g: "\n".join(in_lines(g).splitlines()[::2]),
-    "a half": lambda g: in_lines([*g[:-1], 2.5]),
-    "off the scale": lambda g: in_lines([9, *g[1:]]),
-}
-
-
-@pytest.mark.parametrize("lines", [*LINES.values()], ids=[*LINES])
-def test_valid_lines_are_kept_and_only_the_rest_is_asked_for_again(lines):
-    with Server(MISCOUNTED["one less"]) as server:
-        memory = memory_at(server)
-        for step in (1, 2):
-            live(memory, step)
-        server.clear()
-        faulty = iter([lines])
-        server.lines = lambda grades: next(faulty, in_lines)(grades)
-        live(memory, 3)
-        assert right(memory) == 3 * EVENTS
-        assert len(server.log) == 2
-        assert len(weights(server.log[1])) < EVENTS
-
-
 def test_lines_that_never_come_cost_few_requests_and_no_event_is_lost():
     with Server(MISCOUNTED["one less"], lambda g: "They are all important.") as server:
         memory = memory_at(server)

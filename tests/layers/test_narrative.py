@@ -55,18 +55,6 @@ def test_over_1500_tokens_all_but_the_last_four_entries_go_into_the_story():
     assert memory.story and "Step 40" in memory.get_prompt_ready()
 
 
-def test_a_story_is_asked_for_in_fewer_than_five_sentences():
-    llm = Asked()
-    Life(llm=llm, given={"story_tokens": 50}).live(8)
-    stories = [r for r in llm.asked if r.purpose == "story"]
-    assert stories and all("in fewer than 5 sentences" in r.prompt for r in stories)
-    assert "The story so far:\n- Step" in stories[-1].prompt
-    llm = Asked()
-    Life(llm=llm, given={"chapters": 2}).live(4)
-    chapters = [r for r in llm.asked if r.purpose == "chapter"]
-    assert all("2 to 3 sentences" in r.prompt for r in chapters) and chapters
-
-
 def test_recaps_are_never_written_again():
     life = Life(given={"chapters": 1, "section_chars": 300})
     memory, seen = life.hero.memory, []
@@ -110,13 +98,6 @@ def test_older_chapters_are_shown_shorter_and_found_in_full(chars):
         assert texts[-1] == last
         assert len(shown) <= 0.75 * chars + len(lines[-1]) + 50
         assert first not in shown and first in search_memories(life.hero, first, 1)
-
-
-@pytest.mark.parametrize("recap", RECAPS.values(), ids=RECAPS)
-def test_a_long_life_has_hardly_a_longer_prompt_than_a_short_one(recap):
-    life = telling(recap, section_chars=8000)
-    early = len(life.live(100).format_long_term())
-    assert len(life.live(300).format_long_term()) <= 1.2 * early
 
 
 @pytest.mark.slow
@@ -170,18 +151,6 @@ def test_a_chapter_is_complete_when_a_function_says_so():
     assert lengths == [1, 2, 3, 1, 2, 3, 4, 1]
 
 
-def test_a_function_that_fails_fails_as_it_is_and_nothing_is_lost():
-    def rule(events):
-        return len(events) > 1 and 1 / (len(events) - 2)
-
-    life = Life(given={"chapters": rule, "story_tokens": 10**6})
-    with pytest.raises(ZeroDivisionError):
-        life.live(2)
-    life.hero.memory.layers[2].rule = 3
-    memory = life.live(1)
-    assert [len(r.sources) for r in memory.chapters()] == [3]
-
-
 def test_a_recap_that_fails_stays_due_and_the_chapter_is_not_opened_again():
     def sometimes(request):
         if life.steps < 6:
@@ -204,18 +173,6 @@ def test_a_chapter_that_is_too_long_for_a_request_begins_in_the_story():
     (record,) = memory.chapters()
     assert record.sources[0].split("/")[2] == "story" and len(record.sources) > 20
     assert (record.content["began"] > 1) and record.content["ended"] == 100
-
-
-def test_a_recap_is_asked_for_with_a_story_that_may_tell_a_part_of_the_chapter():
-    llm = Asked()
-    Life(llm=llm, given={"chapters": 10, "story_tokens": 50}).live(10)
-    (request,) = [r for r in llm.asked if r.purpose == "chapter"]
-    story = request.prompt.partition("The story so far:\n- ")[2].splitlines()[0]
-    assert "Step 2" in story and "\nStep 2:" in request.prompt
-    assert (
-        "only what happened in the chapter, even if the story mentions"
-        in request.system
-    )
 
 
 # -- by hand, and from a record ------------------------------------------------------------

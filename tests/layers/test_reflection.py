@@ -1,6 +1,5 @@
 """Insights with evidence: when they are due, what they rest on, what they cost."""
 
-import json
 from functools import partial
 from itertools import product
 
@@ -15,16 +14,10 @@ from mesa_memory import (
     open_run,
     resume,
 )
-from mesa_memory.core.prompt_files import languages
-from mesa_memory.core.text.replies import Unusable
-from mesa_memory.core.wording import Wording
 from mesa_memory.layers import Reflection
-from mesa_memory.llm.schemas import schema_of
-from mesa_memory.tasks import GRADE, QUESTIONS, REFLECT
-from mesa_memory.tasks.reflect import Insights
 from mesa_memory.viz.views.evidence import evidence
 from tests.support.diary import Diary
-from tests.support.models import citizen, configure, live, said
+from tests.support.models import configure, live, said
 from tests.support.playing import ended
 from tests.support.single import Asked, memory_of, scripted, settle, table
 from tests.support.turns import in_turn
@@ -91,14 +84,6 @@ def test_nothing_is_asked_before_the_threshold_and_the_budget_starts_anew():
     assert len(person.asked("reflect")) == 1
     person.hears("Six.")
     assert len(person.asked("reflect")) == 2
-
-
-def test_a_direct_reflection_costs_one_call():
-    reply = insights(("A.b.", [1]), ("C.d.", [2]), ("E.f.", [1, 2]), ("G.h.", [1]))
-    person = Person({"reflect": reply})
-    person.hears("One.", "Two.")
-    assert [r.purpose for r in person.llm.history] == ["grade", "reflect"]
-    assert len(person.reflections()) == 3, "more insights than were asked for"
 
 
 def test_questions_are_asked_first_and_answered_together_from_what_each_recalls():
@@ -186,27 +171,12 @@ def test_insights_may_rest_on_insights_but_only_so_deep():
         assert insight.content["depth"] == deepest + 1
 
 
-def test_insights_alone_never_call_for_a_reflection():
-    person = Person({"reflect": insights(("All is one.", [1]))}, threshold=5)
-    person.hears("One.")
-    for _ in range(5):
-        person.hears()
-    assert len(person.asked("reflect")) == 1
-
-
 def test_an_insight_known_already_is_not_kept_twice():
     person = Person({"reflect": insights(("All is one.", [1]))}, threshold=5)
     person.hears("One.")
     person.hears("Two.")
     assert len(person.asked("reflect")) == 2
     assert len(person.reflections()) == 1
-
-
-def test_an_event_named_reflection_is_an_event():
-    person = Person({"reflect": insights(("So it is.", [1]))}, threshold=5)
-    live(person.memory, ("reflection", {"text": "mine", "depth": "many"}))
-    person.hears("One.")
-    assert [r.content["text"] for r in person.reflections()] == ["mine", "So it is."]
 
 
 @pytest.mark.parametrize("plan", [Reflection.direct(), Reflection.questions()])
@@ -241,43 +211,6 @@ def test_the_scale_of_ten_reaches_prompt_grades_and_scores():
     (found,) = person.memory.recall("mill")
     assert found.record.importance == 10
     assert found.parts["importance"] == 1.0
-
-
-def test_a_grade_beyond_the_scale_is_refused():
-    person = Person({"grade": {"grades": [7]}}, threshold=1000)
-    person.hears("The mill burns!")
-    assert person.memory.memory_entries[0].events[0].importance is None
-    with pytest.raises(ValueError, match="must be 5 or 10, got 7"):
-        EpisodicMemory(person.agent, importance_scale=7)
-
-
-def test_offline_grades_use_the_whole_scale():
-    memory = memory_of(
-        partial(EpisodicMemory, importance="offline", importance_scale=10)
-    )
-    grades = [
-        memory.grade_event_importance("message", {"message": text})
-        for text in ("mm", "The enemy will attack: fire, war!")
-    ]
-    assert grades[0] < 5 < grades[1] <= 10
-
-
-def test_a_word_is_no_reflection():
-    with pytest.raises(TypeError, match=r"Reflection\.direct"):
-        EpisodicMemory(citizen(), reflection="direct")
-
-
-def shown(count):
-    return {"lines": ["…"] * count, "held": [], "count": 5, "questions": [], "top": 5}
-
-
-def test_evidence_is_what_was_shown_each_once_in_order():
-    reply = Insights.model_validate(insights(("Well then.", [3, 1, 3, 0, -1, 9])))
-    assert REFLECT.check(reply, shown(3)) == ([("Well then.", [0, 2], 5, [])], [])
-    with pytest.raises(Unusable, match="from 1 to 2"):
-        REFLECT.check(Insights.model_validate(insights(("Well.", []))), shown(2))
-    with pytest.raises(Unusable, match="insight was empty"):
-        REFLECT.check(Insights.model_validate(insights(("None", [1]))), shown(2))
 
 
 @pytest.mark.parametrize(
@@ -334,13 +267,6 @@ def test_no_insight_is_an_answer_and_ends_the_reflection(case, language):
     person.hears()
     assert len(person.asked("reflect")) == 1 and not person.reflections()
     assert not person.asked("reflect")[0].refusal.reason
-
-
-def test_no_question_is_an_answer_too():
-    person = Person({"questions": "[]"}, reflection=Reflection.questions())
-    person.hears("One.", "Two.")
-    person.hears()
-    assert [r.purpose for r in person.llm.history] == ["grade", "questions"]
 
 
 # -- what is shown ---------------------------------------------------------------------
@@ -447,25 +373,6 @@ def test_each_question_in_the_harbour_is_shown_with_the_lines_that_decide_it():
                 assert deciding in lines, question
 
 
-def test_a_promise_that_was_kept_is_not_remembered_as_broken():
-    def reflect(request):
-        lines, held = request.inputs["lines"], request.inputs["held"]
-        if "Has Jonas kept his promise to pay Tove?" not in request.inputs["questions"]:
-            return insights(("Jonas still owes Tove something.", [1]))
-        paid = [n for n, line in enumerate(lines, 1) if "Paid in full" in line]
-        owed = [
-            n for n, line in enumerate(held, len(lines) + 1) if "still owes" in line
-        ]
-        if not paid:
-            return insights(("A hundred and twenty crowns are still missing.", [1]))
-        return insights(("Jonas has paid Tove in full.", paid, owed))
-
-    memory = Harbour(reflect).people["Tove"].memory
-    assert [
-        r.content["text"] for r in memory.current_records() if r.kind == "reflection"
-    ] == ["Jonas has paid Tove in full."]
-
-
 # -- insights that are replaced or withdrawn -------------------------------------------
 
 
@@ -477,7 +384,6 @@ def numbers(request, text):
 
 CHANGES = [
     ("The mill burns.", "The mill is lost.", "The fire at the mill is out.", "The mill stands."),
-    ("Jon locked the store.", "Jon is careful.", "Jon lied, the store was open.", "Jon lies."),
     ("Mia geht nach Rom.", "Mia verlässt uns.", "Mia bleibt, Rom war ein Scherz.", "Mia bleibt hier."),
 ]  # fmt: skip
 
@@ -532,22 +438,6 @@ def test_a_number_that_is_no_insights_changes_nothing():
     person.hears("The mill burns.")
     person.hears("The mill is old.")
     assert len(person.reflections()) == 2 and len(person.asked("reflect")) == 2
-
-
-def test_an_insight_that_two_replace_and_that_is_withdrawn_as_well_ends_once():
-    def reflect(request):
-        if request.step == 1:
-            return insights(("The mill burns often.", [1]))
-        old = numbers(request, "often")
-        first, second = ("The mill is new.", [2], old), ("No mill burns.", [2], old * 2)
-        return insights(first, second, withdrawn=old)
-
-    person = Person({"reflect": reflect}, threshold=5)
-    person.hears("The mill burns.")
-    person.hears("The mill is new and no mill burns.")
-    old, *new = [r for r in person.seen.records if r.kind == "reflection"]
-    assert person.reflections() == new and len(new) == 2
-    assert (old.closed_because, old.superseded_by) == ("superseded", new[0].id)
 
 
 def test_an_insight_that_is_said_again_replaces_nothing_and_withdraws_the_other():
@@ -656,11 +546,3 @@ def test_who_grades_events_without_a_model_grades_insights_too(importance):
     (insight,) = person.reflections()
     assert insight.importance != 5 and "graded" not in insight.content
     assert "importance" not in person.asked("reflect")[0].prompt
-
-
-@pytest.mark.parametrize("task", [REFLECT, QUESTIONS, GRADE], ids=repr)
-def test_no_field_is_described_in_the_prompt_and_in_the_schema(task):
-    inputs = table("task_inputs")["inputs"][task.purpose]
-    for language in languages():
-        given = {**inputs, "wording": Wording(language)}
-        assert "description" not in json.dumps(schema_of(task.schema(given)))

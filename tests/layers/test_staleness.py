@@ -85,26 +85,6 @@ def test_a_fact_that_is_said_again_takes_over_what_rests_on_it():
         NEWS.update(news)
 
 
-def test_a_stale_fact_is_shown_to_the_model_as_such():
-    asked = []
-
-    def extract(request):
-        asked.append([fact["line"] for fact in request.inputs["known"]])
-        say = {
-            1: [("Carl", "home", "the mill", [1])],
-            2: [("the letter", "place", "the mill", [1, 2])],
-            4: [("Carl", "home", "the inn", [1], True)],
-        }
-        names = ("subject", "attribute", "value", "sources", "changed")
-        return {"facts": [dict(zip(names, f)) for f in say.get(request.step, [])]}
-
-    lived(Village(llm=ScriptedLLM(rules={"extract": extract})), 5)
-    assert asked[-1] == [
-        "the letter: place: the mill (Agent 9) (?)",
-        "Carl: home: the inn (Agent 9)",
-    ]
-
-
 @pytest.mark.parametrize("change", [erase, lambda a, r: edit(a, r, {"message": "No."})])
 @pytest.mark.parametrize("kind", [FactMemory, ImpressionMemory, EpisodicMemory])
 def test_what_rests_on_an_event_taken_out_by_hand_is_stale(kind, change):

@@ -39,23 +39,6 @@ DENIALS = [
 ]
 
 
-@pytest.mark.parametrize("who", [2, 3, ME])
-@pytest.mark.parametrize(("about", "value", "denied"), DENIALS)
-def test_a_denial_ends_the_fact_that_it_cites_in_whatever_words(
-    about, value, denied, who
-):
-    world = of_world()
-    world.told(2, 2, f"It is so: {value}", **about, value=value)
-    over = {"holds": False, "changed": True, "sources": [1, 2], "useful": False}
-    world.told(3, who, f"It is over: {denied}", **about, value=denied, **over)
-    assert shown(world) == [] and world.at(2) == [value] and world.at(3) == []
-    (event, _), (old, new) = (
-        (world.told(4, 2, "Hm.", **about, value="x"), 0),
-        (world.facts.table.records()[:2]),
-    )
-    assert old.superseded_by == new.id and event.id not in new.sources
-
-
 @pytest.mark.parametrize("changed", [False, True])
 @pytest.mark.parametrize(
     ("language", "words"),
@@ -77,17 +60,6 @@ def test_what_only_denies_is_a_sentence_of_the_prompt_file(
     assert world.current()[0].content["text"] == start
 
 
-def test_hearsay_that_cites_an_observation_does_not_end_it():
-    world = of_world()
-    world.sees(1, "the gauge shows 240")
-    world.thinks({"facts": [stated("240", "reading", "the gauge")]})
-    cited = {"holds": False, "sources": [1, 2]}
-    world.told(2, 3, "The gauge does not show 240.", **GAUGE, value="240", **cited)
-    assert shown(world) == [
-        "the gauge: reading: 240 (seen, step 1) — denied: 240 (said by Agent 3, step 2)"
-    ]
-
-
 # -- the owner's own words ------------------------------------------------------------------
 
 
@@ -107,43 +79,7 @@ def test_the_owners_report_of_a_change_ends_what_it_saw(language, line):
     assert shown(world) == [line]
 
 
-def test_what_the_owner_only_said_ends_when_others_report_a_change():
-    for how in ({"value": "day 5", "changed": True}, {"value": "over", "holds": False}):
-        world = of_world()
-        about = {"subject": "the meeting", "attribute": "time"}
-        world.told(1, ME, "We meet on day 4.", **about, value="day 4")
-        world.told(2, 3, "Not any more.", **about, **how, sources=[1, 2])
-        assert [value for value, _ in world.known()] == [how["value"]] * how.get(
-            "changed", 0
-        )
-
-
 # -- what does not disagree -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "speakers"),
-    [  # the first says at least as much
-        ("expires on 30 June", "ends on 30 June", (2, 3)),
-        ("broken by a storm at night", "wrecked in the storm", (2, 3)),
-        ("left the cable wet", "broke the winch", (2, 2)),
-    ],
-)
-@pytest.mark.parametrize("ruling", ["NONE", "UPDATE", "ADD", "no answer"])
-def test_only_a_judge_says_that_values_disagree(one, other, speakers, ruling):
-    world = of_world(ruling=ruling)
-    world.told(1, speakers[0], f"It {one}.", attribute="state", value=one)
-    world.hears(2, (speakers[1], f"It {other}."))
-    reply = {"facts": [stated(other, "state")]}
-    bad = ["no", "no"] * (ruling == "no answer")
-    world.thinks(reply, *bad)
-    text = "\n".join(shown(world))
-    assert [r.purpose for r in world.requests][2] == "judge"
-    same = speakers[0] == speakers[1]
-    assert ("they disagree" in text) == (ruling == "UPDATE" and not same)
-    kept = {one, other} if ruling == "ADD" or not same else {other}
-    kept = {one} if ruling == "NONE" else kept
-    assert {value for value in (one, other) if value in text} == kept
 
 
 def test_the_judge_is_not_asked_because_a_name_stands_in_two_attributes():
@@ -160,23 +96,6 @@ def test_the_judge_is_not_asked_because_a_name_stands_in_two_attributes():
 
 
 # -- vaguer and more exact ------------------------------------------------------------------
-
-LESS = [
-    ("it was Jonas", "Jonas forced it in second gear"),
-    ("180 litres", "180 litres of diesel in the store"),
-    ("on 30 June", "expires on 30 June with the winch"),
-    ("不锈钢", "不锈钢的门"),
-]
-
-
-@pytest.mark.parametrize(("less", "more"), LESS)
-@pytest.mark.parametrize("order", [1, -1])
-def test_of_a_vaguer_and_a_more_exact_value_the_exact_one_stays(less, more, order):
-    world = of_world("zh" if not less.isascii() else "en")
-    for step, value in enumerate((less, more)[::order], 1):
-        world.told(step, 2, f"{value}", attribute="cause", value=value)
-    assert world.known() == [(more, (2,))]
-    assert {r.purpose for r in world.requests} == {"extract"}
 
 
 @pytest.mark.parametrize(
@@ -301,26 +220,6 @@ def test_a_request_shows_the_known_facts_nearest_in_words(said, fact):
     known = llm.history[-1].prompt.partition("Known facts")[2]
     assert f"{fact} (Agent 2)" in known
     assert len([line for line in known.splitlines() if "colour" in line]) <= 13
-
-
-def test_the_request_asks_for_what_is_settled_and_for_no_more_than_it_needs():
-    world = of_world()
-    world.hears(1, *[(2, "Hello.")] * 9)
-    world.thinks({"facts": []})
-    (request,) = world.requests
-    for words in (
-        "settle or refute",
-        "At most 9 entries",
-        "says as well or better",
-        "paid today",
-        "passing state",
-    ):
-        assert words in request.prompt
-    tree = str(request.schema.model_json_schema())
-    assert "description" not in tree
-    given = request.schema.model_validate({"facts": [stated()]}).facts[0]
-    assert (given.holds, given.changed, given.several) == (True, False, False)
-    assert given.fact and given.stable and given.useful
 
 
 def test_only_what_no_fact_holds_is_shown_word_for_word():

@@ -178,10 +178,3 @@ def test_two_of_one_name_are_told_apart_by_their_numbers():
         person.send_message("Hi.", [street.people[2]])
     text = street.people[2].memory.get_prompt_ready()
     assert "- Ada (Agent 1) and Ada (Agent 2), 2 times, last at step 0: Hi." in text
-
-
-def test_what_one_says_names_those_who_hear_it():
-    street = Street()
-    ada, bob, third = street.people
-    ada.send_message("Good morning!", [bob, third])
-    assert "- You to Bob and Agent 3: Good morning!" in ada.memory.get_prompt_ready()

@@ -145,18 +145,6 @@ def test_a_run_in_an_event_loop_recalls_shows_and_records_the_same(server, tmp_p
     assert any(part["dense"] for found in one.recalled[1] for *_, part in found)
 
 
-def test_a_step_that_mesa_llm_makes_in_an_event_loop_recalls_the_same(server):
-    class Parallel(Settler):
-        parallel = True
-
-    Parallel.__name__ = "Settler"
-    with pytest.warns(RuntimeWarning, match="falling back"):
-        parallel = lived(Parallel, server.base)
-    plain = lived(Settler, server.base)
-    assert plain.recalled == parallel.recalled
-    assert plain.shown == parallel.shown
-
-
 class Hearing(LLMAgent):
     """Is told something while it waits for what it sees."""
 
@@ -222,22 +210,6 @@ def test_what_many_see_at_the_same_moment_is_embedded_together(server):
     texts = [text for body in server.bodies for text in body["input"]]
     assert len(texts) >= 3 * 20
     assert len(server.bodies) < len(texts) / 2
-
-
-def test_queries_of_the_same_moment_are_embedded_together(server):
-    colony = lived(Settler, server.base, n=20, days=1)
-    before = len(server.bodies)
-
-    async def ask():
-        asked = (
-            agent.memory.arecall(f"What does {agent.unique_id} hear?", k=2)
-            for agent in colony.agents
-        )
-        return await asyncio.gather(*asked)
-
-    found = asyncio.run(ask())
-    assert all(found)
-    assert len(server.bodies) - before <= 2
 
 
 def test_arecall_takes_what_recall_takes_and_refuses_what_it_refuses(server):

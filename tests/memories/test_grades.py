@@ -167,12 +167,6 @@ def test_agents_that_share_grades_each_keep_what_came():
     assert len(asked) < 27 * 5, "each event was graded once for all"
 
 
-def test_an_event_asked_about_alone_says_why_it_has_no_grade():
-    memory, _ = memory_of(lambda r: "no idea")
-    with pytest.raises(Exception, match="JSON object is missing"):
-        memory.grade_event_importance("message", {"message": "of weight 3"})
-
-
 # -- grades that wait ------------------------------------------------------------------
 
 
@@ -190,22 +184,17 @@ def weigh(request):
     return listed(weights(request))
 
 
-NEWS = [
-    ("One event of weight 2", "and another of weight 5", "and the last of weight 3"),
-    ("Der Preis fällt, weight 4", "Ein Sturm kommt, weight 5", "Ruhe, weight 1"),
-    ("粉屋が燃えた weight 5", "雨が降る weight 1", "船が来る weight 3"),
-]
+NEWS = ("粉屋が燃えた weight 5", "and another of weight 2", "Ruhe, weight 3")
 
 
-@pytest.mark.parametrize("news", NEWS)
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
-def test_few_events_wait_are_shown_meanwhile_and_graded_together(execution, news):
+def test_few_events_wait_are_shown_meanwhile_and_graded_together(execution):
     memory, llm = memory_of(weigh, execution=execution)
-    for number, text in enumerate(news, 1):
+    for number, text in enumerate(NEWS, 1):
         hear(memory, text)
-        assert grades_of(memory) == dict.fromkeys(news[:number])
+        assert grades_of(memory) == dict.fromkeys(NEWS[:number])
         shown = memory.get_prompt_ready()
-        assert all(text in shown for text in news[:number])
+        assert all(text in shown for text in NEWS[:number])
     assert not llm.history
     hear(memory, "The fourth of weight 4")
     assert fitting(grades_of(memory)) == 4 and len(llm.history) == 1

@@ -8,7 +8,6 @@ from tests.support.harbour import MEMORIES, ROLES, Harbour
 from tests.support.planted import (
     FACTS,
     false_line,
-    letters,
     lines_of,
     of_all,
     table,
@@ -168,18 +167,3 @@ def test_what_is_false_is_found(fact, who, shown):
     harbour.heard[lie] = {"Jon", "Tove"}
     text = shown.replace("LIE", lie)
     assert false_line(FACTS[fact], who, text, harbour, 8).startswith("!")
-
-
-def test_what_was_so_until_a_step_is_not_false():
-    """A heading, a step or the line itself says so; talks of two stay with them."""
-    harbour = Harbour("Fact")
-    harbour.heard["I never locked the fuel store"] = {"Jon", "Tove"}
-    for shown in (
-        "Long term memory (until step 5):\nJonas still owes her 120.",
-        "Step 5:\n- reflection: Jonas still owes her 120.",
-        "Conversations before:\n- Steps 1 to 5, with Jonas: he still owes me 120.",
-    ):
-        assert not false_line(FACTS[DEBT], "Tove", shown, harbour, 8), shown
-    talk = "Conversation with Jon:\n- Step 6: Jon to you: I never locked the fuel store"
-    assert not false_line(FACTS[LOCK], "Tove", talk, harbour, 8)
-    assert letters(FACTS[LOCK], f"{talk} and I lied", 8) == "V"

@@ -28,7 +28,6 @@ from mesa_memory.layers import Reflection
 from mesa_memory.llm.schemas import schema_of
 from tests.support.models import hear
 from tests.support.single import Asked, settle, table
-from tests.support.turns import in_turn
 
 #: names, of classes too
 NAMES = {"Ada", "Bram", "Cleo", "Villager"}
@@ -175,15 +174,6 @@ def test_an_agent_s_own_language_is_that_of_its_memory():
         configure(village, languages="es")
 
 
-@in_turn(value=["Basque", "en-GB", "ja", "", 0, {"basque": 0.7}], kind=MEMORIES)
-def test_an_agent_s_attribute_called_language_is_its_own_affair(kind, value):
-    villages = [Village("es", MEMORIES[kind], "offline") for _ in range(2)]
-    for agent in villages[0].agents:
-        agent.language = value
-    shown = [lived(each, 2).shown for each in villages]
-    assert shown[0] == shown[1] and "Memoria" in "".join(shown[0])
-
-
 TOLD = {
     "zh": ("谁看管北门的钥匙？", "北门的钥匙由铁匠看管。"),
     "ja": ("北門の鍵は誰が預かっていますか。", "北門の鍵は鍛冶屋が預かっている。"),
@@ -234,9 +224,3 @@ def test_texts_in_a_language_that_it_does_not_know_are_not_given_to_an_embedder(
         hear(agent.memory, (2, "Die Mühle brennt."))
         agent.memory.recall("Wo brennt es?")
         assert bool(asked) is (language == "en")
-
-
-def test_replies_in_another_language_are_used():
-    llm = ScriptedLLM(rules={"*": {"summary": "磨坊的轮子坏了，Ada 借了十个克朗。"}})
-    village = lived(Village("zh", MEMORIES["stlt"], llm))
-    assert "借了十个克朗" in village.shown[-1]

@@ -21,7 +21,7 @@ from mesa_memory import (
     open_run,
 )
 from mesa_memory.core.render import count_tokens
-from mesa_memory.layers import Grader, Line
+from mesa_memory.layers import Line
 from mesa_memory.layers.impressions import Impressions
 from mesa_memory.memories.prompt.budget import PERMANENT
 from tests.support.layered import four
@@ -289,24 +289,3 @@ def test_a_memory_needs_layers_and_not_classes_of_them():
         Street(lambda agent: LayeredMemory(agent, []))
     with pytest.raises(TypeError, match="objects of classes of Layer"):
         Street(lambda agent: LayeredMemory(agent, [Window]))
-
-
-@pytest.mark.parametrize("memory", [four, LayeredMemory])
-def test_what_is_recalled_is_what_was_asked_for(memory):
-    street = Street(memory)
-    told = [["The mill burns."], ["I play the violin."], ["It rains."]]
-    street.news = lambda agent: told[street.steps - 1]
-    found = lived(street, 3).first.recall("Who plays the violin?", 1)
-    assert found[0].record.content["message"] == "I play the violin."
-
-
-def window_and_stream(agent, budget):
-    return LayeredMemory(
-        agent, [Window(None), EventStream(Grader("offline"))], budget=budget
-    )
-
-
-def test_what_is_said_again_is_graded_as_known():
-    street = lived(Street(lambda agent: window_and_stream(agent, 400)), 3)
-    graded = street.first.layers[1].records()
-    assert [record.importance for record in graded] == [3, 2, 2]

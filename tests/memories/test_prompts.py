@@ -18,14 +18,11 @@ from mesa_memory import (
     ShortTermMemory,
     STLTMemory,
     configure,
-    resume,
 )
 from mesa_memory.layers.consolidation import Consolidation
 from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.layers.window import Window
 from tests.support.classes import EVERY
-from tests.support.hamlet import Hamlet
-from tests.support.playing import play
 from tests.support.single import settle
 from tests.support.turns import in_turn
 
@@ -90,15 +87,6 @@ def test_of_a_step_with_a_hundred_messages_the_newest_are_shown(memory):
         house.resident.shown
     )
     assert len(house.resident.shown) < 9000
-
-
-def test_the_end_of_a_long_plan_reaches_the_prompt_and_the_summariser():
-    house = House(LongTermMemory)
-    plan = "Thought. " * 200 + "Decision: sell the mill"
-    house.resident.memory.add_to_memory("plan", {"content": plan})
-    assert "Decision: sell the mill" in house.resident.memory.get_prompt_ready()
-    house.resident.memory.process_step()
-    assert "Decision: sell the mill" in house.llm.history[0].prompt
 
 
 def test_what_is_cut_out_of_a_text_is_counted_exactly():
@@ -292,12 +280,3 @@ def test_below_recalled_lines_no_section_says_that_nothing_is_recent(memory, lan
     found = headings(told)
     assert len(found) == 1 and found[0] != SECTION[language][0]
     assert told.view().told("nothing recent") == told.format_short_term()
-
-
-def test_a_summary_reaches_as_far_after_a_resume(tmp_path):
-    house = Hamlet("stlt", record=tmp_path / "run.sqlite", n=2)
-    play(house, 12)
-    shown = [agent.memory.get_prompt_ready() for agent in house.agents]
-    again = resume(Hamlet, tmp_path / "run.sqlite")
-    assert [agent.memory.get_prompt_ready() for agent in again.agents] == shown
-    assert "Long term memory (until step " in shown[0]

@@ -12,7 +12,6 @@ from mesa_memory.core.render import at_step
 from mesa_memory.core.statement import statement
 from mesa_memory.core.wording import Voice, Wordings
 from mesa_memory.llm.doubles.scripted import ScriptedLLM
-from mesa_memory.runs.recording.rows import memory_settings
 from mesa_memory.tasks.offline.remembered import once, repetition
 from tests.support.single import memory_of
 
@@ -230,9 +229,3 @@ def test_a_summary_invents_no_speaker_among_those_that_are_not_named(language):
         at_step("4", voice.message(20, [1], "It rains."), wording),
     ]
     assert once(items[:1], items[1:], wording) == items
-
-
-@pytest.mark.parametrize("form", ["fold", "keep"])
-def test_the_record_names_how_repetitions_are_shown(form):
-    memory = memory_of(partial(ShortTermMemory, repetitions=form), ScriptedLLM())
-    assert memory_settings(memory)["memory"]["repetitions"] == form

@@ -99,10 +99,3 @@ def test_names_are_the_same_in_every_run_and_kept_by_a_copy():
         for agent in street.agents:
             assert EpisodicMemory(agent).layer == "episodic-4"
     assert copy.deepcopy(first.agents[0].memory).layer == "episodic-3"
-
-
-def test_a_single_memory_keeps_the_name_of_its_class():
-    street = lived(Street(diary=False, rng=1), 3)
-    assert [agent.memory.layer for agent in street.agents] == ["episodic"] * 2
-    records = street.agents[0].memory.current_records()
-    assert all(record.id.startswith("1/episodic/") for record in records)
