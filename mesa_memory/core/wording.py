@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -28,8 +28,6 @@ SHORTEST_TEXT = 20
 COMMON, STEP = "common", "step"
 #: longest name of a step, in characters
 STEP_NAME_CHARS = 60
-#: before the name of a field of a reply, in the headings of a prompt file
-_FIELD = "field "
 #: names of the addressees of a message, and in other lists; of more, the number is told
 MAX_ADDRESSEES, MAX_LISTED_NAMES = 4, 8
 
@@ -116,21 +114,13 @@ class Wording:
         return list(self.files[file].parts) if file in self.files else []
 
     def described(self, schema: Any, purpose: str) -> Any:
-        """A reply's schema with the descriptions of a task's prompt file.
+        """A reply's schema as models are shown it.
 
-        A field ``grade`` is described by the part ``field grade``, if its prompt does not
-        say what it is. Models are shown nothing else of a class: its docstring and its
-        field descriptions are written for readers of the code. A class of a task without
-        a prompt file stays as it is, and so does None.
+        A class of a task that has a prompt file lacks its docstring and the descriptions
+        of its fields, which are written for readers of the code: the file says all.
         """
-        if schema is None or purpose not in self.files:
-            return schema
-        fields = {
-            name.removeprefix(_FIELD): self(purpose, name)
-            for name in self.parts(purpose)
-            if name.startswith(_FIELD)
-        }
-        return _described_class(schema, tuple(fields.items()))
+        bare = schema is not None and purpose in self.files
+        return _without_descriptions(schema) if bare else schema
 
     def __reduce__(self) -> tuple:
         """In another process, the texts are the same although the folder may be missing."""
@@ -180,47 +170,38 @@ def restored(language: str, own: Mapping[str, str]) -> Wording:
 ENGLISH = Wording()
 
 
-# -- the descriptions of a reply's fields -----------------------------------------------
+# -- the schema of a reply ----------------------------------------------------------------
 
 
-class _Described(BaseModel):
-    """Gives the schema of the class it is mixed into other descriptions.
-
-    Attributes:
-        descriptions: by the name of a field, at any depth.
-    """
-
-    descriptions: ClassVar[dict[str, str]] = {}
+class _Bare(BaseModel):
+    """Leaves the descriptions out of the schema of the class it is mixed into."""
 
     @classmethod
     def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        return _with(super().model_json_schema(*args, **kwargs), cls.descriptions)
+        found: dict[str, Any] = _bare(super().model_json_schema(*args, **kwargs))
+        return found
 
 
 @lru_cache(maxsize=1000)
-def _described_class(schema: Any, fields: tuple[tuple[str, str], ...]) -> Any:
-    """The class with these descriptions, made once for each language."""
-    own = {"descriptions": dict(fields), "__module__": schema.__module__}
-    own |= {"__doc__": schema.__doc__, "__qualname__": schema.__qualname__}
-    return type(schema.__name__, (_Described, schema), own)
+def _without_descriptions(schema: Any) -> Any:
+    own = {
+        name: getattr(schema, name)
+        for name in ("__doc__", "__module__", "__qualname__")
+    }
+    return type(schema.__name__, (_Bare, schema), own)
 
 
-def _with(node: Any, descriptions: dict[str, str]) -> Any:
-    """A schema with other descriptions, and without the docstrings of classes."""
+def _bare(node: Any) -> Any:
+    """A schema without descriptions."""
     if isinstance(node, list):
-        return [_with(item, descriptions) for item in node]
+        return [_bare(item) for item in node]
     if not isinstance(node, dict):
         return node
-    made = {
-        key: _with(value, descriptions)
+    return {
+        key: _bare(value)
         for key, value in node.items()
         if key != "description" or not isinstance(value, str)
     }
-    properties = made.get("properties")
-    if isinstance(properties, dict):
-        for name in properties.keys() & descriptions.keys():
-            properties[name] = {"description": descriptions[name], **properties[name]}
-    return made
 
 
 # -- names in texts ---------------------------------------------------------------------

@@ -251,16 +251,10 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
     value = _unpacked(_validated(found, schema), schema)
     for name, item in value:
         if isinstance(item, str):
-            if item == _description(schema, name):
+            if item == schema.model_fields[name].description:
                 raise Unusable("description", name=name)
             check_text(name, item, max_chars)
     return value
-
-
-def _description(schema: type[BaseModel], name: str) -> str | None:
-    """The description of each field that a model gets; see ``Wording.described``."""
-    told: dict[str, str] = getattr(schema, "descriptions", {})
-    return told.get(name) or schema.model_fields[name].description
 
 
 def repair_prompt(problem: str, wording: Wording = ENGLISH) -> str:
