@@ -164,8 +164,16 @@ class Conversations(Layer):
         """
         faults: list[Any] = []
         while not faults and (due := self._due(view)):
-            flows = [self._summarise(view, *each) for each in due]
-            outcomes = yield from gather(flows)
+            outcomes = yield from gather(
+                summary_of(
+                    view,
+                    CONVERSATION,
+                    said,
+                    partial(self._inputs, view, talk),
+                    again=True,
+                )
+                for talk, said in due
+            )
             for (talk, messages), outcome in zip(due, outcomes, strict=True):
                 if not isinstance(outcome, FAULTS):
                     self._take_up(view, talk, messages, *outcome)
@@ -197,17 +205,10 @@ class Conversations(Layer):
                 count = count - self.short_term_turns if long else 0
             if count:
                 oldest = talk.messages[:count]
-                fitting = in_batches(oldest, partial(self._size, view))[0]
+                fitting = in_batches(oldest, lambda m: len(view.own_line(m)) + 3)[0]
                 found.append((talk, fitting))
         turn = self._refused % max(1, len(found))
         return found[turn : turn + 1] if self._refused else found
-
-    def _summarise(
-        self, view: StepView, talk: Conversation, messages: list[MemoryRecord]
-    ) -> Flow[Any]:
-        """The summary and its doubt; no text if a content filter refuses all lines."""
-        inputs = partial(self._inputs, view, talk)
-        return summary_of(view, CONVERSATION, messages, inputs, again=True)
 
     def _inputs(
         self, view: StepView, talk: Conversation, messages: Sequence[MemoryRecord]
@@ -217,18 +218,9 @@ class Conversations(Layer):
             "me": names(view.agent.unique_id),
             "others": view.voice.listed(talk.others),
             "turns": [self._turn(view, message) for message in messages],
-            "lines": [
-                (message.step, self._line(view, message)) for message in messages
-            ],
+            "lines": [(message.step, view.own_line(message)) for message in messages],
             "max_chars": self.summary_chars,
         }
-
-    def _size(self, view: StepView, message: MemoryRecord) -> int:
-        return len(self._line(view, message)) + 3
-
-    def _line(self, view: StepView, message: MemoryRecord) -> str:
-        """A message on one line; the agent itself is "you"."""
-        return view.own_line(message)
 
     def _turn(self, view: StepView, message: MemoryRecord) -> tuple[str, str]:
         """The speaker's name, empty for the agent itself, and the words."""
@@ -261,7 +253,7 @@ class Conversations(Layer):
         if doubt:
             content["doubtful"] = doubt
         if words:
-            content["said"] = " · ".join(self._line(view, each) for each in words)
+            content["said"] = " · ".join(view.own_line(each) for each in words)
         only = talk.others[0] if len(talk.others) == 1 else None
         record = self.open(view, KIND, content, told or messages, subject=only)
         del talk.messages[: len(messages)]

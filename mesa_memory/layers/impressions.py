@@ -15,7 +15,7 @@ from mesa_memory.core.statement import statement
 from mesa_memory.core.text.naming import names_one_of
 from mesa_memory.errors import BadReply, ContentFiltered, PromptTooLong
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.lines import Line, folded_request
+from mesa_memory.layers.lines import Line, folded_for
 from mesa_memory.layers.view import StepView, ask_about, askable
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import IMPRESS
@@ -285,7 +285,7 @@ class Impressions(Layer):
         ]
         lines = [
             render.at_step(line.step, line.text, view.wording)
-            for line in folded_request(view, told)
+            for line in folded_for(view, told, voice=view.voice)
         ]
         return {
             "subject": view.names(subject),

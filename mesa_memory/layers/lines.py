@@ -6,7 +6,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Self
 
 from mesa_memory.core import render
-from mesa_memory.core.events import event_text, is_call, merged, recipients_of
+from mesa_memory.core.events import BECAME, event_text, is_call, merged, recipients_of
 from mesa_memory.core.inbox import unreplaced
 from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.statement import KEEP, repetitions, statement
@@ -108,7 +108,8 @@ class StepEvents:
     @cached_property
     def calls(self) -> bool:
         """True if an event is a reply of litellm as Python; see ``events.is_call``."""
-        return any(is_call(each.kind, each.content) for each in self.events)
+        plans = [event for event in self.events if event.kind == BECAME]
+        return bool([plan for plan in plans if is_call(plan.kind, plan.content)])
 
     def lines(self, limit: int, voice: Voice) -> list[Line]:
         """A line for each event, oldest first; a call and its result are one.
@@ -123,13 +124,14 @@ class StepEvents:
             if same and (names.items() <= voice.names.items() or voice.calls(names)):
                 return lines
         names, lines = (self._merged if self.calls else self._each)(limit, voice)
-        if all(event.origin == EVENT for event in self.events):  # never stale
+        if {event.origin for event in self.events} == {EVENT}:  # never stale
             self._told[key] = _Told(limit, voice.wording, names, lines)
         return lines
 
     def _each(self, limit: int, voice: Voice) -> tuple[dict[Any, str], list[Line]]:
         """A line for each event, and the names in them."""
-        names, lines, step, wording = {}, [], self.step, voice.wording
+        names: dict[Any, str] = {}
+        lines, step, wording = [], self.step, voice.wording
         for event in self.events:
             line, kind, said = (
                 render.told(event, limit, voice),
@@ -299,31 +301,29 @@ def in_steps(lines: Sequence[Line], view: StepView) -> list[str]:
 
 
 def folded_for(
-    view: StepView, lines: Sequence[Line], recent: bool = False
+    view: StepView,
+    lines: Sequence[Line],
+    recent: bool = False,
+    voice: Voice | None = None,
 ) -> list[Line]:
-    """``folded`` as the agent itself is told, unless its memory keeps repetitions.
+    """``folded``, unless the memory keeps repetitions.
 
     Args:
         recent: within one conversation of the last two steps nothing is folded.
+        voice: of requests; None is that of what the agent itself is told.
     """
     if view.limits.repetitions == KEEP or len(lines) < 2:
         return list(lines)
     since = lines[-1].step - 1 if recent else None
-    return folded(lines, view.limits.event_chars, view.own_voice, since)
+    return folded(lines, view.limits.event_chars, voice or view.own_voice, since)
 
 
 def folded_events(view: StepView, steps: Iterable[StepEvents]) -> list[tuple[Any, str]]:
-    """``folded_request`` of the events of some steps."""
+    """The events of some steps for a request, each repetition as a number."""
     limit, voice = view.limits.event_chars, view.voice
     lines = [line for each in steps for line in each.lines(limit, voice)]
-    return [(line.step, line.text) for line in folded_request(view, lines)]
-
-
-def folded_request(view: StepView, lines: Sequence[Line]) -> list[Line]:
-    """The lines of a request, each repetition as a number."""
-    if view.limits.repetitions != KEEP:
-        return folded(lines, view.limits.event_chars, view.voice)
-    return list(lines)
+    told = folded_for(view, lines, voice=voice)
+    return [(line.step, line.text) for line in told]
 
 
 def under_steps(lines: Iterable[Line], wording: Wording = ENGLISH) -> list[str]:

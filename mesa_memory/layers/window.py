@@ -153,13 +153,9 @@ class Window(Layer):
         limit, voice = view.limits.event_chars, view.own_voice
         return [len(line.text) for line in events.lines(limit, voice)]
 
-    def size(self, view: StepView, events: StepEvents) -> int:
-        """Tokens of a step's events, counted once."""
-        return self._measured(view, events)[0]
-
     def sizes(self, view: StepView) -> list[int]:
-        """``size`` of each of its steps, oldest first."""
-        return [self.size(view, each) for each in self.held]
+        """Tokens of each of its steps, oldest first, counted once."""
+        return [self._measured(view, each)[0] for each in self.held]
 
     def chars(self, view: StepView, events: StepEvents) -> int:
         """About the length of a step's text, never less."""

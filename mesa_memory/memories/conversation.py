@@ -131,8 +131,7 @@ class ConversationMemory(RecallMixin, MemoryModule):
     def format_long_term(self) -> str:
         """The summaries recalled for the dialogue, and then the newest."""
         view = self.view()
-        newest = [f"- {line.text}" for line in self._talks.summary(view)]
-        shown = self.section(newest, "conversations")
+        shown = self.bulleted(self._talks.summary(view), "conversations")
         found = self._talks.bring_to_mind(view)
         if found is None:
             return shown
@@ -140,8 +139,8 @@ class ConversationMemory(RecallMixin, MemoryModule):
         recalled = sorted(
             (each.record for each in found.records), key=lambda record: record.order
         )
-        lines = [f"- {self._talks.told(view, record).text}" for record in recalled]
-        earlier = self.section(lines, "conversations")
+        lines = [self._talks.told(view, record) for record in recalled]
+        earlier = self.bulleted(lines, "conversations")
         if not earlier:
             return shown
         if found.weak and found.left_out:

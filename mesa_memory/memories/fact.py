@@ -107,8 +107,7 @@ class FactMemory(RecallMixin, MemoryModule):
     def format_long_term(self) -> str:
         """The summary, if there is one, and the facts."""
         brief = [line.text for line in self._facts.brief_lines(self.view())]
-        facts = [f"- {line.text}" for line in self._lines.shown(self.view())]
-        told = self.section(facts, "facts")
+        told = self.bulleted(self._lines.shown(self.view()), "facts")
         return "\n".join([*brief, *([told] if told else [])])
 
     def prompt_text(self) -> str:

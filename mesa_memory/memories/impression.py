@@ -80,8 +80,7 @@ class ImpressionMemory(MemoryModule):
 
     def format_long_term(self) -> str:
         """Impressions of those seen nearby, just heard from, or named in what they said."""
-        lines = [f"- {line.text}" for line in self._impressions.summary(self.view())]
-        return self.section(lines, "impressions")
+        return self.bulleted(self._impressions.summary(self.view()), "impressions")
 
     def prompt_text(self) -> str:
         """The impressions, and recent steps."""

@@ -36,8 +36,6 @@ from mesa_memory.memories.prompt.sections import (
 RECENT_SECTION = "recent"
 #: fewest tokens that a prompt may be given
 MIN_BUDGET_TOKENS = 100
-#: how layers of well-known systems show repetitions
-_AS_PUBLISHED: MemoryOptions = {"repetitions": KEEP}
 #: about the number of characters of recent steps that have room in a token
 TOKEN_CHARS = 3
 
@@ -114,9 +112,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
             agent: the agent that owns the memory.
             **given: further arguments of ``LayeredMemory``.
         """
-        return cls(
-            agent, presets.unimatrix(), **{"budget": 4000, **_AS_PUBLISHED, **given}
-        )
+        return cls._published(agent, presets.unimatrix(), given, budget=4000)
 
     @classmethod
     def story_engine(cls, agent: Any, **given: Any) -> Self:
@@ -126,10 +122,12 @@ class LayeredMemory(RecallMixin, MemoryModule):
             agent: the agent that owns the memory.
             **given: further arguments of ``LayeredMemory``.
         """
-        usual: dict[str, Any] = {"shares": presets.STORY_SHARES}
-        if "budget" not in given:  # its own policy says when the story is too long
-            usual["section_chars"] = presets.STORY_CHARS
-        return cls(agent, presets.story_engine(), **{**usual, **_AS_PUBLISHED, **given})
+        # Its own policy says when the story is too long.
+        own: dict[str, Any] = (
+            {} if "budget" in given else {"section_chars": presets.STORY_CHARS}
+        )
+        own |= {"shares": presets.STORY_SHARES}
+        return cls._published(agent, presets.story_engine(), given, **own)
 
     @classmethod
     def session(cls, agent: Any, **given: Any) -> Self:
@@ -141,9 +139,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
             agent: the agent that owns the memory.
             **given: further arguments of ``LayeredMemory``.
         """
-        return cls(
-            agent, presets.session(), **{"budget": 8000, **_AS_PUBLISHED, **given}
-        )
+        return cls._published(agent, presets.session(), given, budget=8000)
 
     @classmethod
     def generative_agent(cls, agent: Any, **given: Any) -> Self:
@@ -153,7 +149,14 @@ class LayeredMemory(RecallMixin, MemoryModule):
             agent: the agent that owns the memory.
             **given: further arguments of ``LayeredMemory``.
         """
-        return cls(agent, presets.generative_agent(), **{**_AS_PUBLISHED, **given})
+        return cls._published(agent, presets.generative_agent(), given)
+
+    @classmethod
+    def _published(
+        cls, agent: Any, layers: list[Layer], given: dict[str, Any], **usual: Any
+    ) -> Self:
+        """A well-known system, which shows repetitions each by itself."""
+        return cls(agent, layers, **{**usual, "repetitions": KEEP, **given})
 
     @property
     def shares(self) -> Mapping[str, float]:

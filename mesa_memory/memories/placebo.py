@@ -63,9 +63,7 @@ class Placebo:
 
 def shuffled(memory: Any, section: str, text: str) -> str:
     """The agent's own lines in another order, also under other dates; headings stay."""
-    lines = text.split("\n")
-    fixed = _headings(memory)
-    places = [i for i, line in enumerate(lines) if not fixed(line)]
+    lines, places = _own_lines(memory, text)
     order = _draw(memory, section, "shuffled").permutation(len(places))
     for place, other in zip(places, [lines[places[i]] for i in order]):
         lines[place] = other
@@ -74,15 +72,19 @@ def shuffled(memory: Any, section: str, text: str) -> str:
 
 def scrambled(memory: Any, section: str, text: str) -> str:
     """The agent's own words without order; headings and the lengths of lines stay."""
-    lines = text.split("\n")
-    fixed = _headings(memory)
-    places = [i for i, line in enumerate(lines) if not fixed(line)]
+    lines, places = _own_lines(memory, text)
     words = [word for place in places for word in lines[place].split()]
     order = iter(_draw(memory, section, "scrambled").permutation(len(words)))
     for place in places:
         number = len(lines[place].split())
         lines[place] = " ".join(words[i] for i in islice(order, number))
     return "\n".join(lines)
+
+
+def _own_lines(memory: Any, text: str) -> tuple[list[str], list[int]]:
+    """The lines of a text, and the places of those that are no headings."""
+    lines, fixed = text.split("\n"), _headings(memory)
+    return lines, [i for i, line in enumerate(lines) if not fixed(line)]
 
 
 def neutral(memory: Any, section: str, text: str) -> str:

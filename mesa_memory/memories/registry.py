@@ -71,7 +71,7 @@ def find(name: str | Maker, own: Mapping[str, Maker] | None = None) -> Maker:
     if callable(name):
         return name
     known = {**OUR_MEMORIES, **(own or {})}
-    if name in known:
+    if isinstance(name, str) and name in known:
         return known[name]
     if isinstance(name, str) and name.startswith(PREFIX):
         kind, _, of = name.removeprefix(PREFIX).partition(":")
@@ -104,11 +104,10 @@ def _checked(name: str, found: Any) -> type[Memory]:
             "from mesa_memory.MemoryModule or from Mesa-LLM's Memory."
         )
     made: Any = found
-    if inspect.isabstract(found):
-        lacking = ", ".join(sorted(made.__abstractmethods__))
-        raise UnknownMemory(f"{name} is an abstract class: it lacks {lacking}.")
     try:
         inspect.signature(made.__init__).bind(None, None)
+        if lacking := ", ".join(sorted(getattr(made, "__abstractmethods__", ()))):
+            raise TypeError(f"it is an abstract class and lacks {lacking}")
     except TypeError as error:
         raise UnknownMemory(
             f"{name} cannot be made with the agent alone, as it is here: {error}. Give "

@@ -61,28 +61,17 @@ def without_headings(text: str) -> str:
 
 def markdown(text: str) -> str:
     """Headings with number signs, lines as a list."""
-    return "\n\n".join(
-        _joined(
-            (f"## {head.rstrip(':')}" if head else "", _each(lines, "- {1}", "### {}"))
-        )
-        for head, lines in _sections(text)
-    )
+    return _retold(text, "- {1}", "### {}", "## {}")
 
 
 def prose(text: str) -> str:
     """Each section as one paragraph."""
-    return "\n\n".join(
-        " ".join(filter(None, [head, *_each(lines, "{1}", "{}:")]))
-        for head, lines in _sections(text)
-    )
+    return _retold(text, "{1}", "{}:", joint=" ")
 
 
 def numbered(text: str) -> str:
     """The lines of each section numbered from 1."""
-    return "\n\n".join(
-        _joined((head, _each(lines, "{0}. {1}", "{}:")))
-        for head, lines in _sections(text)
-    )
+    return _retold(text, "{0}. {1}", "{}:")
 
 
 def day_for_step(text: str) -> str:
@@ -129,16 +118,29 @@ def is_heading(line: str) -> bool:
     return told.find(":") == len(told) - 1 >= 0 and not _BULLET.match(line)
 
 
-def _each(lines: list[str], form: str, heading: str) -> list[str]:
-    """Lines in a form of their number and text, and headings of steps in another."""
-    found, number = [], 0
-    for line in lines:
-        if is_heading(line):
-            found.append(heading.format(line.rstrip().rstrip(":")))
-        else:
-            number += 1
-            found.append(form.format(number, _BULLET.sub("", line)))
-    return found
+def _retold(
+    text: str, form: str, heading: str, section: str = "{}:", joint: str = "\n"
+) -> str:
+    """Sections in other forms.
+
+    Args:
+        form: of a line, from its number and text.
+        heading: of a step.
+        section: the heading of a section.
+        joint: between the lines of a section.
+    """
+    found = []
+    for head, lines in _sections(text):
+        told = [section.format(head.rstrip(":"))] * bool(head)
+        number = 0
+        for line in lines:
+            if is_heading(line):
+                told.append(heading.format(line.rstrip().rstrip(":")))
+            else:
+                number += 1
+                told.append(form.format(number, _BULLET.sub("", line)))
+        found.append(joint.join(told))
+    return "\n\n".join(found)
 
 
 def _joined(section: tuple[str, list[str]]) -> str:

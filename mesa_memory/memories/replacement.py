@@ -33,12 +33,11 @@ def replace_memory(agent: Any, memory: str | registry.Maker) -> Any:
         The new memory, which is ``agent.memory`` now.
 
     Raises:
-        UnknownMemory: if the name is unknown; lists the names.
-        TypeError: if ``memory`` is neither a name nor a class.
+        UnknownMemory: if the name is unknown, or no name; lists the names.
         MemoryMismatch: if a layer cannot go on in one of its name and class, since it
             was made with other arguments.
     """
-    make, old = _maker(memory), getattr(agent, "memory", None)
+    make, old = registry.find(memory), getattr(agent, "memory", None)
     if not isinstance(old, MemoryModule):
         agent.memory = made_with(make, agent)
         return agent.memory
@@ -62,7 +61,7 @@ def replacements(model: Any, memory: Any) -> list[tuple[Any, str | registry.Make
             ids to these.
 
     Raises:
-        ValueError, UnknownMemory, TypeError: for an unknown agent or memory.
+        ValueError, UnknownMemory: for an unknown agent or memory.
     """
     agents = {a.unique_id: a for a in model.agents if getattr(a, "memory", None)}
     chosen = memory if isinstance(memory, Mapping) else dict.fromkeys(agents, memory)
@@ -72,18 +71,8 @@ def replacements(model: Any, memory: Any) -> list[tuple[Any, str | registry.Make
                 f"memory names no agent {agent!r:.40} with a memory; there are agents "
                 f"{', '.join(map(str, agents))}: memory={{unique_id: 'episodic'}}"
             )
-        _maker(kind)
+        registry.find(kind)
     return [(agents[agent], kind) for agent, kind in chosen.items()]
-
-
-def _maker(memory: Any) -> registry.Maker:
-    if isinstance(memory, str):
-        return registry.find(memory)
-    if not callable(memory):
-        raise TypeError(
-            f"memory must be a name such as 'episodic', or a class, got {memory!r:.80}"
-        )
-    return memory
 
 
 def made_with(make: registry.Maker, agent: Any) -> Any:

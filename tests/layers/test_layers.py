@@ -73,7 +73,7 @@ def test_lines_of_a_step_that_was_told_already_are_those_of_all_its_events(later
     assert (
         shown == [line.text for line in afresh.recent(afresh.memory.view())] != before
     )
-    assert window.size(view, entry) == afresh.size(view, afresh.held[0])
+    assert window.sizes(view)[0] == afresh.sizes(view)[0]
 
 
 def test_a_window_lets_go_only_when_the_summary_has_it():

@@ -170,7 +170,7 @@ def test_a_wrong_memory_is_refused_and_leaves_no_fork(tmp_path):
     for wrong, error, said in (
         ("epsiodic", UnknownMemory, "no memory has the name 'epsiodic'"),
         ({99: "fact"}, ValueError, r"no agent 99 .* agents 1, 2, 3"),
-        (7, TypeError, "memory must be"),
+        (7, UnknownMemory, "no memory has the name 7"),
     ):
         with pytest.raises(error, match=said):
             fork(Street, file, memory=wrong)

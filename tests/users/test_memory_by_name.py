@@ -135,7 +135,7 @@ def test_the_demo_plays_it_and_its_page_offers_it(installed):
         ("moodpackage:Moood", "no attribute 'Moood'"),
         ("moodpackage:NoMemoryAtAll", "not a class of memory.*MemoryModule"),
         ("moodpackage:FEEL", "not a class of memory"),
-        ("mesa_llm.memory.memory:Memory", "abstract class: it lacks .*process_step"),
+        ("mesa_llm.memory.memory:Memory", "abstract class and lacks .*process_step"),
         ("moodpackage:Demanding", "missing a required argument: 'colour'"),
     ],
 )

@@ -221,9 +221,7 @@ class FactReader:
         return {
             "line": render.one_line(statement.text(view.wording) + said) + stale,
             "subject": statement.subject,
-            "attribute": statement.attribute,
-            "value": statement.value,
-            "holds": statement.holds,
+            **_parts(statement),
         }
 
     def _said(
@@ -297,9 +295,7 @@ class FactReader:
             new=[
                 {
                     "line": stated[place].statement.text(view.wording),
-                    "attribute": stated[place].statement.attribute,
-                    "value": stated[place].statement.value,
-                    "holds": stated[place].statement.holds,
+                    **_parts(stated[place].statement),
                     "may_be": [places[record.id] for record in rivals],
                 }
                 for place, rivals in unclear.items()
@@ -397,3 +393,9 @@ def _speaker(event: MemoryRecord) -> Any:
     if isinstance(sender, int | str) and not isinstance(sender, bool):
         return sender
     return UNKNOWN_SPEAKER if event.kind == "message" else None
+
+
+def _parts(statement: FactStatement) -> dict[str, Any]:
+    """What a statement says of its subject, for a request."""
+    names = ("attribute", "value", "holds")
+    return {name: getattr(statement, name) for name in names}

@@ -171,12 +171,6 @@ class FactLines(EmbeddedIndex):
         super().clear()
         self._held: dict[str, tuple[MemoryRecord, float]] = {}
 
-    def refresh(self, view: StepView) -> None:
-        """Brings the index up to date."""
-        self.align(view)
-        if view.services.embeds_here:
-            self.embed_now(view)
-
     def align(self, view: StepView) -> None:
         """Brings the index in line with the facts."""
         self.set_language(view)

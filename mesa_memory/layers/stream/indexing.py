@@ -42,6 +42,16 @@ class EmbeddedIndex(ABC):
     def align(self, view: StepView) -> None:
         """Brings the index in line with the layer."""
 
+    def refresh(self, view: StepView) -> None:
+        """Brings the index up to date, as late as possible: at a recall.
+
+        A local embedder then has the new records of all agents in one call; a remote
+        one was asked before.
+        """
+        self.align(view)
+        if view.services.embeds_here:
+            self.embed_now(view)
+
     def set_language(self, view: StepView) -> None:
         """Starts anew if the agent's texts are in another language than those held."""
         language = view.wording.language
@@ -146,12 +156,8 @@ class EventIndex(EmbeddedIndex):
         return {key: step for key, step in found.items() if key in held}
 
     def refresh(self, view: StepView) -> None:
-        """Brings the index up to date, as late as possible: at a recall.
-
-        A local embedder then has the new events of all agents in one call; a remote one
-        was asked when they were graded.
-        """
-        self.align(view)
+        """See ``EmbeddedIndex``; and what is graded or stale by now."""
+        super().refresh(view)
         for record in self._in_question:
             if record.importance is not None and record in self.ranking:
                 self.ranking.grade(record, record.importance)
@@ -161,8 +167,6 @@ class EventIndex(EmbeddedIndex):
             if record in self.ranking and record.id not in self._low:
                 self.ranking.grade(record, GRADE_MIN)
                 self._low.add(record.id)
-        if view.services.embeds_here:
-            self.embed_now(view)
 
     def align(self, view: StepView) -> None:
         """Brings the index in line with the records."""

@@ -10,7 +10,7 @@ from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import Embedded, EmbedRequest, Flow
 from mesa_memory.core.statement import statement
 from mesa_memory.core.validate import checked_int, checked_number
-from mesa_memory.layers.lines import Line, folded_request
+from mesa_memory.layers.lines import Line, folded_for
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.view import StepView, ask_about
 from mesa_memory.retrieval.index import ScoredRecord
@@ -303,7 +303,7 @@ class Reflector:
         held = [told(each.step, view.line(each)) for each in records if _depth(each)]
         return [
             (told(line.step, line.text), line.records)
-            for line in folded_request(view, events)
+            for line in folded_for(view, events, voice=view.voice)
         ], held
 
 

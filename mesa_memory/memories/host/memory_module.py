@@ -426,27 +426,30 @@ class MemoryModule(MemoryReads):
         """See ``MemoryReads``."""
         if self._exclusive.thread == threading.get_ident():
             return  # it was done when this thread began to look
-        read = read_of(self)
-        if read is None or not read.option("unnoticed"):
+        peeks = self._peeks()
+        if not peeks:
             self._commit_finished(self.now)
         self._settle_all()
-        if recall and self._commit_postponed():
+        if recall and not peeks and self._commit_postponed():
             self._settle_all()
 
     async def asettle(self, recall: bool = False) -> None:
         """``settle``, for event loops."""
-        read = read_of(self)
-        if read is None or not read.option("unnoticed"):
+        peeks = self._peeks()
+        if not peeks:
             self._commit_finished(self.now)
         await self.work.asettle()
-        if recall and self._commit_postponed():
+        if recall and not peeks and self._commit_postponed():
             await self.work.asettle()
+
+    def _peeks(self) -> bool:
+        """True within a read that leaves no trace."""
+        read = read_of(self)
+        return read is not None and bool(read.option("unnoticed"))
 
     def _commit_postponed(self) -> bool:
         """Queues the work with which layers wait; True if there is any."""
-        read = read_of(self)
-        peeks = read is not None and read.option("unnoticed")
-        if peeks or not any(each.postponed() for each in self.layers):
+        if not any(each.postponed() for each in self.layers):
             return False
         order = self.services.bus.next_order()
         self.work.put(Commit(self.now, [], order, recall=True))

@@ -254,6 +254,10 @@ class MemoryReads(Memory):
         """The newest blocks of text that there is room for; see ``render.section``."""
         return render.section(blocks, self.section_chars, what, self.view().wording)
 
+    def bulleted(self, lines: Iterable[Line], what: str) -> str:
+        """``section`` of lines."""
+        return self.section([f"- {line.text}" for line in lines], what)
+
     def under(self, heading: str, text: str, until: float | None = None) -> str:
         """A text under a heading, given by its name in the prompt file ``memory``.
 

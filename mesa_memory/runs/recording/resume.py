@@ -228,7 +228,7 @@ def fork(
 
     Raises:
         ParameterError, ReplayMismatch, StoreError, ValueError: see ``resume``.
-        UnknownMemory, TypeError: for a wrong ``memory``; no run is begun.
+        UnknownMemory: for a wrong ``memory``; no run is begun.
     """
     with (
         _opened(model_class, location, run, parameters, trust) as past,
