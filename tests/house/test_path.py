@@ -9,15 +9,15 @@ from tests.support.walker import Walk
 
 #: three events and one prompt: the most calls, and the most files
 BOUNDS = {
-    "ShortTermMemory": (364, 18),
-    "STLTMemory": (446, 21),
-    "LongTermMemory": (742, 33),
-    "EpisodicMemory": (796, 36),
-    "ImpressionMemory": (544, 23),
-    "FactMemory": (1490, 42),
-    "ConversationMemory": (542, 23),
-    "NarrativeMemory": (526, 22),
-    "LayeredMemory": (914, 30),
+    "ShortTermMemory": (341, 18),
+    "STLTMemory": (411, 21),
+    "LongTermMemory": (727, 33),
+    "EpisodicMemory": (787, 36),
+    "ImpressionMemory": (523, 23),
+    "FactMemory": (1467, 42),
+    "ConversationMemory": (533, 23),
+    "NarrativeMemory": (492, 22),
+    "LayeredMemory": (879, 30),
 }
 #: the shortest of several steps, in their thread: when rows are written is up to time
 RECORDED = (1_100, 50)

@@ -66,7 +66,6 @@ def test_lines_of_a_step_that_was_told_already_are_those_of_all_its_events(later
     window.admit(view, 1, events[:1])
     window.recent(window.memory.view())
     window.admit(view, 1, events[1:])
-    (entry,) = window.held
     afresh = joined(Window(5))
     afresh.admit(view, 1, [*first, *events])
     shown = [line.text for line in window.recent(window.memory.view())]
