@@ -42,10 +42,6 @@ _CONTAINERS: dict[str, Callable[[list], Any]] = {
     "$frozenset": frozenset,
     DEQUE: lambda items: deque(items[1:], items[0]),  # after its longest length
 }
-#: what a reader is shown of them, and of what stands there by name
-_SHOWN: dict[str, Callable[[Any], Any]] = {
-    TUPLE: tuple, DEQUE: lambda items: items[1:], PATH: str, NAME: str, RECORD: str,
-}  # fmt: skip
 _MARK_OF: dict[type, str] = {
     tuple: TUPLE,
     set: "$set",
@@ -77,8 +73,12 @@ def argument(value: Any, depth: int = 0) -> Any:
     if isinstance(value, PurePath):
         return {PATH: str(value)}
     if isinstance(value, np.random.Generator):
-        return {GENERATOR: encode(_lists(value.bit_generator.state), argument, depth)}
+        return {GENERATOR: encode(value.bit_generator.state, _listed, depth)}
     return missing(value)
+
+
+def _listed(value: Any, depth: int) -> Any:
+    return value.tolist()
 
 
 def encode(value: Any, special: Special = argument, depth: int = 0) -> Any:
@@ -308,20 +308,8 @@ def decode_argument(
 def generator(state: Any) -> np.random.Generator:
     """A generator of numpy in a state, which may have lists in place of arrays."""
     source: Any = getattr(np.random, state["bit_generator"])(0)
-    source.state = _arrays(state)
+    source.state = state
     return np.random.Generator(source)
-
-
-def _lists(state: Any) -> Any:
-    if isinstance(state, Mapping):
-        return {key: _lists(item) for key, item in state.items()}
-    return state.tolist() if isinstance(state, np.ndarray) else state
-
-
-def _arrays(state: Any) -> Any:
-    if isinstance(state, Mapping):
-        return {key: _arrays(item) for key, item in state.items()}
-    return np.array(state, dtype=np.uint64) if isinstance(state, list) else state
 
 
 # -- what was encoded ----------------------------------------------------------------------
@@ -369,45 +357,39 @@ def lost(value: Any) -> str | None:
 
 
 def readable(value: Any) -> Any:
-    """An encoded value for a reader: plain data, with a word for each missing part."""
-    return _readable(hide(value))
+    """An encoded value for a reader: plain data, with a word for each missing part.
 
-
-def _readable(value: Any) -> Any:
-    """Sets are shown as lists, and a damaged value as it is."""
-    if isinstance(value, list):
-        return [_readable(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    mark = mark_of(value)
-    if mark is None:
-        return {key: _readable(item) for key, item in value.items()}
-    kept = value[mark]
-    if mark == SECRET:
-        return REDACTED
-    if mark == OBJECT:
-        return f"[not recorded: {kept}]"
-    if mark == STORE:
-        return "[this store]"
-    if mark in (CALL, LATER):
-        return _readable_call(kept)
-    if mark == GENERATOR:
-        kind = kept.get("bit_generator") if isinstance(kept, dict) else None
-        return f"[recorded state of {kind}]"
-    inner = _readable(kept)
+    Sets are shown as lists, and a damaged value as it is.
+    """
+    hidden = hide(value)
     try:
-        if mark == DICT:
-            return hide({_readable(key): _readable(item) for key, item in kept})
-        if mark == NUMBER:
-            return number_of(kept)
-        listed = mark not in _CONTAINERS or isinstance(inner, list)
-        return _SHOWN.get(mark, list)(inner) if listed else inner
-    except (TypeError, ValueError):
-        return inner
+        return decode(hidden, _SHOWN)
+    except (TypeError, ValueError, AttributeError, LookupError):
+        return hidden
 
 
-def _readable_call(said: Any) -> str:
+def _shown_call(kept: Any) -> str:
     """A call as it is written in Python, such as ``EpisodicMemory(max_capacity=20)``."""
-    name, args, given = map(_readable, said)
+    name, args, given = decode(kept, _SHOWN)
     told = [*map(repr, args), *(f"{key}={item!r}" for key, item in given.items())]
     return f"{str(name).rpartition(':')[2]}({', '.join(told)})"
+
+
+def _shown_items(kept: Any) -> Any:
+    return [decode(item, _SHOWN) for item in kept]
+
+
+#: what a reader is shown of what stands under a marker
+_SHOWN: dict[str, Callable[[Any], Any]] = {
+    SECRET: lambda kept: REDACTED,
+    OBJECT: lambda kept: f"[not recorded: {kept}]",
+    STORE: lambda kept: "[this store]",
+    GENERATOR: lambda kept: f"[recorded state of {kept['bit_generator']}]",
+    DICT: lambda kept: hide(dict(_shown_items(kept))),
+    "$set": _shown_items,
+    "$frozenset": _shown_items,
+    DEQUE: lambda kept: _shown_items(kept[1:]),
+    CALL: _shown_call,
+    LATER: _shown_call,
+    **dict.fromkeys((PATH, NAME, RECORD), str),
+}

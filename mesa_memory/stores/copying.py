@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.core.text.redaction import hide
-from mesa_memory.errors import StoreError, StoreUnavailable
+from mesa_memory.errors import StoreError
 from mesa_memory.stores.faults import fault
 from mesa_memory.stores.open import is_path, open_store
 from mesa_memory.stores.schema import (
@@ -173,11 +173,6 @@ def copy_file(source: str | Path, target: str | Path) -> Path:
     path = Path(target).expanduser().absolute()
     if path.exists():
         raise FileExistsError(f"{path} exists already; choose another name")
-    if not path.parent.is_dir():
-        raise StoreUnavailable(
-            f"the folder {path.parent} was not found. Make it first.",
-            location=str(path),
-        )
     with closing(open_store(source, read_only=True)) as store:
         try:
             with store.reading() as on, closing(sqlite3.connect(path)) as copy:

@@ -50,17 +50,6 @@ def test_a_wrong_vector_changes_nothing():
         assert record(9) not in index
 
 
-def test_too_few_vectors_and_records_from_elsewhere_leave_all_without():
-    index, records = small(embedded=False)
-    with pytest.raises(EmbedderError, match="2 vectors came for 3 records"):
-        index.embed_all(records, np.eye(2), "test")
-    with pytest.raises(KeyError):
-        index.embed_all([records[0], record(9)], np.eye(2), "test")
-    assert index.lacking() == records
-    index.embed_all([], [], "test")
-    assert index.dim == 0
-
-
 def test_vectors_of_two_embedders_never_meet():
     index, records = small()
     before = state(index)
@@ -110,15 +99,6 @@ def test_arguments_that_make_no_sense_are_refused():
         for index in (small()[0], RecordIndex()):
             with pytest.raises((TypeError, ValueError), match=error):
                 index.recall(**{"query": "mill"} | given)
-
-
-def test_filters_that_fit_nothing_give_nothing():
-    index, records = small()
-    assert index.recall("mill", kinds=[]) == []
-    assert index.recall("mill", since=2, until=1) == []
-    assert index.recall("mill", since=math.nan) == []
-    assert index.recall("mill", without=records) == []
-    assert len(index.recall("mill", without=[record(99)])) == 3
 
 
 def test_a_query_without_words_is_no_trouble():

@@ -3,8 +3,6 @@
 import logging
 import os
 import re
-import subprocess
-import sys
 from collections import Counter
 
 import mesa
@@ -20,7 +18,6 @@ from tests.support.client import warm_up
 from tests.support.diary import Diary
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer
-from tests.support.server_process import ROOT
 
 ENVIRONMENT = {**os.environ, "OPENAI_API_KEY": "test"}
 ENVIRONMENT |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
@@ -110,7 +107,6 @@ def lived(steps, every, caplog, file):
     ("steps", "every"),
     [
         (30, 4),
-        pytest.param(50, 10, marks=pytest.mark.slow),
         # All errors of the table; the memory holds 200 events.
         pytest.param(150, 3, marks=pytest.mark.slow),
     ],
@@ -186,45 +182,3 @@ def explained(model, file, state, raised, caplog):
             assert call["failed"][-1]["action"] == f"given up with {kind}"
             if kind in ("LLMRejected", "LLMUnavailable"):
                 assert text in told
-
-
-LOOPS = """
-import asyncio, gc, sys
-import mesa
-from mesa_memory import LongTermMemory, Services, configure
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
-from tests.support.openai_server import OpenAIServer
-
-with OpenAIServer() as server:
-    model = mesa.Model(rng=1)
-    configure(model, client="litellm")
-    for _ in range(12):
-        agent = LLMAgent(model, CoTReasoning, "openai/m", api_base=server.base)
-        agent.memory = LongTermMemory(agent)
-
-    async def act(agent):
-        await agent.memory.aadd_to_memory("message", {"message": "the mill", "sender": 2})
-        await agent.memory.aprocess_step()
-        await agent.llm.agenerate("hello")
-
-    async def step():
-        model.steps += 1
-        await asyncio.gather(*map(act, model.agents))
-
-    for _ in range(4):
-        asyncio.run(step())
-        gc.collect()
-    Services.of(model).flush()
-    print(agent.memory.long_term_memory, len(server.log))
-    gc.collect()
-"""
-
-
-@pytest.mark.slow
-def test_requests_of_memories_and_of_agents_in_several_event_loops_print_nothing():
-    given = {"cwd": ROOT, "env": ENVIRONMENT, "capture_output": True, "text": True}
-    done = subprocess.run([sys.executable, "-c", LOOPS], timeout=120, **given)
-    assert done.returncode == 0, done.stderr
-    assert "Summary of" in done.stdout and done.stdout.split()[-1] == "96"
-    assert done.stderr == ""

@@ -19,6 +19,7 @@ from mesa_memory.viz.report.contents import contents
 from tests.support.playing import ended, lived, play
 from tests.support.recorded_town import RecordedTown
 from tests.support.stated import CHEATER, DENIED, GOSSIP, KNOW, PAIRS, TABLE, Village
+from tests.support.turns import in_turn
 
 #: a villager for each pair hears its sentence from agent 1, 2 or 3
 HEARERS = list(enumerate(PAIRS, 1))
@@ -173,8 +174,10 @@ def test_a_summary_is_read_by_its_sentences():
     assert metrics.who_holds(village, CHEATER) == [1]
 
 
-@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "ja", "pt", "zh"])
-@pytest.mark.parametrize("speakers", [[2], [2, 5, 7], [*range(2, 15)]])
+@in_turn(
+    language=["en", "de", "es", "fr", "ja", "pt", "zh"],
+    speakers=[[2], [2, 5, 7], [*range(2, 15)]],
+)
 def test_how_often_something_was_said_is_no_part_of_it(language, speakers):
     voice = Voice(owner=1, wording=Wording(language))
     said = [(speaker, [1]) for speaker in speakers]

@@ -44,10 +44,7 @@ def conversing(agent):
 @pytest.mark.parametrize(
     ("memory", "replies", "doubts"),
     [
-        (LongTermMemory, [VAGUE], [True]),
-        (LongTermMemory, [GOOD], [False]),
         (conversing, [VAGUE, GOOD], [True, False]),
-        (conversing, [VAGUE, VAGUE], [True, True]),
         (LongTermMemory, ["Hello! How can I assist you?", GOOD], [False, False]),
     ],
 )

@@ -5,10 +5,8 @@ import re
 import pytest
 
 from mesa_memory import (
-    BadReply,
     ConversationMemory,
     EpisodicMemory,
-    ScriptedLLM,
     Services,
     configure,
     open_run,
@@ -176,16 +174,3 @@ def test_a_probe_answers_from_the_memory():
         agent.memory.process_step()
     assert "The mill burns" in probe(agent, "What happened to the mill?")
     assert probe(agent, "Qqq zzz?") == "I do not know."
-
-
-def test_a_wrong_probe_is_refused():
-    agent = citizen()
-    llm = ScriptedLLM(rules={"probe": "  "})
-    configure(agent.model, llm=llm)
-    with pytest.raises(TypeError, match="must have a memory of mesa_memory"):
-        probe(agent, "Who?")
-    agent.memory = EpisodicMemory(agent)
-    with pytest.raises(ValueError, match="question must be a text"):
-        probe(agent, " ")
-    with pytest.raises(BadReply, match="empty"):
-        probe(agent, "Who?")

@@ -29,10 +29,6 @@ PLACES = [
 ]
 
 
-def days(model):
-    return model.steps
-
-
 @pytest.fixture
 def form(tmp_path, monkeypatch):
     """Makes the folder of a place; it is given as a path and as a relative text in turn."""
@@ -76,18 +72,6 @@ def test_the_command_line_and_the_dashboard_find_it(place, form):
         assert feed.run.id == number
         feed.close()
     assert copy_file(file, "copy.sqlite").is_file()
-
-
-@in_turn(quick=3, place=PLACES)
-def test_answers_and_studies_are_kept_there(place, form):
-    file = form(place)
-    lived(Hamlet(cache=file))
-    assert Path(place).is_file()
-    Path(place).unlink()
-    for _ in range(2):
-        study = Study(Hamlet, seeds=[1], steps=2, measures={"days": days}, store=file)
-        assert study.run("serial", progress=False).finished
-        assert Path(place).is_file()
 
 
 def test_only_a_number_after_an_address_is_a_run():

@@ -200,18 +200,6 @@ def test_trust_is_true_or_false_and_a_model_may_have_an_argument_of_that_name(fi
     ended(model)
 
 
-def test_an_address_that_the_class_has_itself_is_not_asked_for(file):
-    class Local(Town):
-        def __init__(self, api_base="http://localhost:11434", **more):
-            super().__init__(api_base=api_base, **more)
-
-    poison(file, api_base="http://localhost:11434")
-    lived(resume(Local, file))
-    poison(file, api_base="http://localhost:11435")
-    with pytest.raises(ParameterError, match="api_base"):
-        resume(Local, file)
-
-
 JUNK = {
     "numbers": {"n": {"$number": "many"}},
     "digits": {"n": {"$number": "9" * 5000}},

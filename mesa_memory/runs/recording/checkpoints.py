@@ -5,7 +5,6 @@ A model gives its other state in ``get_state()`` (plain data) and restores it in
 """
 
 import inspect
-import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -28,7 +27,6 @@ from mesa_memory.tasks import BY_RESEARCHER
 
 #: the arguments that seed a model
 _SEED_NAMES = {"rng", "seed", "scenario"}
-_LAYER_NUMBER = re.compile(r"-\d+$")
 #: key of the model's own state among those of its agents
 MODEL_KEY = ""
 #: digits of US dollars
@@ -210,21 +208,10 @@ def _take_up(
     shelf: Callable[[Any, str], RecordLookup],
 ) -> None:
     """Puts one memory where it was; ``key`` is its place, see ``memories``."""
-    layer, kept = state.get("layer", memory.layer), state.get(CLASS_KEY)
-    if _kind(layer) != _kind(getattr(type(memory), "layer", memory.layer)):
-        raise _mismatch(key, memory, kept or f"a memory of layer {_kind(layer)!r}")
-    try:
-        records = shelf(memory.agent.unique_id, layer)
-        memory.restore(decode_snapshot(state, records), records)
-    except (LookupError, TypeError, AttributeError) as error:
-        if kept is None or kept == type(memory).__name__:
-            raise
-        raise _mismatch(key, memory, kept) from error
-
-
-def _kind(layer: str) -> str:
-    """A layer's name without the number of a further one."""
-    return _LAYER_NUMBER.sub("", layer)
+    if state.get(CLASS_KEY) != type(memory).__name__:
+        raise _mismatch(key, memory, str(state.get(CLASS_KEY)))
+    records = shelf(memory.agent.unique_id, state.get("layer", memory.layer))
+    memory.restore(decode_snapshot(state, records), records)
 
 
 def _mismatch(key: str, memory: Any, kept: str) -> MemoryMismatch:

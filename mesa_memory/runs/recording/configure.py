@@ -196,11 +196,12 @@ def _agents(agents: Any) -> bool:
 def _cache(cache: Any) -> Any:
     if cache is None:
         return None
-    expected = "cache must be the path of a file, such as 'cache.sqlite', or None"
-    if not isinstance(cache, str | os.PathLike) or not str(cache):
-        raise TypeError(f"{expected}; got {cache!r}")
-    if "://" in str(cache) or str(cache) == ":memory:":
-        raise ValueError(f"{expected}; got {redaction.scrub(str(cache))!r}")
+    is_path = isinstance(cache, str | os.PathLike) and bool(str(cache))
+    if not is_path or "://" in str(cache) or str(cache) == ":memory:":
+        told = redaction.scrub(repr(cache))
+        raise ValueError(
+            f"cache must be the path of a file, such as 'cache.sqlite', or None; got {told}"
+        )
     from mesa_memory.llm.cache import ResponseCache
 
     return ResponseCache.of(os.fspath(cache))

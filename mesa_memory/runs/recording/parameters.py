@@ -221,8 +221,7 @@ def taken(
         find: see ``finder``.
     """
     try:
-        why = lost(value) or _unknown(value, find)
-        why = why or (None if trust else _refusal(value, find))
+        why = lost(value) or _refusal(value, find, trust)
         return (None if why else decode_argument(value, location, find)), why
     except Exception as error:  # junk may fail in any way
         return (
@@ -246,25 +245,16 @@ def demand(model_class: Any, refused: Mapping[str, str]) -> ParameterError:
     )
 
 
-def _unknown(value: Any, find: Callable[[str], Any]) -> str | None:
-    """Why a class or function that a file names is not taken; None if all are."""
-    for name in _names(value):
+def _refusal(value: Any, find: Callable[[str], Any], trust: bool) -> str | None:
+    """Why an encoded argument of a file is not taken, or needs trust; None if neither."""
+    names = [str(part[NAME]) for part in inside(value) if mark_of(part) == NAME]
+    for name in names:
         if find(name) is None:
             return (
                 f"the file names {name!r:.60}, which is neither a memory nor in the "
                 "model's module"
             )
-    return None
-
-
-def _names(value: Any) -> list[str]:
-    return [str(part[NAME]) for part in inside(value) if mark_of(part) == NAME]
-
-
-def _refusal(value: Any, find: Callable[[str], Any]) -> str | None:
-    """Why an encoded argument of a file needs trust; None if it does not."""
-    names = _names(value)
-    for part in inside(value):
+    for part in () if trust else inside(value):
         keys = [key for key in part if key not in MARKS] if type(part) is dict else []
         for text in [part, *keys]:
             if not isinstance(text, str) or text in names:

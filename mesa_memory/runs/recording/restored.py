@@ -158,12 +158,8 @@ def restored(
         try:
             restore(model, states, shelf, given, find)
         except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
-            function: Any = make
-            while hasattr(function, "func"):
-                function = function.func
-            name = getattr(function, "__name__", str(function))
             raise StoreCorrupt(
-                f"the checkpoint of step {step:g} of run {run} does not fit {name} "
+                f"the checkpoint of step {step:g} of run {run} does not fit the model "
                 f"({type(error).__name__}: {error!s:.80}). If the model and its "
                 "set_state() are those of the run, the file was changed or damaged: "
                 "use a copy of it.",

@@ -59,17 +59,16 @@ def checkpoint(model: Any) -> tuple[int, float]:
         StoreError: if the store fails.
     """
     recorder: Any = Services.of(model).recorder
-    if recorder is None or not recorder.active or recorder.step is None:
+    between = recorder is not None and recorder.active and recorder.step is not None
+    if between:
+        recorder.sync(extends=True)
+        newest = recorder.store.newest_checkpoint(recorder.run)
+        between = newest == recorder.step or recorder.stands
+    if not between:
         raise ValueError(
-            "a checkpoint needs a recorded run with a finished step: call "
-            "configure(model, record='run.sqlite') before its first step"
-        )
-    recorder.sync(extends=True)
-    newest = recorder.store.newest_checkpoint(recorder.run)
-    if newest != recorder.step and not recorder.stands:
-        raise ValueError(
-            f"step {recorder.step:g} lacks a checkpoint, and cannot get one during the next "
-            "step: call checkpoint(model) between two steps, or record with "
+            "a checkpoint needs a recorded run that stands between two steps: call "
+            "configure(model, record='run.sqlite') before the first step and "
+            "checkpoint(model) after a finished step, or record with "
             "Recording(file, checkpoint_every=10)"
         )
     recorder.store.keep(recorder.run, recorder.step)
