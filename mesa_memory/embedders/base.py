@@ -1,6 +1,5 @@
 """The shape of an embedder, and the common handling of texts and vectors."""
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -74,15 +73,7 @@ def vectors_by(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
     Raises:
         EmbedderError: of the embedder; or, naming its class, if it gave anything else.
     """
-    source = f"{type(embedder).__name__}.embed()"
-    given = embedder.embed(texts)
-    if inspect.iscoroutine(given):
-        given.close()  # else Python warns that nobody has awaited it
-        raise EmbedderError(
-            f"{source} is an async function and gave a coroutine where an array of "
-            f"shape {(len(texts), embedder.dim)} was expected. Write it as a plain "
-            "function: it is called in a thread where it may wait."
-        )
+    given, source = embedder.embed(texts), f"{type(embedder).__name__}.embed()"
     return check_vectors(given, len(texts), embedder.dim, source)
 
 
@@ -98,35 +89,24 @@ def check_vectors(vectors: Any, n: int, dim: int, source: str) -> np.ndarray:
     Raises:
         EmbedderError: says what is wrong.
     """
-    wanted = (
-        f"{(n, dim)} was expected: for each of {n} text(s) a row of dim={dim} numbers"
-    )
-    if vectors is None:
-        raise EmbedderError(
-            f"{source} gave None where an array of shape {wanted}. Return the vectors."
-        )
     try:
         array = np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise EmbedderError(
-            f"{source} gave vectors that are not a table of numbers ({error}) where an "
-            f"array of shape {wanted}. Check that it is an embedding model."
-        ) from error
+        array, found = np.zeros(0), f"what is not a table of numbers ({error})"
+    else:
+        found = f"vectors of shape {array.shape}"
     if n == 0 and array.size == 0:
         return np.zeros((0, dim), dtype=np.float32)
-    if array.shape != (n, dim):
-        raise EmbedderError(
-            f"{source} gave vectors of shape {array.shape} where {wanted}. Check that "
-            "dim is the length of the model's vectors, and that each text has a row."
-        )
-    if not np.isfinite(array).all():
-        bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
-        raise EmbedderError(
-            f"{source} gave NaN or infinite numbers for {len(bad)} of {n} texts, first "
-            f"for number {bad[0]}, where finite numbers of shape {(n, dim)} were "
-            "expected. Give zeros for a text that says nothing, or use another model."
-        )
-    return array
+    if array.shape == (n, dim):
+        bad = np.flatnonzero(~np.isfinite(array).all(axis=1)).tolist()
+        if not bad:
+            return array
+        found = f"NaN or infinite numbers, first for number {bad[0]},"
+    raise EmbedderError(
+        f"{source} gave {found} where {(n, dim)} was expected: for each of {n} text(s) a "
+        f"row of dim={dim} finite numbers, zeros for a text that says nothing. Check "
+        "that it is an embedding model, in a plain function that is not async."
+    )
 
 
 def normalised(vectors: np.ndarray) -> np.ndarray:

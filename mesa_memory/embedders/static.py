@@ -39,43 +39,29 @@ class StaticEmbedder:
     @property
     def dim(self) -> int:
         """Length of a vector; loads the table."""
-        return _table().dim
+        with _one_thread:
+            return int(_table().dim)
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """See ``Embedder.embed``."""
-        table = _table()
-        return around_blanks(clean(texts), table.embed, lambda: table.dim, is_latin)
+        return around_blanks(clean(texts), _embedded, lambda: self.dim, is_latin)
 
 
-class _Table:
-    """A loaded model, for one thread at a time."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-        self.dim = int(model.dim)
-        # encode() changes the tokenizer's settings for the time of the call, which
-        # fails while another thread uses it.
-        self._lock = threading.Lock()
-
-    def embed(self, texts: list[str]) -> np.ndarray:
-        with self._lock:
-            vectors = self.model.encode(
-                texts, show_progress_bar=False, use_multiprocessing=False
-            )
-        return normalised(np.asarray(vectors))
+#: for loading, and for one thread at a time: encode() changes the tokenizer's settings
+#: for the time of the call, which fails while another thread uses it
+_one_thread = threading.Lock()
 
 
-_loading = threading.Lock()
-
-
-def _table() -> _Table:
-    """The process's one table."""
-    with _loading:
-        return _loaded_table()
+def _embedded(texts: list[str]) -> np.ndarray:
+    with _one_thread:
+        vectors = _table().encode(
+            texts, show_progress_bar=False, use_multiprocessing=False
+        )
+    return normalised(np.asarray(vectors))
 
 
 @cache
-def _loaded_table() -> _Table:
+def _table() -> Any:
     """The shipped table, without the hub client, whose import takes a second."""
     from model2vec import StaticModel
     from safetensors.numpy import load_file
@@ -86,4 +72,4 @@ def _loaded_table() -> _Table:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     vectors = load_file(SHIPPED / "model.safetensors")["embeddings"]
     tokenizer = Tokenizer.from_file(str(SHIPPED / "tokenizer.json"))
-    return _Table(StaticModel(vectors, tokenizer, normalize=True))
+    return StaticModel(vectors, tokenizer, normalize=True)

@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
-from pydantic import PydanticUserError
+from pydantic import BaseModel, PydanticUserError
 
 from mesa_memory.core.content import plain
 from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
@@ -408,22 +408,26 @@ def _read(file: CacheFile, key: bytes, request: LLMRequest) -> CachedResponse:
     return cached
 
 
+class _Stored(BaseModel):
+    """A reply as it stands in a file."""
+
+    text: str | None
+    model: str
+    finish: str
+    raw: Any
+
+
 def _decoded(file: CacheFile, value: bytes) -> Reply | None:
     """The cached reply; None if it is damaged."""
     try:
-        stored = json.loads(value)
-        text, model, finish = stored["text"], stored["model"], stored["finish"]
-        if not isinstance(text, str | None):
-            raise TypeError("text is not a string")
-        if not (isinstance(model, str) and isinstance(finish, str)):
-            raise TypeError("model or finish is not a string")
-        raw = response(stored["raw"]) if stored["raw"] else None
+        stored = _Stored.model_validate_json(value, strict=True)
+        raw = response(stored.raw) if stored.raw else None
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         damage = ValueError(f"a response is damaged, {type(error).__name__}")
         file.warn("read", damage)
         return None
-    free = Reply(text, model, 0, 0, 0.0, attempts=0, cached_tokens=0, cached=True)
-    return replace(free, finish=finish, raw=raw)
+    free = Reply(stored.text, stored.model, 0, 0, 0.0, attempts=0, cached=True)
+    return replace(free, finish=stored.finish, raw=raw, cached_tokens=0)
 
 
 def _can_be_cached(request: LLMRequest, reply: Reply) -> bool:
@@ -458,10 +462,6 @@ def _message(reply: Reply) -> Any:
 
 def _encoded(reply: Reply, with_response: bool) -> bytes:
     """A reply as JSON, without known secrets."""
-    stored = {
-        "text": reply.text,
-        "model": reply.model,
-        "finish": reply.finish,
-        "raw": response_data(reply.raw) if with_response else None,
-    }
-    return scrub_json(json.dumps(stored).encode())
+    raw = response_data(reply.raw) if with_response else None
+    stored = {"text": reply.text, "model": reply.model, "finish": reply.finish}
+    return scrub_json(json.dumps(stored | {"raw": raw}).encode())

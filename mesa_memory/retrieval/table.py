@@ -413,23 +413,16 @@ class RecordTable:
         """One embedding, or several with 2 axes, of the kind that is kept here."""
         try:
             rows = np.asarray(given, dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise EmbedderError(
-                f"embeddings must be rows of numbers of one length: {error}"
-            ) from error
-        if self.dim and source != self.source:
-            raise EmbedderError(
-                f"the vectors kept here are of {self.source!r}, this one is of "
-                f"{source!r}: their cosines mean nothing. Use one embedder per run."
-            )
+        except (TypeError, ValueError):
+            rows = np.zeros(0)
         length = rows.shape[-1] if rows.ndim == axes else 0
-        if not length or (self.dim and length != self.dim):
+        fits = length and (not self.dim or (length, source) == (self.dim, self.source))
+        if not fits or not math.isfinite(np.vdot(rows, rows)):
             raise EmbedderError(
-                f"an embedding must be one row of {self.dim or 'some'} numbers, got "
-                f"shape {rows.shape}"
+                f"an embedding must be a row of {self.dim or 'some'} finite numbers of "
+                f"{self.source or source!r}, got shape {rows.shape} of {source!r}. Use "
+                "one embedder per run."
             )
-        if not math.isfinite(np.vdot(rows, rows)):
-            raise EmbedderError("an embedding must not hold NaN or infinite numbers")
         return rounded(rows)
 
     def _make_room(self, count: int, source: str, rows: np.ndarray | None) -> None:

@@ -62,12 +62,8 @@ class AgentLLM(LLMPlace):
         """
         if not self._is_covered:
             return self.inner.generate(prompt, *args, **given)
-        if is_replaced(self.inner, "generate"):
-            request = self._request_of_own(purpose, prompt, args, given)
-            own = AgentOverride(self.inner, (prompt, *args), given)
-            return self._services.complete(request, own).raw
-        request = self._request(purpose, prompt, *args, **given)
-        return self._services.complete(request).raw
+        asked = self._asked("generate", purpose, (prompt, *args), given)
+        return self._services.complete(*asked).raw
 
     async def agenerate(
         self, prompt: Any = None, *args: Any, purpose: str | None = None, **given: Any
@@ -75,13 +71,12 @@ class AgentLLM(LLMPlace):
         """``generate``, for event loops."""
         if not self._is_covered:
             return await self.inner.agenerate(prompt, *args, **given)
-        if is_replaced(self.inner, "agenerate"):
-            request = self._request_of_own(purpose, prompt, args, given)
-            own = AgentOverride(self.inner, (prompt, *args), given)
-            # Code of the user's own stays in the event loop of the user.
-            return (await self._services.acomplete(request, own)).raw
-        request = self._request(purpose, prompt, *args, **given)
-        work = self._services.acomplete(request)
+        asked = self._asked("agenerate", purpose, (prompt, *args), given)
+        work = self._services.acomplete(*asked)
+        if (
+            asked[1] is not None
+        ):  # code of the user's own stays in the user's event loop
+            return (await work).raw
         return (await asyncio.wrap_future(background.submit(work))).raw
 
     @property
@@ -99,6 +94,22 @@ class AgentLLM(LLMPlace):
                 "configure(model, agents=False) to leave them alone."
             )
         return bool(services.agents or self.arranged)
+
+    def _asked(
+        self, method: str, purpose: str | None, args: tuple, given: Mapping[str, Any]
+    ) -> tuple[ChatRequest, AgentOverride | None]:
+        """The request of a call, and the user's own code that answers it, if any.
+
+        That takes what it likes: of its arguments only those of Mesa-LLM are known.
+        """
+        if not is_replaced(self.inner, method):
+            return self._request(purpose, *args, **given), None
+        prompt, *others = args
+        texts = prompt if isinstance(prompt, list) else [prompt or ""]
+        asked = prompt if all(isinstance(t, str) for t in texts) else str(prompt)
+        known = {name: given[name] for name in _ARGUMENTS if name in given}
+        request = self._request(purpose, asked, *others[: len(_ARGUMENTS)], **known)
+        return request, AgentOverride(self.inner, args, given)
 
     def _request(
         self,
@@ -143,15 +154,6 @@ class AgentLLM(LLMPlace):
             chat=tuple(self.messages(prompt, text)),
             given={name: value for name, value in given.items() if value is not None},
         )
-
-    def _request_of_own(
-        self, purpose: str | None, prompt: Any, args: tuple, given: Mapping[str, Any]
-    ) -> ChatRequest:
-        """The request to a user's own code, which takes what it likes."""
-        texts = prompt if isinstance(prompt, list) else [prompt or ""]
-        asked = prompt if all(isinstance(t, str) for t in texts) else str(prompt)
-        known = {name: given[name] for name in _ARGUMENTS if name in given}
-        return self._request(purpose, asked, *args[: len(_ARGUMENTS)], **known)
 
 
 def _checked(purpose: str) -> str:

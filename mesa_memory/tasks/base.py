@@ -100,23 +100,22 @@ class Task:
         offline: Callable[[Inputs], Any] | None = None,
         max_chars: int = MAX_CHARS,
     ) -> None:
-        if isinstance(schema, type):
-            fits = issubclass(schema, BaseModel)
-        else:
-            fits = schema is None or callable(schema)
-        if not fits:
-            raise TypeError(
-                "a task's schema must be a pydantic class, a function of the inputs "
-                f"that gives one, or None for plain text; got {schema!r}"
-            )
-        if not (isinstance(system, str | None) or callable(system)):
-            raise TypeError(
-                f"a task's system must be a text or a function, got {system!r}"
-            )
-        given = {"prompt": prompt, "values": values, "check": check, "offline": offline}
+        given: dict[str, Any] = {
+            "prompt": prompt,
+            "values": values,
+            "check": check,
+            "offline": offline,
+        }
+        if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+            given["schema"] = schema
+        if not isinstance(system, str):
+            given["system"] = system
         for name, function in given.items():
             if function is not None and not callable(function):
-                raise TypeError(f"a task's {name} must be a function, got {function!r}")
+                raise TypeError(
+                    f"a task's {name} must be a function of the inputs, or None; a "
+                    f"schema may be a pydantic class, a system a text; got {function!r}"
+                )
         for name, text in {"system": system, "prompt": prompt}.items():
             if text is None and not ENGLISH.has(str(purpose), name):
                 raise TypeError(

