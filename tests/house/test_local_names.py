@@ -32,9 +32,3 @@ def local_names(function):
         for node in ast.walk(function)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
-
-
-def test_a_hidden_function_is_found():
-    """The check sees a loop's name, and passes an argument."""
-    loop = ast.parse("def f(told):\n    for found in told:\n        pass").body[0]
-    assert local_names(loop) == {"found"}

@@ -174,35 +174,6 @@ def test_identical_requests_at_the_same_time_are_one_request(file):
     assert len({singer.memory.long_term_memory for singer in choir}) == 1
 
 
-def test_who_waits_and_is_cancelled_takes_the_answer_from_nobody(file):
-    import asyncio
-
-    from mesa_memory.llm.cache import ResponseCache
-    from tests.support.client import question
-
-    cache, request = ResponseCache(file), question("http://127.0.0.1:9/v1")
-
-    async def ask(answered):
-        async with cache.claim(b"key", request) as claim:
-            if claim.reply is None:
-                await answered.wait()
-                await claim.store(Reply('{"summary": "The mill burns."}'))
-            return claim.reply
-
-    async def three():
-        answered = asyncio.Event()
-        asking = [asyncio.create_task(ask(answered)) for _ in range(3)]
-        await asyncio.sleep(0)
-        asking[1].cancel()
-        await asyncio.sleep(0)
-        answered.set()
-        return await asyncio.gather(*asking, return_exceptions=True)
-
-    first, second, third = asyncio.run(three())
-    assert first is None and isinstance(second, asyncio.CancelledError)
-    assert third.cached and "mill" in third.text
-
-
 # -- what is not kept ----------------------------------------------------------------
 
 

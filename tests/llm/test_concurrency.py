@@ -10,7 +10,7 @@ from mesa_memory.core.requests import Reply
 from mesa_memory.llm.base import LLMSettings
 from mesa_memory.llm.client import ProviderClient
 from mesa_memory.llm.errors import StateError
-from mesa_memory.llm.limits import INITIAL_REQUESTS, ConcurrencyLimiter
+from mesa_memory.llm.limits import ConcurrencyLimiter
 
 
 class Narrow(Server):
@@ -181,46 +181,5 @@ def test_a_request_that_is_given_up_takes_nobodys_place(late):
         given_up.cancel()
         assert (await other) is not None
         assert asking.through == ["first", "other"]
-
-    live(story)
-
-
-def test_servers_have_levels_of_their_own_under_one_ceiling():
-    async def story():
-        asking = Asking(INITIAL_REQUESTS + 4)
-        for number in range(INITIAL_REQUESTS + 8):
-            await asking.ask(number)
-        assert len(asking.through) == INITIAL_REQUESTS
-        for number in range(8):
-            await asking.ask(number, key="other")
-        assert len(asking.through) == INITIAL_REQUESTS + 4
-
-    live(story)
-
-
-def test_a_refusal_lowers_the_level_once_in_a_round_trip():
-    async def story():
-        asking = Asking(256)
-        for number in range(INITIAL_REQUESTS):
-            await asking.ask(number)
-        level = asking.slots.limits["server"]
-        for number in range(3):
-            asking.slots.release(asking.tasks[number].result(), 429)
-        assert level.limit == pytest.approx(INITIAL_REQUESTS * 0.9)
-        asking.slots.release(asking.tasks[3].result(), 500)
-        assert level.limit == pytest.approx(INITIAL_REQUESTS * 0.9)
-
-    live(story)
-
-
-def test_a_refusal_leaves_what_the_server_works_on():
-    async def story():
-        asking = Asking(256)
-        for number in range(10):
-            await asking.ask(number)
-        level = asking.slots.limits["server"]
-        for number in range(7):
-            asking.slots.release(asking.tasks[number].result(), 429)
-        assert int(level.limit) == level.in_flight == 3
 
     live(story)

@@ -10,11 +10,6 @@ FULL = Price(
 )
 
 
-def test_a_cached_token_costs_what_it_costs_and_the_others_the_whole():
-    assert FULL.cost(100, 3) == 130.0
-    assert FULL.cost(100, 3, cached_tokens=80) == pytest.approx(20 + 8 + 30)
-
-
 def test_a_tier_has_prices_of_its_own_and_an_unknown_one_the_plain_price():
     assert FULL.cost(100, 3, 80, "flex") == pytest.approx(10 + 4 + 15)
     assert FULL.cost(100, 3, 80, "Flex") == FULL.cost(100, 3, 80, "flex")

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import multiprocessing
 import os
-import pickle
 import subprocess
 import sys
 
@@ -16,7 +15,7 @@ from mesa_memory import LLMRejected, configure
 from mesa_memory.hosts.litellm import address_of
 from mesa_memory.llm import LLMSettings
 from mesa_memory.llm.client import ProviderClient
-from mesa_memory.llm.direct import OpenAICompatibleSender, destination, obstacle
+from mesa_memory.llm.direct import destination, obstacle
 from mesa_memory.runtime.reasoning import ChatRequest
 from mesa_memory.tasks.consolidate import Summary
 from tests.support import network
@@ -61,11 +60,6 @@ def test_servers_that_speak_the_protocol_are_asked_without_litellm(
 @pytest.mark.parametrize("provider", ["anthropic", "gemini", "mistral", "nowhere"])
 def test_other_providers_are_asked_with_litellm(provider):
     assert destination(f"{provider}/some-model", None, None)[0]
-
-
-def test_a_name_without_a_provider_is_litellms_guess():
-    assert destination("gpt-4o-mini", None, None)[0] == ""
-    assert destination("claude-3-5-haiku-latest", None, None)[0]
 
 
 def test_an_option_that_only_litellm_knows_takes_litellm(server):
@@ -228,12 +222,6 @@ def test_a_connection_is_used_again_in_each_event_loop(server):
         asyncio.run(twice())
     assert server.requests == 4
     assert server.total_connections == 2
-
-
-def test_a_sender_travels_without_its_connections():
-    assert isinstance(
-        pickle.loads(pickle.dumps(OpenAICompatibleSender())), OpenAICompatibleSender
-    )
 
 
 def asked_in_child(base, pipe):

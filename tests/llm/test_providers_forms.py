@@ -169,16 +169,6 @@ def test_the_newer_name_of_a_limit_is_taken():
     assert server.log[-1].body["max_completion_tokens"] == 300
 
 
-def test_several_refusals_are_met_one_after_the_other():
-    settings = [(name, REFUSALS[name]) for name in ("seed", "temperature")]
-    with Server("json_object", settings=settings) as server:
-        llm = client(temperature=0.5, seed=7)
-        reply = ask(llm, asked(server))
-    assert reply.route.form == "json_object"
-    assert reply.route.without == ("seed", "temperature")
-    assert reply.attempts == server.requests == 5
-
-
 def test_an_option_of_the_users_own_is_not_left_out():
     refusing = Server("json_schema", settings=[("seed", REFUSALS["seed"])])
     with refusing as server, pytest.raises(LLMRejected, match="seed"):

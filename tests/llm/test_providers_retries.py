@@ -89,13 +89,6 @@ def test_a_refused_request_is_not_sent_again():
         assert (info.value.agent, info.value.step) == (7, 3)
 
 
-def test_a_refused_connection_is_tried_again():
-    with OpenAIServer() as server:
-        base = server.base
-    with pytest.raises(LLMUnavailable, match=r"3 attempt\(s\)"):
-        ask(client(), question(base))
-
-
 @pytest.mark.parametrize(
     ("model", "text"),
     [
@@ -117,15 +110,6 @@ def test_a_missing_key_is_refused_at_once(provider, monkeypatch, elsewhere):
     with pytest.raises(LLMRejected, match="Check the API key"):
         ask(client(), question(None, f"{provider}/some-model"))
     assert elsewhere == []
-
-
-@pytest.mark.parametrize("kind", [Behaviour.silent(), Behaviour.trickle(0.05)])
-def test_the_deadline_ends_a_hanging_request(kind):
-    with OpenAIServer(behave=always(kind)) as server:
-        began = time.monotonic()
-        with pytest.raises(LLMUnavailable, match=r"1 attempt\(s\) within 0\.4 s"):
-            ask(client(timeout=3600, deadline=0.4), question(server))
-        assert time.monotonic() - began > 0.3
 
 
 # -- waits between attempts ----------------------------------------------------------

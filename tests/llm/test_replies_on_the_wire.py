@@ -53,13 +53,6 @@ def test_a_redirect_is_refused_with_its_target_without_secrets(
     assert server.requests == 1 and "secret" not in str(refused.value)
 
 
-def test_a_redirect_is_refused_before_its_body_has_come(server):
-    where = (("Location", "https://example.org/v1/chat/completions"),)
-    server.behave = always(Behaviour("trickle", seconds=60, code=307, headers=where))
-    with pytest.raises(LLMRejected, match="redirects to"):
-        remember(server, timeout=5, attempts=1)
-
-
 @pytest.mark.parametrize(
     ("body", "packing", "says"),
     [(BLANKS, "", TOO_LONG), (PACKED, "gzip", NOT_ASKED_FOR)],
@@ -70,21 +63,6 @@ def test_a_reply_of_a_hundred_megabytes_ends_typed(server, body, packing, says):
     server.behave = always(Behaviour("reply", body=body, headers=headers))
     with pytest.raises(MemoryStalled, match=says):
         remember(server, attempts=1, on_failure="raise")
-
-
-def test_a_reply_that_is_not_packed_is_asked_for():
-    asked = []
-
-    def unpacked(received):
-        asked.append(received.headers["accept-encoding"])
-        whole = completion(received, '{"summary": "The dam broke."}')
-        return Behaviour(
-            "reply", body=whole, headers=(("Content-Encoding", "identity"),)
-        )
-
-    with OpenAIServer(behave=unpacked) as server:
-        assert "The dam broke." in remember(server).long_term_memory
-    assert set(asked) == {"identity"}
 
 
 def test_what_is_no_answer_ends_typed_and_becomes_no_memory():

@@ -100,7 +100,3 @@ def test_a_model_of_openai_is_counted_the_same_under_each_of_its_names(before, m
 def test_another_model_is_estimated_by_bytes(model):
     assert count_tokens(TEXT, model) == 10
     assert count_tokens("", model) == 0
-
-
-def test_a_deployment_with_a_name_of_its_own_is_counted_by_a_tokenizer():
-    assert count_tokens("hello world", "azure/our-deployment") == 2

@@ -66,15 +66,6 @@ def test_after_any_additions_and_removals_scores_are_those_of_the_formula(compac
         assert len(index) == len(living)
 
 
-def test_a_removed_document_scores_nothing_and_can_be_removed_again():
-    index = LexicalIndex()
-    gone, stays = index.add("the mill burns"), index.add("the mill stands")
-    index.remove(gone)
-    index.remove(gone)
-    scored = index.scores("mill")
-    assert scored[gone] == 0 < scored[stays]
-
-
 def test_forms_of_a_word_match_and_function_words_do_not():
     index = LexicalIndex()
     index.add("She was painting sunrises")

@@ -5,7 +5,6 @@ import math
 import sqlite3
 from functools import partial
 
-import mesa
 import numpy as np
 import pytest
 
@@ -17,7 +16,7 @@ from mesa_memory.memories.tools import search_memories
 from mesa_memory.retrieval.index import best_match
 from mesa_memory.retrieval.scoring import Scoring
 from tests.retrieval.test_sessions import index_of
-from tests.support.single import memory_of, settle
+from tests.support.single import memory_of
 
 NO_TALK, TALK = np.zeros(4, dtype=bool), np.ones(4, dtype=bool)
 SAID = [
@@ -43,13 +42,6 @@ def test_a_match_counts_cosines_in_standard_deviations_and_shares_of_words():
     assert found == pytest.approx((3 - 2 / 3) / 3 - 1.8)
     assert best_match(np.ones(5), judged, np.zeros(3), NO_TALK[:3]) == -1.8
     assert best_match(dense, judged[:0], np.zeros(0), NO_TALK[:0]) == -math.inf
-
-
-def test_in_a_talk_a_match_must_be_closer():
-    dense, judged, words = np.arange(5), np.array([3, 4]), np.array([0.5, 0.0])
-    assert best_match(dense, judged, words, NO_TALK[:2]) > 0
-    assert best_match(dense, judged, words, TALK[:2]) < 0
-    assert best_match(np.zeros(5), judged, words, TALK[:2]) > 0, "words alone"
 
 
 def test_in_a_talk_the_words_of_the_session_count():
@@ -157,17 +149,3 @@ def test_a_search_explain_and_the_record_say_so(tmp_path):
     notes = {query: json.loads(scoring).get("note") for query, scoring in rows}
     assert notes.pop("silk ship") is None
     assert set(notes.values()) == {WEAK_MATCH} and len(notes) == 2
-
-
-def test_in_a_village_with_empty_memories_nothing_is_left_out():
-    model = mesa.Model(rng=1)
-    configure(model, llm="offline")
-    villagers, recalled = settle(model, episodic, 3), []
-    for news in SAID:
-        for agent in villagers:
-            agent.memory.add_to_memory("observation", {"news": news})
-            recalled.append(agent.memory.format_long_term())
-            agent.memory.process_step()
-        model.step()
-    assert not any(recalled[:3]), "nothing is remembered in the first step"
-    assert all(recalled[3:]) and not any(UNSURE in text for text in recalled)

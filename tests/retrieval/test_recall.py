@@ -131,27 +131,6 @@ def test_being_recalled_counts_as_an_access_if_the_scoring_says_so(refresh, step
 # -- the index --------------------------------------------------------------------
 
 
-def test_what_stands_beside_the_answer_in_the_same_step_is_found_too():
-    index = RecordIndex()
-    texts = ["Where is the wolf?", "Behind the barn.", "It snows.", "The wolf!"]
-    for number, (step, text) in enumerate(zip([1, 1, 2, 3], texts, strict=True)):
-        index.add(record(number, step), text, who=("Ann", "Bo")[number % 2])
-    found = index.recall("wolf", scoring=Scoring.relevance_only())
-    assert set(numbers(found)[:2]) == {0, 3}
-    assert numbers(found)[2:] == [1, 2]
-    assert found[2].parts["relevance"] > 0 == found[3].parts["relevance"]
-
-
-def test_filters_choose_the_candidates():
-    index = RecordIndex()
-    for number, kind in enumerate(["message", "action", "message", "plan"]):
-        index.add(record(number, number, kind=kind), "mill")
-    assert sorted(numbers(index.recall("mill", kinds=["message"]))) == [0, 2]
-    assert sorted(numbers(index.recall("mill", kinds="plan"))) == [3]
-    assert sorted(numbers(index.recall("mill", since=1, until=2))) == [1, 2]
-    assert RecordIndex().recall("mill", 3, vector=[1, 0], source="test") == []
-
-
 def test_importance_is_a_share_of_the_highest_grade():
     index = RecordIndex()
     index.top = 10
@@ -160,19 +139,6 @@ def test_importance_is_a_share_of_the_highest_grade():
     index.grade(record(0), 4)
     parts = {r.record.id[-1]: r.parts["importance"] for r in index.recall("mill")}
     assert parts == pytest.approx({"0": 1 / 3, "1": 1, "2": 0.5, "3": 0.5})
-
-
-def test_only_records_about_an_agent_are_found_if_asked_for():
-    index = RecordIndex()
-    for number, subject in enumerate([1, "1", None, 2, 1]):
-        kept = record(number, number)
-        kept.subject = subject
-        index.add(kept, "the mill")
-    assert sorted(numbers(index.recall("mill", subject=1))) == [0, 4]
-    assert numbers(index.recall("mill", subject="1")) == [1]
-    assert numbers(index.recall("mill", subject=1, since=1)) == [4]
-    assert index.recall("mill", subject=3) == []
-    assert len(index.recall("mill", subject=None)) == 5, "no filter"
 
 
 def test_what_changed_since_the_last_recall_counts_in_the_next():

@@ -6,7 +6,7 @@ import pytest
 from mesa_memory.retrieval.bm25 import LexicalIndex
 from mesa_memory.retrieval.dialogue import DialogueContext
 from mesa_memory.retrieval.scoring import Scoring
-from tests.retrieval.test_sessions import index_of, record
+from tests.retrieval.test_sessions import index_of
 
 NAMED_ONLY = Scoring(1.0, 0.0, 0.0, time_match=0.0)
 
@@ -70,13 +70,6 @@ def test_names_of_all_kinds_are_found_in_what_others_say():
 def test_a_name_with_a_function_word_is_found_where_its_bearer_speaks_only():
     told = [(1, "Agent A", "rain"), (2, "Agent B", "the agent is here"), (3, "C", "no")]
     assert named(index_of(told), "Where is Agent A?") == [0]
-
-
-def test_whom_only_forgotten_events_knew_is_no_name_any_more():
-    index = index_of([*TOWN, (5, "Agent 10", "Agent 9 has left")])
-    index.remove(record(5, 4))
-    assert named(index, "What of Agent 9?") == []
-    assert index.body("What of Agent 9?", Scoring()) == "What of Agent 9?"
 
 
 def test_names_and_time_are_left_out_of_what_is_embedded_unless_switched_off():
@@ -180,14 +173,6 @@ def test_a_score_is_the_weighted_sum_of_its_parts_for_each_kind_of_question():
                 + scoring.question_penalty * parts["question"]
             )
             assert found.score == pytest.approx(total, abs=1e-9)
-
-
-def test_what_came_later_than_the_time_asked_for_is_a_candidate_still():
-    found = index_of(MOVES).recall("Ann at step 30", scoring=Scoring(decay=0.5), now=70)
-    near = {int(r.record.id): r.parts["time_match"] for r in found}
-    assert near == pytest.approx(
-        {0: 0.5**20, 1: 0.5**10, 2: 1, 3: 0, 4: 0, 5: 0}, abs=1e-12
-    )
 
 
 def test_words_that_nobody_used_end_no_time():

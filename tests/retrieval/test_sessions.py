@@ -1,7 +1,6 @@
 """What belongs to one talk, and what a newer statement does to an older one."""
 
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,14 +81,6 @@ def test_a_turn_without_a_word_of_the_query_is_found_by_its_talk():
     assert places[0] < places[1]
 
 
-def test_remarks_of_one_speaker_over_many_steps_are_no_talk():
-    told = [(step, "Ann", f"w{step}") for step in range(30)]
-    index = RecordIndex()
-    for number, (step, who, said) in enumerate(told):
-        index.add(record(number, step), said, who=who, place="Ann")
-    assert set(parts_of(index, "w3", "session").values()) == {0.0}
-
-
 def test_a_scene_of_many_speakers_is_a_talk_if_neighbours_are_alike():
     rng = np.random.default_rng(1)
     themes = rng.standard_normal((12, 16))
@@ -124,28 +115,6 @@ def test_a_question_counts_less_than_a_statement_if_something_is_asked():
     )
     assert parts_of(index, "wolf", "question") == {0: -1, 1: -1, 2: 0}
     assert set(parts_of(index, None, "question").values()) == {0}
-
-
-def test_what_somebody_says_of_others_counts_half_in_a_crowd():
-    told = [
-        (1, "Ann", "Bo left"),
-        (2, "Ann", "I left"),
-        (3, "Ann", "Bo met Cy"),
-        (4, "Bo", "rain"),
-        (5, "Cy", "hail"),
-    ]
-    boosted = Scoring(1, 0, 0, lexical_share=1, speaker_boost=0.5, time_match=0)
-
-    def lifts(query):
-        index = index_of(told)
-        with_names, without = (
-            parts_of(index, query, "relevance", replace(boosted, speaker_boost=boost))
-            for boost in (0.5, 0.0)
-        )
-        return [round(with_names[n] - without[n], 3) for n in range(5)]
-
-    assert lifts("What of Ann?") == [0.25, 0.5, 0.25, 0, 0]
-    assert lifts("What of Ann and Cy?") == [0.25, 0.5, 1.0, 0, 0.5]
 
 
 def test_nothing_is_more_recent_in_the_past():

@@ -14,7 +14,6 @@ from mesa_memory import (
 from mesa_memory.core.requests import (
     AcquireShared,
     AwaitShared,
-    Gather,
     PublishShared,
     first_fault,
     gather,
@@ -185,18 +184,6 @@ def test_a_claim_of_a_flow_that_failed_is_free_while_its_siblings_go_on(executio
 
     memory = gathering(flows, Late(longest=0.3), execution)  # the other one begins
     assert thought(memory)[1] == (None, ["key"])
-
-
-def test_a_gather_is_driven_with_next_and_send():
-    flow = gather([iter(()), iter(())])
-    effect = next(flow)
-    assert isinstance(effect, Gather) and len(effect.flows) == 2
-    with pytest.raises(StopIteration) as ended:
-        flow.send(["one", "two"])
-    assert ended.value.value == ["one", "two"]
-    with pytest.raises(StopIteration) as ended:
-        next(gather([]))
-    assert ended.value.value == []
 
 
 def recorded(seed, execution):

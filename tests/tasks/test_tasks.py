@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from mesa_memory import BadReply, OfflineLLM
-from mesa_memory.core.text.replies import Unusable, read
+from mesa_memory.core.text.replies import Unusable
 from mesa_memory.llm import LLMRequest, Reply
 from mesa_memory.tasks import (
     CONSOLIDATE,
@@ -174,11 +174,6 @@ def test_a_second_bad_reply_is_an_error_and_without_repairs_the_first():
         answered(SKY, MILL, bad, repairs=False)
     with pytest.raises(BadReply, match="at most 30"):
         answered(SKY, MILL, '{"sky": "%s"}' % ("mill" * 10), repairs=False)
-
-
-def test_an_offline_answer_is_read_as_a_models_would_be():
-    made = OfflineLLM().complete(MILL)
-    assert read(made, Weather, 30) == Weather(sky="mill")
 
 
 def test_a_prompt_that_is_no_text_is_told_before_anything_is_sent():

@@ -98,17 +98,6 @@ def test_an_event_that_fails_is_no_finished_step(tmp_path):
     assert list(run.runs()["state"]) == ["failed"]
 
 
-def test_steps_taken_by_run_for_are_recorded(tmp_path):
-    model = Yard(tmp_path / "run.sqlite", rng=1)
-    model.run_for(3)
-    model.run_until(5)
-    model.step()
-    end(model)
-    run = open_run(tmp_path / "run.sqlite")
-    assert run.steps == [1, 2, 3, 4, 5, 6]
-    assert told(run, 2) == ["step 1", "step 2"]
-
-
 def test_an_event_at_the_time_of_a_step_belongs_to_that_step(tmp_path):
     model = Yard(tmp_path / "run.sqlite", rng=1)
     rings = []
