@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from mesa_memory import Budget, BudgetExceeded, Services
+from mesa_memory import Budget, BudgetExceeded, Services, configure
 from tests.faults.test_waits import street_of
 from tests.support.behaviours import Behaviour, completion, default_answer
 from tests.support.openai_server import OpenAIServer, always
@@ -104,6 +104,16 @@ def test_a_budget_that_is_far_away_makes_no_request_wait(server):
     street = street_of(server, 8, PRICED, budget=Budget(tokens=1_000_000))
     live(street, 1)
     assert server.in_flight_max > 2
+
+
+def test_a_budget_that_is_set_later_counts_what_was_used_before(server):
+    street = street_of(server, 1, PRICED)
+    live(street, 5)
+    used, sent = Services.of(street).ledger.total, server.requests
+    configure(street, budget=Budget(tokens=used.tokens))
+    with pytest.raises(BudgetExceeded, match=f"of {used.tokens}"):
+        live(street)
+    assert server.requests == sent == used.calls > 0
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 from mesa_memory import LLMRejected, configure
 from mesa_memory.hosts.litellm import address_of
 from mesa_memory.llm import LLMSettings
+from mesa_memory.llm import client as ways
 from mesa_memory.llm.client import ProviderClient
 from mesa_memory.llm.direct import destination, obstacle
 from mesa_memory.runtime.reasoning import ChatRequest
@@ -84,6 +85,23 @@ def test_a_function_in_the_place_of_litellms_is_called(server, monkeypatch):
     monkeypatch.setattr(litellm, "acompletion", counted)
     ask(client(), question(server))
     assert asked == ["openai/test"]
+
+
+@pytest.mark.parametrize(("seconds", "times"), [(60.0, 1), (0.0, 3)])
+def test_the_way_to_a_model_is_looked_up_again_after_a_while(
+    seconds, times, server, monkeypatch
+):
+    found, llm = [], client()
+
+    def noted(*given):
+        found.append(given)
+        return destination(*given)
+
+    monkeypatch.setattr(ways, "destination", noted)
+    monkeypatch.setattr(ways, "ROUTE_S", seconds)
+    for _ in range(3):
+        ask(llm, question(server))
+    assert len(found) == times
 
 
 def test_a_users_own_provider_is_asked_with_litellm(monkeypatch):
