@@ -19,14 +19,9 @@ from mesa_memory.cli.output import (
 _SHOWN = ("intrusions", "tokens", "requests", "dollars")
 
 
-class NameList(click.ParamType):
-    """Names with commas between them."""
-
-    name = "names"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The names as a list."""
-        return value.split(",") if isinstance(value, str) else value
+def _names(context: Any, parameter: Any, given: str | None) -> list[str] | None:
+    """Names with commas between them, as a list."""
+    return given.split(",") if given else None
 
 
 @click.command()
@@ -34,13 +29,13 @@ class NameList(click.ParamType):
     "--memory memories",
     "Memories, with commas: names, or module:class for your own.",
     "short_term,stlt,episodic",
-    NameList(),
+    callback=_names,
 )
 @option(
     "--llm",
     "Whom memories and agent ask: offline or provider/model, with commas.",
     "offline",
-    NameList(),
+    callback=_names,
     metavar="MODELS",
 )
 @option("--seeds", "", 5, COUNT)
@@ -49,9 +44,9 @@ class NameList(click.ParamType):
     "--language languages",
     "Of sentences and prompts, with commas: en, de, fr, es, pt, ja, zh.",
     "en",
-    NameList(),
+    callback=_names,
 )
-@option("--kinds", "Of items, with commas; by default all.", None, NameList())
+@option("--kinds", "Of items, with commas; by default all.", callback=_names)
 @flag("--no-questions", "Look at the memories alone.")
 @flag("--estimate", "Print what it will cost, and send nothing.")
 @option(

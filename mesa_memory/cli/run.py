@@ -40,7 +40,6 @@ _RUNS = (
     "started",
 )  # fmt: skip
 _DECISIONS = ("step", "agent", "question", "answer")
-_DOUBTS = ("failures", "asked_again", "doubtful", "given_up")
 _STATE = ("step", "layer", "kind", "grade", "text", "id")
 _RECALLS = (
     "rank", "shown", "used", "score", "relevance", "importance", "recency", "time_match",
@@ -87,20 +86,10 @@ def _overview(run: "Run", output: Output) -> None:
     if output.as_json or len(rows) > 1:
         told = rows if output.as_json else _apart(rows)
         output.table("runs", "Runs of this store", _RUNS, told)
-    _requests(run, output)
     agents = run.agents(as_records=True)
     has_names = any(row["name"] for row in agents)
     shown = [column for column in _AGENTS if has_names or column != "name"]
     output.table("agents", "Agents", shown, agents)
-
-
-def _requests(run: "Run", output: Output) -> None:
-    """The requests by purpose, with the replies that were in doubt."""
-    rows = run.cost(as_records=True)
-    shown = [name for name in _DOUBTS if any(row[name] for row in rows)]
-    if rows:
-        columns = ("purpose", "calls", *shown)
-        output.table("requests", "Requests to language models", columns, rows)
 
 
 def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -69,13 +69,11 @@ def doubted(tmp_path):
     return tmp_path / "run.sqlite"
 
 
-@pytest.mark.parametrize("command", ["inspect", "cost"])
-def test_replies_in_doubt_and_given_up_are_counted_by_purpose(doubted, command):
-    shown = call(command, doubted).stdout
+def test_replies_in_doubt_and_given_up_are_counted_by_purpose(doubted):
+    shown = call("cost", doubted).stdout
     for heading in ("purpose", "calls", "asked again", "doubtful", "given up"):
         assert heading in shown
-    rows = json.loads(call(command, doubted, "--json").stdout)
-    rows = rows["requests" if command == "inspect" else "cost"]
+    rows = json.loads(call("cost", doubted, "--json").stdout)["cost"]
     for name in ("asked_again", "doubtful", "given_up"):
         assert sum(row[name] for row in rows if row["purpose"] != "total") == 1
 
@@ -364,19 +362,14 @@ def test_reading_a_run_loads_neither_litellm_nor_mesa_llm(path, tmp_path):
     assert ran.returncode == 0, ran.stderr.decode()
 
 
-def test_a_model_that_is_not_recorded_does_not_load_the_database():
-    code = (
-        "import sys, mesa\nfrom mesa_memory import EpisodicMemory, configure\n"
-        "configure(mesa.Model(), llm='offline')\nassert 'sqlalchemy' not in sys.modules\n"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True)
-    assert ran.returncode == 0, ran.stderr.decode()
-
-
-def test_a_budget_alone_does_not_load_litellm():
-    code = (
-        "import sys\nfrom mesa_memory import Budget\n"
-        "Budget(calls=1, cost=2.0)\nassert 'litellm' not in sys.modules\n"
-    )
+@pytest.mark.parametrize(
+    ("does", "unused"),
+    [
+        ("import mesa; m.configure(mesa.Model(), llm='offline')", "sqlalchemy"),
+        ("m.Budget(calls=1, cost=2.0)", "litellm"),
+    ],
+)
+def test_what_is_not_used_is_not_loaded(does, unused):
+    code = f"import sys, mesa_memory as m; {does}; assert {unused!r} not in sys.modules"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True)
     assert ran.returncode == 0, ran.stderr.decode()

@@ -93,7 +93,7 @@ def test_holders_are_found_by_a_text_by_a_pattern_and_by_a_function():
     place.day((0, WELL), (1, "They poison our wells!"), (2, "The well is deep"))
     assert metrics.holders(WELL)(place) == 2
     assert metrics.who_holds(place, WELL) == [1, 2]
-    assert metrics.holders(re.compile(r"\bdeep\b"))(place) == 1
+    assert metrics.holders(re.compile(r"\bdeep\b").search)(place) == 1
     assert metrics.holders(lambda text: "well" in text)(place) == 3
     assert metrics.holders("the moon")(place) == 0
 
@@ -209,7 +209,7 @@ def test_a_resumed_run_goes_on_with_the_same_values(tmp_path):
 
 def test_wrong_arguments_are_refused():
     cases = [
-        (lambda: metrics.holders(3), "fact must be a text, a pattern"),
+        (lambda: metrics.holders(3), "fact must be a text or a function"),
         (lambda: metrics.holders("?!"), "must have words"),
         (lambda: metrics.impressions(Place(ShortTermMemory), "mood"), "'sentiment' or"),
     ]

@@ -8,7 +8,6 @@ the mean age of nothing, is NaN. Agents without a memory of this package do not 
 """
 
 import math
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -32,8 +31,8 @@ __all__ = [
 
 #: a reporter: what it gives is a number, unless it says otherwise
 type Measure = Callable[[Any], float]
-#: what a fact is recognised by: its words, a pattern, or a function of a text
-type Fact = str | re.Pattern[str] | Callable[[str], bool]
+#: what a fact is recognised by: its words, or a function of a text
+type Fact = str | Callable[[str], Any]
 
 # -- size ------------------------------------------------------------------------------
 
@@ -84,9 +83,9 @@ def holders(fact: Fact) -> Measure:
     Args:
         fact: a text: one sentence of a record must state it, with its names and numbers,
             in these words or words of like meaning, and not deny it; the same rule as in
-            the dashboard and in reports, see the guide to metrics. Or a pattern
-            (``re.compile``), or a function that is given the text of a record and says if
-            the fact is in it.
+            the dashboard and in reports, see the guide to metrics. Or a function that is
+            given the text of a record and says if the fact is in it, such as
+            ``re.compile("wells?").search``.
 
     Raises:
         ValueError: for a text without words; TypeError: for anything else.
@@ -100,8 +99,7 @@ def who_holds(model: Any, fact: Fact) -> list[Any]:
     _checked_fact(fact)
     if isinstance(fact, str):
         return _who_states(model, fact)
-    says = partial(_matches, fact) if isinstance(fact, re.Pattern) else fact
-    return [agent for agent, said in texts(model).items() if any(map(says, said))]
+    return [agent for agent, said in texts(model).items() if any(map(fact, said))]
 
 
 def _who_states(model: Any, fact: str) -> list[Any]:
@@ -124,14 +122,8 @@ def _holders(fact: Fact, model: Any) -> int:
 def _checked_fact(fact: Any) -> None:
     if isinstance(fact, str):
         claim(fact)
-    elif not (isinstance(fact, re.Pattern) or callable(fact)):
-        raise TypeError(
-            f"fact must be a text, a pattern or a function of a text, got {fact!r}"
-        )
-
-
-def _matches(pattern: re.Pattern[str], text: str) -> bool:
-    return pattern.search(text) is not None
+    elif not callable(fact):
+        raise TypeError(f"fact must be a text or a function of a text, got {fact!r}")
 
 
 # -- who thinks what of whom -----------------------------------------------------------
@@ -161,9 +153,6 @@ def impressions(model: Any, value: str = "sentiment") -> pd.DataFrame:
         if about in matrix.columns and isinstance(said, int | float):
             matrix.loc[held.agent, about] = float(said)
     return matrix
-
-
-# -- what never was --------------------------------------------------------------------
 
 
 # -- what it costs ---------------------------------------------------------------------
