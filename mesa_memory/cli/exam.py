@@ -79,7 +79,7 @@ def exam(
     given["kinds"] = given["kinds"] or KINDS
     found = Exam(**given, seeds=range(seeds), ask=not no_questions)
     if estimate:
-        print(found.estimate())
+        print(found.study.estimate())
         return
     result = found.run("serial" if processes == 1 else processes)
     tables = {

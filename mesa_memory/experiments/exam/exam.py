@@ -51,7 +51,8 @@ class Exam:
         **settings: further settings of ``configure``, such as ``max_tokens``.
 
     Attributes:
-        study: with it an exam is estimated, resumed after a kill, and looked into.
+        study: with it an exam is estimated (``study.estimate()``), resumed after a kill,
+            and looked into.
 
     Raises:
         ValueError, TypeError: for an unknown kind or language, or a wrong argument.
@@ -92,10 +93,6 @@ class Exam:
             store=store,
             name="exam",
         )
-
-    def estimate(self, llm: Any = (), **given: Any) -> Any:
-        """The cost of the missing lives, before they are paid; see ``Study.estimate``."""
-        return self.study.estimate(llm, **given)
 
     def run(self, executor: Any = None, **given: Any) -> "ExamResult":
         """Makes the lives that are missing; see ``Study.run`` for all arguments.
