@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +43,7 @@ def show(model: "RumorModel", output: Output) -> None:
     ledger = Services.of(model).ledger
     used = {name: u for (name,), u in ledger.by("purpose").items()}
     rows = [
-        {"purpose": purpose, "calls": usage.calls, "attempts": usage.attempts}
-        | {"prompt_tokens": usage.prompt_tokens, "cost": dollars(usage.cost)}
-        | {"completion_tokens": usage.completion_tokens}
+        asdict(usage) | {"purpose": purpose, "cost": dollars(usage.cost)}
         for purpose, usage in (used | {"total": ledger.total}).items()
     ]
     output.table("cost", "What it cost", _COSTS, rows)

@@ -285,7 +285,8 @@ def _is_program(node: ast.stmt) -> bool:
     if isinstance(node, ast.If):
         return ast.unparse(node.test) == PROGRAM
     call = node.value if isinstance(node, ast.Assign) else None
-    return isinstance(call, ast.Call) and ast.unparse(call.func).endswith("Study")
+    called = call.func if isinstance(call, ast.Call) else None
+    return called is not None and ast.unparse(called).rpartition(".")[2] == "Study"
 
 
 def _is_read(node: ast.AST) -> bool:
