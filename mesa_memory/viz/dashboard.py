@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets.saying import HostPage
 from mesa_memory.viz.widgets.tabs import PANEL, Panel, TabRow
 
+_step_name = attrgetter("step_name")
 NO_SUCH_RUN = (
     "The address asks for the run {wanted}, which this page does not have; another one "
     "is shown. Runs of a model that was kept in memory are gone when its program ends; "
@@ -184,7 +186,3 @@ def Guarded(view: View, source: RunState, selection: Selection) -> Any:
         Nothing(selection, NO_MEMORIES)
     else:
         view.component(Focus(source, selection, agent, step))
-
-
-def _step_name(run: Any) -> str:
-    return run.step_name

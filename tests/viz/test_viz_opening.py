@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mesa_memory.viz.data import opening as data
+from mesa_memory.viz.data.colouring import colour_keys
 from mesa_memory.viz.data.scene import Scene
 from mesa_memory.viz.selection import NEWEST, Choice, Selection
 
@@ -101,3 +102,13 @@ def test_a_run_that_another_program_plays_is_followed_and_one_of_this_page_is_no
     for model, step in ((None, 4.0), (object(), 2.0)):
         chosen = Selection(SimpleNamespace(value=Choice()))
         assert chosen.step(state(live=True, model=model)) == step
+
+
+def test_texts_that_tell_every_agent_apart_and_sentences_are_no_colours():
+    outcomes = {
+        "own": ["says 0", "says 1", "says 2"], "mood": ["glad", "sad", "glad"],
+        "sentence": ["I wonder what will become of us."] * 3, "wealth": [0.5, 1, 2],
+    }  # fmt: skip
+    shown = scene({name: [[one] for one in each] for name, each in outcomes.items()})
+    keys = [key for key in colour_keys(shown) if key.startswith("outcome")]
+    assert keys == ["outcome:mood", "outcome:wealth"]

@@ -14,6 +14,7 @@ from tests.support.playing import lived, reading
 from tests.support.recorded import Story
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import Inn
+from tests.viz.test_viz_dashboard import texts
 
 TOOLS = {
     "choices": [
@@ -75,19 +76,12 @@ def test_a_step_has_its_requests_with_rounds_tools_and_failures(story):
     ]
 
 
-def texts(widget):
-    """All texts that a widget shows, in order."""
-    children = getattr(widget, "children", ())
-    found = [[one] if isinstance(one, str) else texts(one) for one in children]
-    return [text for part in found for text in part]
-
-
 def drawn(part, row):
     @solara.component
     def Page():
         part(row)
 
-    return texts(solara.render(Page(), handle_error=False)[0])
+    return list(texts(solara.render(Page(), handle_error=False)[0]))
 
 
 def test_a_request_is_shown_with_its_settings_and_the_doubt_about_its_reply(story):

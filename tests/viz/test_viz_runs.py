@@ -1,24 +1,16 @@
 """How the runs of a page are told apart and stay in its list."""
 
-import re
 import shutil
 
-import mesa
 import pandas as pd
 import pytest
 
-from mesa_memory import Services, ShortTermMemory, configure
-from mesa_memory.examples.rumor.hearsay import BELIEFS
+from mesa_memory import Services
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study
-from mesa_memory.runs import open_run
-from mesa_memory.viz.data import decisions
-from mesa_memory.viz.data.activity import activity
-from mesa_memory.viz.data.colouring import colour_keys, of_outcome
-from mesa_memory.viz.data.scene import scene
 from mesa_memory.viz.explorer import open_feeds
 from mesa_memory.viz.serving.live_run import labels, short_labels
-from mesa_memory.viz.views import compare, cost
+from mesa_memory.viz.views import compare
 from mesa_memory.viz.views.focus import Focus
 from tests.viz.test_viz_selection import selection
 
@@ -82,37 +74,6 @@ def moved(model):
     return float(model.steps)
 
 
-def agrees_with_itself(run):
-    """The numbers that stand on two pages or in the report are the same on each."""
-    shown, last = compare.numbers(run), run.steps[-1]
-    seen, counted, spent = scene(run), activity(run), cost.spent(run)
-    story = of_outcome(seen, "belief")
-    named = {belief: name for name, belief in BELIEFS.items()}
-    for label, values in story.curves():
-        together = shown[f"outcome:agents with belief {label}"]
-        assert together.tolist() == values.tolist()
-        assert together.tolist() == shown[f"model:believes_{named[label]}"].tolist()
-        assert f"{label} {values[-1]}" in story.summary(len(seen.steps) - 1)
-    for place in range(len(seen.steps)):
-        told = re.findall(r" (\d+)(?=,|$)", story.summary(place).partition(": ")[2])
-        assert sum(map(int, told)) == len(story.agents)
-    until = spent.until(last)
-    for name in ("calls", "tokens"):
-        population = sum(counted.totals(step)[name] for step in run.steps)
-        table = sum(run.cost((), as_records=True)[0][each] for each in SUMMED[name])
-        assert until[name] == shown[name].iloc[-1] == population == table > 0
-    decided = decisions.decided(run)
-    asked = sum(
-        len(decisions.decisions(run, a, s))
-        for a in run.unique_ids.values()
-        for s in run.steps
-    )
-    assert len(decided) == asked == len(run.decisions(as_records=True)) > 0
-
-
-SUMMED = {"calls": ["calls"], "tokens": ["tokens_in", "tokens_out"]}
-
-
 @pytest.mark.slow
 def test_arms_and_seeds_are_told_apart_by_the_first_words_of_their_names(
     tmp_path, opened
@@ -147,8 +108,6 @@ def test_arms_and_seeds_are_told_apart_by_the_first_words_of_their_names(
     assert beside.feed is other, "without another arm, another seed"
     numbers = compare.numbers(feeds[0].run)
     assert numbers["measure:steps so far"].to_dict() == {0: 0.0, 1: 1.0, 2: 2.0}
-    for feed in feeds:
-        agrees_with_itself(feed.run)
     names = list(numbers)
     kinds = [name.partition(":")[0] for name in names]
     assert list(dict.fromkeys(kinds)) == [
@@ -172,38 +131,3 @@ def test_a_study_is_one_line_for_each_arm_with_its_runs_faint_in_its_colour():
     for line in thin:
         assert line["color"] == colours[line["name"]]
         assert line["lineStyle"]["opacity"] < 0.5 and not line["tooltip"]["show"]
-
-
-class Sayer(mesa.Model):
-    """Agents with outcomes of all kinds."""
-
-    def __init__(self, n):
-        super().__init__(rng=1)
-        outcomes = ("own", "sentence", "mood", "wealth")
-        configure(self, llm="offline", record=True, outcomes=outcomes)
-        for number in range(n):
-            agent = mesa.Agent(self)
-            agent.memory = ShortTermMemory(agent)
-            agent.own, agent.mood = f"says {number}", ("glad", "sad")[number % 2]
-            agent.sentence = f"I wonder what will become of us {number % 2}."
-            agent.wealth = number / 2
-
-    def step(self):
-        for agent in self.agents:
-            agent.memory.add_to_memory("observation", {"day": self.steps})
-
-
-@pytest.mark.parametrize("n", [3, 5, 9])
-def test_texts_that_tell_every_agent_apart_are_no_colours(n):
-    model = Sayer(n)
-    model.step()
-    recorder = Services.of(model).recorder
-    recorder.sync()
-    with open_run(recorder.store, recorder.run) as run:
-        keys = [key for key in colour_keys(scene(run)) if key.startswith("outcome")]
-        numbers = list(compare.numbers(run))
-    assert keys == ["outcome:mood", "outcome:wealth"]
-    assert numbers[:3] == [
-        "outcome:agents with mood glad", "outcome:agents with mood sad", "outcome:mean wealth",
-    ]  # fmt: skip
-    recorder.close()

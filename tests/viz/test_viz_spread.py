@@ -4,15 +4,11 @@ import re
 
 import pytest
 
-from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR, SAYINGS
-from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.runs import open_run
 from mesa_memory.runs.claims.claim import Verdict
 from mesa_memory.runs.claims.clauses import sentences
 from mesa_memory.viz.data import spread
 from tests.support.browser import Window
 from tests.support.dashboards import dashboard
-from tests.support.playing import play
 
 TEXT = "On day 3 I sold 3 fish."
 STEPS = 8
@@ -45,31 +41,6 @@ def test_holders_of_a_step_are_those_of_the_map(run):
         ]
     assert held.reached == sorted(held.reached)
     assert all(now <= ever for now, ever in zip(held.holders, held.reached))
-
-
-@pytest.mark.parametrize(
-    ("memory", "texts", "know"),
-    [
-        ("short_term", (SAYINGS[RUMOUR], "The town well is poisoned."), 0),
-        ("stlt", ("The town well is poisoned.",), 22),
-    ],
-)
-def test_who_holds_a_rumour_is_told_from_who_holds_its_denial(
-    memory, texts, know, tmp_path
-):
-    file = tmp_path / "run.sqlite"
-    town = play(RumorModel(30, memory, rng=42, record=file), 25)
-    known = town.datacollector.model_vars
-    with open_run(file) as run:
-        rumours = [spread.found(run, text) for text in texts]
-        correction = spread.found(run, SAYINGS[CORRECTION])
-    assert spread.holding(correction).holders == known["knows_correction"][1:]
-    for rumour in rumours:
-        holders = spread.holding(rumour).holders
-        assert holders == known["knows_rumour"][1:]
-        assert holders[-1] == know
-        denied = spread.holding(rumour, Verdict.DENIES).holders
-        assert denied == known["knows_correction"][1:]
 
 
 @pytest.mark.slow

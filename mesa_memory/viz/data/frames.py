@@ -77,12 +77,13 @@ def flat(scene: Scene, place: int) -> list[float | None]:
 def plain(
     values: np.ndarray | pd.Series | Sequence[float | None], digits: int = 3
 ) -> list[float | None]:
-    """Numbers for JSON: NaN and None become None, and whole numbers become int.
+    """Numbers for JSON: what is not finite becomes None, and whole numbers become int.
 
     Args:
         digits: after the point; below 1, the first that are not 0.
     """
-    given = np.asarray(values, dtype=float)
+    given = np.array(values, dtype=float)
+    given[~np.isfinite(given)] = np.nan
     size, places = np.abs(given), np.full(given.shape, float(digits))
     small = (size > 0) & (size < 1)
     places[small] = digits - 1 - np.floor(np.log10(size[small]))

@@ -1,6 +1,7 @@
 """The controls of a live page: play, speed and parameters."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import solara
@@ -31,7 +32,14 @@ def Controls(
         tag="section", class_="mm-side", attributes={"aria-label": "Controls"}
     ):
         Player(current, values, interval, repeats)
-        _Before(page, feed.key, selection)
+        keys = [one.key for one in page.feeds]
+        before = keys[: keys.index(feed.key)][-1:]
+        for key in before:
+            compare = {"view": "compare", "other_run": key, "other_agent": None}
+            solara.Button(
+                "Compare with the run before", partial(selection.choose, **compare),
+                icon_name="mdi-compare", text=True, small=True,
+            )  # fmt: skip
         with Fold("Parameters and speed"):
             if params:
                 made_with = {} if feed.facts is None else feed.facts.parameters
@@ -42,23 +50,6 @@ def Controls(
                 value=interval.value, min=1, max=500, step=1,
                 event_change=lambda new: interval.set(int(new)),
             )  # fmt: skip
-
-
-@solara.component
-def _Before(page: PageRuns, key: str, selection: Selection) -> Any:
-    """A way to compare the run with the one before it."""
-    keys = [feed.key for feed in page.feeds]
-    place = keys.index(key)
-    if place:
-        solara.Button(
-            "Compare with the run before",
-            icon_name="mdi-compare",
-            text=True,
-            small=True,
-            on_click=lambda: selection.choose(
-                view="compare", other_run=keys[place - 1], other_agent=None
-            ),
-        )
 
 
 @solara.component

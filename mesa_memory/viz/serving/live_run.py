@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from mesa_memory.runs import Run
@@ -49,6 +50,7 @@ class CpuBudget:
             self._free = time.monotonic() + min(rest, LONGEST_PAUSE_S)
 
 
+_names, _memories = attrgetter("names"), attrgetter("memory_classes")
 #: number of answers in the cache
 CACHED_ANSWERS = 48
 #: seconds between two looks for new steps, at least
@@ -219,14 +221,6 @@ class RunState:
             StoreError, ValueError: of the function; nothing is kept then.
         """
         return self.feed.answers(self.stamp, function, *arguments)
-
-
-def _names(run: Run) -> dict[Any, str]:
-    return run.names
-
-
-def _memories(run: Run) -> list[str]:
-    return run.memory_classes
 
 
 def give_keys(feeds: Sequence[LiveRun]) -> None:

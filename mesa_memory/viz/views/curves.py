@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import solara
 
 import mesa_memory.viz.widgets as ui
 from mesa_memory.viz.views.focus import Focus
@@ -47,7 +46,6 @@ def StepChart(
     )
 
 
-@solara.component
 def StepMap(
     focus: Focus,
     values: np.ndarray,
@@ -61,8 +59,7 @@ def StepMap(
 
     Args:
         focus: the agent and the step that are marked.
-        values: shape (agents, steps); NaN is shown as unknown, 0 as background. The
-            same array must not be changed later.
+        values: shape (agents, steps); NaN is shown as unknown, 0 as background.
         meaning: of the values.
         file: see ``Heatmap``.
         names: of kinds, whose places from 1 are the values; empty for numbers.
@@ -71,11 +68,8 @@ def StepMap(
     def pick(at: dict[str, int]) -> None:
         focus.selection.choose(agent=agents[at["row"]], step=steps[at["column"]])
 
-    packed = solara.use_memo(
-        lambda: base64.b64encode(values.astype("<f4").tobytes()).decode(), [values]
-    )
     return ui.Heatmap(
-        values=packed,
+        values=base64.b64encode(values.astype("<f4").tobytes()).decode(),
         agents=[focus.source.called(agent) for agent in agents],
         columns=[ui.number(step) for step in steps],
         row=agents.index(focus.agent) if focus.agent in agents else -1,

@@ -1,7 +1,7 @@
 """The facts that an agent knows, their history, and the disputed ones."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -59,11 +59,8 @@ def facts(past: Past, step: float) -> list[Fact]:
     topics: dict[Any, list[Fact]] = {}
     for fact in known:
         topics.setdefault(fact.statement.topic, []).append(fact)
-    return [
-        Fact(one.row, one.statement, None, _rivals(one, group))
-        for group in topics.values()
-        for one in group
-    ]
+    groups = [(one, group) for group in topics.values() for one in group]
+    return [replace(one, rivals=_rivals(one, group)) for one, group in groups]
 
 
 def every(past: Past, step: float) -> list[Fact]:

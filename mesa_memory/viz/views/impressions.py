@@ -52,16 +52,12 @@ class Opinions:
     """
 
     def __init__(self, found: Iterable[Row], agents: Iterable[Any]) -> None:
-        self.all = list(found)
+        self.all = sorted(found, key=lambda opinion: opinion["valid_from"])
         named = dict.fromkeys(o["subject"] for o in self.all)
         named |= dict.fromkeys(o["agent"] for o in self.all)
         first = [agent for agent in agents if agent in named]
         others = [one for one in named if one not in set(first)]
         self.people = first + sorted(others, key=str)
-        self._pairs: dict[Any, dict[Any, list[Row]]] = {}
-        for one in sorted(self.all, key=lambda opinion: opinion["valid_from"]):
-            known = self._pairs.setdefault(one["agent"], {})
-            known.setdefault(one["subject"], []).append(one)
 
     def at(self, step: float) -> list[Row]:
         """The impressions at the end of a step, by observer and subject."""
@@ -71,12 +67,13 @@ class Opinions:
 
     def of(self, observer: Any) -> list[Any]:
         """The agents of whom an agent ever had an impression, in order of their ids."""
-        met = self._pairs.get(observer, {})
+        met = {one["subject"] for one in self.all if one["agent"] == observer}
         return [one for one in self.people if one in met]
 
     def pair(self, observer: Any, subject: Any) -> list[Row]:
         """The impressions of one agent of the other, oldest first."""
-        return self._pairs.get(observer, {}).get(subject, [])
+        both = (observer, subject)
+        return [one for one in self.all if (one["agent"], one["subject"]) == both]
 
 
 def opinions(run: Run) -> Opinions:
@@ -224,6 +221,7 @@ def Pair(focus: Focus, found: Opinions, chosen: tuple[Any, Any]) -> Any:
         curves.StepChart(focus, steps, "", drawn, label, file, span=(-1, 1))
 
 
+@solara.component
 def Current(focus: Focus, there: list[Row], whom: str) -> Any:
     """The words of the impression at the step, and their changes."""
     known = [opinion for opinion in there if opinion["valid_from"] <= focus.step]

@@ -46,9 +46,7 @@ def ActivityMap(focus: Focus, counted: Activity) -> Any:
         steps = counted.steps
         order = [*range(len(found.agents))]
         ui.Answer(_sums_of(focus, counted))
-    values = solara.use_memo(
-        lambda: found.values[order] + bool(found.classes), [id(found), *order]
-    )
+    values = found.values[order] + bool(found.classes)
     title = f"{found.label[:1].upper()}{found.label[1:]} by agent and step"
     with ui.Section(title, found.meaning):
         curves.StepMap(

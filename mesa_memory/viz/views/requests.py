@@ -186,7 +186,10 @@ def RequestsView(focus: Focus) -> Any:
         with solara.Column(gap="0px").key(chosen):
             own = [d for d in focus.of(decisions) if str(d["seq"]) == chosen]
             if own:
-                Own(request, own[0])
+                title = f"Decision: {request['purpose']}"
+                with ui.Section(title, request["outcome"]):
+                    Route(request)
+                    Decision(own[0])
             else:
                 Sent(request)
             ContextWindow(focus, request)
@@ -211,13 +214,6 @@ def Listed(focus: Focus, found: list[Row], chosen: str) -> Any:
     columns["tools"] = lambda one: len(one["tools"])
     more = focus.chosen("request", chosen, "shown below")
     ui.Table(columns, found, file=focus.file("requests"), **more)
-
-
-def Own(row: Row, decision: Row) -> Any:
-    """A request of the agent itself, as in the view Agent."""
-    with ui.Section(f"Decision: {row['purpose']}", row["outcome"]):
-        Route(row)
-        Decision(decision)
 
 
 def Route(row: Row) -> Any:

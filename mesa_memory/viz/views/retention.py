@@ -40,18 +40,11 @@ def RetentionView(focus: Focus) -> Any:
     if found.curve.empty:
         Nothing(focus.selection, "No agent read its memory after a message.")
         return
-    Retained(focus, found)
-
-
-@solara.component
-def Retained(focus: Focus, found: RetentionResult) -> Any:
-    """The curves, and the statements of the chosen interval."""
     curve = found.curve
     intervals = sorted(curve["interval"].unique().tolist())
     chosen = focus.selection.option(
         "interval", str(intervals[0]), list(map(str, intervals))
     )
-    option = solara.use_memo(lambda: _lines(found, intervals), [id(found)])
     now = curve[curve["interval"] == int(chosen)]
     shares = [
         f"{row.kept:.0%} of {row.old} with {row.memory}"
@@ -64,7 +57,7 @@ def Retained(focus: Focus, found: RetentionResult) -> Any:
         )
         with ui.Section("Retention", "share shown, by steps since it was heard"):
             ui.Chart(
-                option,
+                _lines(found, intervals),
                 label="Share of statements shown, by memory and retention interval",
                 height=280,
                 file="retention",
@@ -132,19 +125,12 @@ def DriftView(focus: Focus) -> Any:
     if not rows:
         Nothing(focus.selection, "No summary of this run names its sources.")
         return
-    Drifted(focus, rows)
-
-
-@solara.component
-def Drifted(focus: Focus, rows: list[Row]) -> Any:
-    """The bars, and the statements of the chosen generation."""
     counts: dict[int, Counter[str]] = {}
     for row in rows:
         counts.setdefault(row["generation"], Counter())[row["fate"]] += 1
     places = sorted(counts)
     names = list(map(str, places))
     chosen = int(focus.selection.option("generation", names[0], names))
-    option = solara.use_memo(lambda: _bars(counts, places), [id(rows)])
     now = counts[chosen]
     with solara.Column(gap="0px"):
         ui.Answer(
@@ -153,7 +139,7 @@ def Drifted(focus: Focus, rows: list[Row]) -> Any:
         )
         with ui.Section("Drift", "shares of the sources' statements, by rewriting"):
             ui.Chart(
-                option,
+                _bars(counts, places),
                 label="Statements kept, changed and omitted, by generation",
                 height=260,
                 file="drift",

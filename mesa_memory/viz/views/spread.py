@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import solara
 
 import mesa_memory.viz.views.curves as curves
@@ -68,9 +67,6 @@ def Holding(focus: Focus, found: data.Found) -> Any:
     rows = solara.use_memo(
         lambda: data.listed(found, focus.step), [id(found), focus.step]
     )
-    values = solara.use_memo(
-        lambda: held.counts[held.order].astype(np.float32), [id(held)]
-    )
     place = held.steps.index(focus.step)
     now, ever = held.holders[place], held.reached[place]
     text = brief(focus.selection.choice.text.strip(), QUOTED_CHARS).rstrip(".")
@@ -81,14 +77,14 @@ def Holding(focus: Focus, found: data.Found) -> Any:
     with solara.Div(classes=["mm-columns"]):
         Diffusion(focus, held, denied)
         if held.counts.any():
-            Map(focus, held, values)
+            Map(focus, held)
     Sentences(focus, rows)
     Holders(focus, found)
 
 
-def Map(focus: Focus, held: data.HoldingCounts, values: np.ndarray) -> Any:
+def Map(focus: Focus, held: data.HoldingCounts) -> Any:
     """The records of each agent at each step, if there is one at all."""
-    agents = [held.agents[place] for place in held.order]
+    agents, values = [held.agents[n] for n in held.order], held.counts[held.order]
     meaning = "such records held"
     with ui.Section("Holders by step", "first holders at the top"):
         curves.StepMap(focus, values, agents, held.steps, meaning, "spread-map")

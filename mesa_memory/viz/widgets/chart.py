@@ -18,12 +18,7 @@ DASHES = ("solid", "dashed", "dotted")
 
 @solara.component_vue("chart.vue")
 def _Chart(
-    drawing: str,
-    cursor: Any,
-    height: int,
-    label: str,
-    file: str,
-    event_pick: Callable[[int], None],
+    drawing: str, cursor: Any, height: int, label: str, file: str, event_pick: Any
 ) -> None: ...
 
 

@@ -38,11 +38,7 @@ def AgentPicker(
 
 @solara.component_vue("choose.vue")
 def _Choose(
-    label: str,
-    value: str,
-    choices: list[dict[str, str]],
-    wide: bool,
-    event_choose: Callable[[str], None],
+    label: str, value: str, choices: list[Any], wide: bool, event_choose: Any
 ) -> None: ...
 
 
