@@ -90,18 +90,6 @@ def test_weights_rank_again_at_once_and_stand_in_the_address(window, asked):
     assert download(window, "SVG") == f"recall-agent-5-step-{step:g}.svg"
 
 
-def test_where_there_is_nothing_the_page_says_why_and_where_to_go(window):
-    window.open("?view=recall&agent=4", see="text=recalled nothing in this step")
-    window.open("?view=impressions&agent=4", see=CHART)
-    window.until(lambda: "Agent 4 has no impressions" in window.text())
-    window.open(
-        "?view=impressions&agent=4&step=1", see="text=No agent had an impression"
-    )
-    window.page.get_by_role("button", name="Show agent").click()
-    window.until(lambda: "One pair over time" in window.text())
-    assert window.page.locator(CHART).count()
-
-
 def test_evidence_opens_down_to_an_event_and_leads_to_its_step(window):
     window.open("?view=evidence&agent=2&step=3&record=2/long_term/summary/3")
     tree = window.page.get_by_role("tree")
