@@ -71,8 +71,6 @@ _PHRASE_NODES = (
     *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const),
     *(nodes.If, nodes.Not, nodes.And, nodes.Or),
 )
-#: a text with ``%s`` for each value, and the values' names
-type Form = tuple[str, tuple[str, ...]]
 
 
 class Phrase:
@@ -80,8 +78,8 @@ class Phrase:
 
     Attributes:
         asked: names of the values that it asks for.
-        forms: for each answer (True: the value is not empty) the text to be filled in, as
-            far as it was needed.
+        forms: for each answer (True: the value is not empty) the text to be filled in,
+            with ``%(name)s`` for each value, as far as it was needed.
     """
 
     def __init__(self, tree: nodes.Template) -> None:
@@ -90,19 +88,18 @@ class Phrase:
         tests += tree.find_all((nodes.And, nodes.Or))
         found = nodes.List(tests).find_all(nodes.Name)
         self.asked = tuple({name.name: None for name in found})
-        self.forms: dict[tuple[bool, ...], Form] = {}
+        self.forms: dict[tuple[bool, ...], str] = {}
 
-    def form(self, answer: tuple[bool, ...]) -> Form:
+    def form(self, answer: tuple[bool, ...]) -> str:
         """The text to be filled in for an answer, see ``forms``."""
-        form, names = "", []
+        form = ""
         for node in _shown(self._body, dict(zip(self.asked, answer, strict=True))):
             if isinstance(node, nodes.Name):
-                form += "%s"
-                names.append(node.name)
+                form += f"%({node.name})s"
             else:
                 text = getattr(node, "data", None) or str(getattr(node, "value", ""))
                 form += text.replace("%", "%%")
-        self.forms[answer] = form, tuple(names)
+        self.forms[answer] = form
         return self.forms[answer]
 
 

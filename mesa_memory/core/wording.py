@@ -85,8 +85,9 @@ class Wording:
         if (phrase := found.phrases.get(part)) is not None:
             try:
                 given = tuple([bool(values[name]) for name in phrase.asked])
-                form, names = phrase.forms.get(given) or phrase.form(given)
-                return (form % tuple([values[name] for name in names])).strip("\n")
+                form = phrase.forms.get(given)
+                form = phrase.form(given) if form is None else form
+                return (form % values).strip("\n")
             except KeyError as error:
                 problem = f"cannot be filled in: {error} is undefined"
                 raise found.fault(part, problem) from error

@@ -35,9 +35,13 @@ class Limits(NamedTuple):
     repetitions: str = FOLD
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(
+    eq=False
+)  # frozen, it takes four times as long to make, several times a step
 class StepView:
     """The facts of one read or of one settled batch; each is looked up once.
+
+    Nobody changes one: ``dataclasses.replace`` makes another.
 
     ``memory.view()`` makes it. A batch that is settled in the background keeps the facts
     of its own step. Nothing holds a view longer than its read or its batch.

@@ -279,11 +279,15 @@ class MemoryReads(Memory):
         shown: set[MemoryRecord] = set()
         view = self.view()
         for lines in [*[each.recent(view) for each in self.layers], pending(view)]:
-            found += [
-                line
-                for line in lines
-                if not line.records or not shown.issuperset(line.records)
-            ]
+            found += (
+                [
+                    line
+                    for line in lines
+                    if not line.records or not shown.issuperset(line.records)
+                ]
+                if shown
+                else lines
+            )
             shown.update(*[line.records for line in lines])
         return found
 
@@ -468,7 +472,9 @@ class MemoryReads(Memory):
 
     def _dropped(self) -> dict[str, MemoryRecord]:
         """The open records that nothing holds, by id, in order of making."""
-        held = {event for _, events in self.pending() for event in events}
+        held = set(self.journal.inbox.events())
+        for batch in self.work.waiting:
+            held.update(*[events for _, events in batch.groups])
         for layer in self.layers:
             held.update(layer.all_records())
         held.update(self.records(), self.journal.pinned)

@@ -8,13 +8,13 @@ shown in one of them.
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 #: rank of what is left out last, before any share is given
 PERMANENT = math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One line of a section.
 
     Attributes:
