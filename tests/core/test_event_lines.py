@@ -1,7 +1,5 @@
 """The line of an event, which is made once for each voice and kept with its record."""
 
-import copy
-import pickle
 from dataclasses import replace
 
 import pytest
@@ -12,7 +10,6 @@ from mesa_memory.core.render import told
 from mesa_memory.core.wording import Voice, Wording
 
 HEARD = {"message": "The mill is closed", "sender": 2, "recipients": [1]}
-DONE = {"tool_calls": [{"name": "walk", "response": "walked north"}]}
 SEEN = {"self_state": {}, "local_state": {"Agent 2": "met"}}
 
 
@@ -41,15 +38,6 @@ def test_a_kept_line_is_the_same_until_somebody_has_another_name(
     )
 
 
-def test_each_voice_has_its_line_and_what_names_nobody_is_the_same_for_all():
-    heard, done = event("message", HEARD), event("action", DONE)
-    own, others = voice({2: "Ada"}, to_owner=True), voice({2: "Ada"})
-    assert told(heard, 100, own).line == "Ada to you: The mill is closed"
-    assert told(heard, 100, others).line == "Ada to Agent 1: The mill is closed"
-    assert told(heard, 100, own).line == "Ada to you: The mill is closed"
-    assert told(done, 100, own) is told(done, 100, others)
-
-
 def test_a_line_follows_content_limit_language_and_owner():
     one, own = event("message", HEARD), voice({}, to_owner=True)
     lines = {told(one, 100, own).line}
@@ -59,17 +47,3 @@ def test_a_line_follows_content_limit_language_and_owner():
     lines.add(told(one, 100, replace(own, wording=Wording("de"))).line)
     lines.add(told(one, 100, replace(own, owner=3)).line)
     assert len(lines) == 5
-
-
-@pytest.mark.parametrize(
-    "twin", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
-)
-def test_a_copy_of_an_event_makes_its_line_anew(twin):
-    one = event("message", HEARD)
-    told(one, 100, voice({2: "Ada"}))
-    copied = twin(one)
-    assert (copied.told, copied.content) == ({}, one.content)
-    assert (
-        told(copied, 100, voice({2: "Eve"})).line
-        == "Eve to Agent 1: The mill is closed"
-    )

@@ -9,10 +9,10 @@ from tests.support.walker import Walk
 
 #: three events and one prompt: the most calls, and the most files
 BOUNDS = {
-    "ShortTermMemory": (341, 18),
-    "STLTMemory": (411, 21),
-    "LongTermMemory": (727, 33),
-    "EpisodicMemory": (787, 36),
+    "ShortTermMemory": (338, 18),
+    "STLTMemory": (408, 21),
+    "LongTermMemory": (713, 33),
+    "EpisodicMemory": (784, 36),
     "ImpressionMemory": (523, 23),
     "FactMemory": (1467, 42),
     "ConversationMemory": (533, 23),

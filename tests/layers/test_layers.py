@@ -3,37 +3,15 @@
 import pytest
 
 from mesa_memory.core.requests import Embedded, EmbedRequest, Reply, SharedAnswers
-from mesa_memory.layers.base import with_unique_names
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.grading import Grader
-from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.layers.window import Window
-from tests.memories.alone import batch_ends, happens, joined
+from tests.memories.alone import happens, joined
 
 
 def ended(flow, answer):
     with pytest.raises(StopIteration):
         flow.send(answer)
-
-
-def test_a_window_keeps_the_newest_steps_and_closes_the_others():
-    window = joined(Window(2))
-    heard = [happens([window], f"Day {day}.")[0] for day in (1, 2, 3)]
-    batch_ends([window])
-    assert [line.records for line in window.recent(window.memory.view())] == [
-        (heard[1],),
-        (heard[2],),
-    ]
-    assert [event.closed_because for event in heard] == ["evicted", None, None]
-
-
-def test_events_that_come_late_join_the_line_of_their_step():
-    window = joined(Window(5))
-    (first,) = happens([window], "One.")
-    late = window.memory.view().open("message", {"message": "Two.", "sender": 2})
-    window.admit(window.memory.view(), first.step, [late])
-    (entry,) = window.held
-    assert entry.events == (first, late)
 
 
 CALL = (
@@ -75,22 +53,6 @@ def test_lines_of_a_step_that_was_told_already_are_those_of_all_its_events(later
     assert window.sizes(view)[0] == afresh.sizes(view)[0]
 
 
-def test_a_window_lets_go_only_when_the_summary_has_it():
-    window = joined(Window(None))
-    summary = RunningSummary(window)
-    summary.join(window.memory)
-    (event,) = happens([window, summary], "The mill burns.")
-    flow = summary.remember(summary.memory.view())
-    request = next(flow)
-    assert request.purpose == "consolidate" and "The mill burns." in request.prompt
-    assert event.current and summary.current is None, "the reply is not there yet"
-    ended(flow, Reply('{"summary": "Agent 2 said that the mill burns."}'))
-    assert summary.text == "Agent 2 said that the mill burns."
-    assert summary.current.sources == (event.id,)
-    batch_ends([window, summary])
-    assert not window.held and event.closed_because == "consolidated"
-
-
 def test_a_stream_grades_then_embeds_and_stays_new_after_a_failure():
     stream = joined(EventStream(Grader(together=1), capacity=2))
     (event,) = happens([stream], "The mill burns!")
@@ -105,11 +67,4 @@ def test_a_stream_grades_then_embeds_and_stays_new_after_a_failure():
     ended(flow, Embedded([[1.0, 0.0]], "none"))
     assert stream.recent(stream.memory.view()) == [] and list(stream.records()) == [
         event
-    ]
-
-
-def test_layers_of_one_name_are_told_apart():
-    assert [layer.name for layer in with_unique_names([Window(), Window()])] == [
-        "window",
-        "window-2",
     ]

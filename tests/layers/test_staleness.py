@@ -11,7 +11,6 @@ from mesa_memory import (
     FactMemory,
     ImpressionMemory,
     LayeredMemory,
-    LongTermMemory,
     NarrativeMemory,
     RunningSummary,
     ScriptedLLM,
@@ -98,12 +97,6 @@ def test_what_rests_on_an_event_taken_out_by_hand_is_stale(kind, change):
     (record,) = of(village.ann.memory, made)
     change(village.ann, event)
     assert record.stale_since == 1 and event.stale_since is None
-
-
-def test_a_summary_that_takes_the_place_of_another_one_is_sound():
-    memory = lived(Village(LongTermMemory), 5).ann.memory
-    (summary,) = of(memory, "summary")
-    assert summary.stale_since is None
 
 
 def test_what_is_recalled_less_is_what_may_not_hold():

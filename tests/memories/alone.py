@@ -39,12 +39,6 @@ class LayerRuntime:
     def pending(self):
         return []
 
-    def close_dropped(self):
-        held = [record for layer in self.layers for record in layer.records()]
-        for record in set(self.journal.current()) - set(held):
-            why, step = self.journal.leaving.get(record.id, ("evicted", 1))
-            self.journal.close(record, step, why)
-
     def view(self):
         names = NamesNow(Names.of(self.agent.model))
         now = self.agent.model.steps
@@ -92,10 +86,3 @@ def happens(layers, *texts):
     for layer in layers:
         layer.admit(view, view.now, events)
     return events
-
-
-def batch_ends(layers):
-    """Ends the lifetimes of what none of the layers holds."""
-    memory = layers[0].memory
-    memory.layers = layers
-    memory.close_dropped()

@@ -96,20 +96,6 @@ def test_impressions_are_of_somebody_with_a_name():
     assert "- Ada: Kind." in bob.memory.format_long_term()
 
 
-def test_a_query_may_use_the_name_or_the_number():
-    street = Street(EpisodicMemory)
-    ada, bob, third = street.people
-    for _ in range(10):  # so that no step has the number of an agent
-        third.memory.process_step()
-    for speaker, text in ((ada, "I sell bread."), (bob, "I sell wine.")) * 3:
-        speaker.send_message(text, [third])
-        third.memory.process_step()
-    for query in ("What does Ada sell?", "What does Agent 1 sell?"):
-        (best,) = third.memory.recall(query, k=1)
-        assert best.record.content["message"] == "I sell bread."
-        assert best.times == 3
-
-
 def test_whoever_has_left_keeps_the_last_name_even_if_it_was_the_first_too():
     street = Street()
     ada, bob, _ = street.people

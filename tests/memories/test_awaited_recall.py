@@ -212,23 +212,6 @@ def test_what_many_see_at_the_same_moment_is_embedded_together(server):
     assert len(server.bodies) < len(texts) / 2
 
 
-def test_arecall_takes_what_recall_takes_and_refuses_what_it_refuses(server):
-    colony = lived(Settler, server.base)
-    memory = colony.agents[0].memory
-    given = {"k": 5, "kinds": ["observation"], "since": 2, "until": 4}
-    outside = memory.recall("the mill", **given)
-
-    async def ask():
-        assert await memory.arecall("the mill", **given) == outside
-        assert len(await memory.arecall(k=2)) == 2
-        with pytest.raises(TypeError, match="query must be a text"):
-            await memory.arecall(7)
-        with pytest.raises(ValueError, match="k must be 0 or more"):
-            await memory.arecall("the mill", k=-1)
-
-    asyncio.run(ask())
-
-
 def test_an_outage_is_not_waited_for_again_in_the_loop_and_is_told(tmp_path):
     def down(number, body, rows):
         return (

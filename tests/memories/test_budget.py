@@ -9,57 +9,9 @@ def lines(*sizes, **given):
     return [Item(size, **given) for size in sizes]
 
 
-#: of one section its share, the budget, and the places that are shown
-SINGLE = [
-    (Share(lines(10, 20), frame=5), 35, (0, 1)),
-    (Share(lines(10, 10, 10), frame=5), 25, (1, 2)),  # the oldest goes first
-    (Share([Item(10, 3.0), Item(10, 1.0), Item(10, 2.0)]), 20, (0, 2)),
-    (Share(lines(5, 50, 5)), 30, (2,)),  # no older line in place of a long one
-    (Share(lines(30, 30, 30, rank=PERMANENT)), 70, (1, 2)),
-    (Share([Item(10, group=1), Item(10, group=1), Item(10, group=2)], group_size=5), 40,
-     (0, 1, 2)),
-    (Share([Item(10, group=1), Item(10, group=1), Item(10, group=2)], group_size=5), 39,
-     (1, 2)),
-    (Share(lines(1, 1), frame=4), 3, ()),  # without room for a heading
-    (Share(lines(1, 1), frame=4), -5, ()),
-    (Share([]), 10, ()),
-]  # fmt: skip
-
-
-def test_of_one_section_the_lowest_rank_goes_first_and_then_the_oldest():
-    assert fit([], 10) == []
-    for share, total, shown in SINGLE:
-        (found,) = fit([share], total)
-        left_out = tuple(n for n in range(len(share.items)) if n not in shown)
-        assert (found.shown, found.left_out, found.cut) == (shown, left_out, None)
-        assert found.tokens <= max(total, 0)
-
-
-def test_what_a_section_leaves_goes_to_the_others():
-    small, big = Share(lines(10)), Share(lines(*[10] * 9))
-    first, second = fit([small, big], 100)
-    assert len(first.shown) == 1 and len(second.shown) == 9
-    assert len(fit([big, big], 100)[0].shown) == 5, "equal shares"
-
-
 def test_shares_say_who_gets_how_much():
     one, other = fit([Share(lines(*[1] * 99), w) for w in (3, 1)], 80)
     assert (len(one.shown), len(other.shown)) == (60, 20)
-
-
-def test_a_record_held_twice_is_shown_once_and_is_not_left_out():
-    both = Item(10, keys=("1",))
-    first, second = fit([Share([both]), Share([both, Item(10, keys=("2",))])], 100)
-    assert first.shown == (0,)
-    assert (second.shown, second.left_out) == ((1,), ())
-
-
-def test_what_one_section_has_no_room_for_another_one_may_show():
-    window = Share([Item(10, 0, ("1",)), Item(90, 1, ("2",))], 1)
-    stream = Share([Item(10, 0, ("1",))], 1)
-    first, second = fit([window, stream], 105)
-    assert first.shown == (1,) and second.shown == (0,)
-    assert first.left_out == ()
 
 
 def test_permanent_lines_come_before_all_shares():

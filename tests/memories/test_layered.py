@@ -101,12 +101,6 @@ def test_what_there_is_no_room_for_is_counted_reported_and_recorded(tmp_path):
         assert 0 < shown.sum() < len(shown)
 
 
-def test_an_empty_memory_says_so():
-    memory = Street().first
-    assert memory.get_prompt_ready() == "Short term memory:\nNo recent memory."
-    assert memory.get_communication_history() == ""
-
-
 class Chapters(Layer):
     name, heading, volatility = "chapters", "Chapters", 0.0
 
