@@ -13,11 +13,11 @@ BOUNDS = {
     "STLTMemory": (408, 21),
     "LongTermMemory": (713, 33),
     "EpisodicMemory": (784, 36),
-    "ImpressionMemory": (523, 23),
-    "FactMemory": (1467, 42),
-    "ConversationMemory": (533, 23),
-    "NarrativeMemory": (492, 22),
-    "LayeredMemory": (879, 30),
+    "ImpressionMemory": (520, 23),
+    "FactMemory": (1442, 42),
+    "ConversationMemory": (530, 23),
+    "NarrativeMemory": (489, 22),
+    "LayeredMemory": (877, 30),
 }
 #: the shortest of several steps, in their thread: when rows are written is up to time
 RECORDED = (1_100, 50)
