@@ -170,14 +170,10 @@ class Studies:
             ]
             if values:
                 on.execute(sa.insert(cases), values)
-            asked = [
-                {"case": known[key], "wanted": row["steps"]}
-                for key, row in rows.items()
-                if key in known
-            ]
+            asked = [{"case": key, "wanted": row["steps"]} for key, row in rows.items()]
             if asked:
                 change = sa.update(cases).filter_by(study=study)
-                change = change.where(cases.c.number == sa.bindparam("case"))
+                change = change.where(cases.c.key == sa.bindparam("case"))
                 on.execute(change.values(steps=sa.bindparam("wanted")), asked)
 
     def claim(self, study: int, number: int, info: RunInfo) -> tuple[CaseRow, bool]:

@@ -1,20 +1,17 @@
 """Content that is no plain data, too large or hostile: stored plain, shown bounded."""
 
-import decimal
 import enum
 import io
 import json
 import re
 import sys
-from collections import OrderedDict, UserDict, deque, namedtuple
+from collections import UserDict, deque, namedtuple
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import PurePosixPath
 from types import SimpleNamespace
 
 import attrs
 import numpy as np
-import pandas as pd
 import pytest
 from pydantic import BaseModel, ConfigDict
 
@@ -22,6 +19,7 @@ from mesa_memory import OfflineLLM, configure, open_run
 from tests.support import story
 from tests.support.fleet import HASTY, MEMORIES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
+from tests.support.turns import in_turn
 
 shared, server = story.shared, story.server
 every_memory = pytest.mark.parametrize("memory", MEMORIES)
@@ -92,8 +90,6 @@ class Ticket:
 
 
 Place = namedtuple("Place", "x y")
-Sale = namedtuple("Sale", "unique_id price")
-ROW = pd.DataFrame({"unique_id": [7], "price": [30.5], "item": ["fish"]})
 
 
 def nested(depth):
@@ -114,30 +110,22 @@ PLAIN = [
     (Thing(), "<tests.faults.test_bad_content.Thing>"),
     (lambda: 1, "<function <lambda>>"),
     ({3, 1, 2}, [1, 2, 3]),
-    (frozenset({"b", "a"}), ["a", "b"]),
     (b"ab\xff", "b'ab\\xff'"),
     (np.arange(3), [0, 1, 2]),
     (np.zeros((2, 2)), [[0.0, 0.0], [0.0, 0.0]]),
     (np.int64(7), 7),
-    (np.float32(0.5), 0.5),
     (np.bool_(True), True),
-    (np.str_("text"), "text"),
     (Colour.RED, "RED"),
     (Colour.RAIN, "RAIN (heavy rain)"),
     (Level.HIGH, "HIGH"),
     (Mood.CALM, "CALM"),
     (Right.READ | Right.WRITE, "READ|WRITE"),
-    (Right(0), 0),
     ([{Level.HIGH: Level.HIGH, Mood.CALM: 1}], [{"HIGH": "HIGH", "calm": 1}]),
     (Crop("rye", 3), {"kind": "rye", "sacks": 3}),
     (Place(1, 2), {"x": 1, "y": 2}),
     (deque([1, 2]), [1, 2]),
-    (OrderedDict(a=1), {"a": 1}),
     (UserDict(a=1), {"a": 1}),
-    (decimal.Decimal("1.5"), "1.5"),
     (date(2026, 1, 2), "2026-01-02"),
-    (PurePosixPath("a/b"), "a/b"),
-    (1 + 2j, "(1+2j)"),
     (Rude(), "<Rude: no text, RuntimeError>"),
     ("half \ud83d face", "half \ufffd face"),
     ({1: "a", None: "b", (1, 2): "c"}, {1: "a", None: "b", "(1, 2)": "c"}),
@@ -184,10 +172,6 @@ WITH_ID = {
     "pydantic": (Offer(unique_id=7, price=30, by=Level.HIGH), {"by": "HIGH"}),
     "attrs": (Parcel(7, "Ada"), {"to": "Ada"}),
     "a dataclass not filled in": (Order(7, "fish"), {"item": "fish", "sent": None}),
-    "a named tuple": (Sale(7, 30), {"price": 30}),
-    "a namespace": (SimpleNamespace(unique_id=7, price=30), {"price": 30}),
-    "a row of pandas": (ROW.iloc[0], {"price": 30.5, "item": "fish"}),
-    "a tuple of pandas": (next(ROW.itertuples()), {"Index": 0, "item": "fish"}),
     "a plain object": (Ticket(), {"seat": "12A"}),
 }
 
@@ -320,11 +304,9 @@ def closed():
     return console
 
 
-@every_memory
-@pytest.mark.parametrize(
-    "console",
-    [lambda: io.TextIOWrapper(io.BytesIO(), encoding="ascii"), closed],
-    ids=["ascii only", "closed"],
+@in_turn(
+    memory=MEMORIES,
+    console=[lambda: io.TextIOWrapper(io.BytesIO(), encoding="ascii"), closed],
 )
 def test_a_console_that_cannot_show_a_text_does_not_stop_the_run(
     memory, console, monkeypatch

@@ -4,13 +4,7 @@ from itertools import cycle
 
 import pytest
 
-from mesa_memory import (
-    EpisodicMemory,
-    LLMRejected,
-    LongTermMemory,
-    STLTMemory,
-    configure,
-)
+from mesa_memory import LLMRejected, STLTMemory, configure
 from mesa_memory.llm import Reply
 from tests.support import story
 from tests.support.fleet import ASKING, EXECUTIONS, HASTY, MEMORIES, Town
@@ -30,14 +24,13 @@ KEY_GONE = "No API key found for OPENAI"
         ("no provider", "'no provider'"),
     ],
 )
-@pytest.mark.parametrize("memory", [STLTMemory, LongTermMemory, EpisodicMemory])
 def test_an_own_model_without_key_or_provider_is_refused_at_construction(
-    memory, llm, said, monkeypatch
+    llm, said, monkeypatch
 ):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     (agent,) = Town("short_term").citizens
     with pytest.raises(ValueError, match=said):
-        memory(agent, llm_model=llm)
+        STLTMemory(agent, llm_model=llm)
 
 
 @in_turn(

@@ -8,6 +8,7 @@ from tests.support import layered
 from tests.support.hamlet import Hamlet
 from tests.support.interrupted_town import KINDS
 from tests.support.playing import lived
+from tests.support.turns import in_turn
 
 MEMORIES = {kind: find(kind) for kind in KINDS} | {"layered": layered.four}
 
@@ -48,7 +49,7 @@ def test_what_is_remembered_already_is_taken_up(memory, tmp_path):
             assert all(len(run.provenance(record.id)) for record in records)
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
+@in_turn(quick=3, memory=MEMORIES)
 def test_a_run_whose_record_began_late_is_resumed_as_it_was(memory, tmp_path):
     file = str(tmp_path / "run.sqlite")
     street = lived(Street(memory), 5)

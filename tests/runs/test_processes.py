@@ -33,24 +33,16 @@ model.step()
 agent.memory.add_to_memory("message", {"message": "The bridge is broken.", "sender": 2})
 """
 
-#: what follows it, by the rule that its thoughts are not lost
+#: what follows it, and how memories think; their thoughts are not lost
 ENDINGS = {
-    "a step that ended right before": "agent.memory.process_step()\n",
-    "work that needs a thread": "model.step()\n"
-    "agent.memory.add_to_memory('note', {'text': 'Rain.'})\n",
+    "deferred": "agent.memory.process_step()\n",
+    "blocking": "model.step()\nagent.memory.add_to_memory('note', {'text': 'Rain.'})\n",
 }
 
 
-@pytest.mark.parametrize(
-    ("ending", "execution"),
-    [
-        ("a step that ended right before", "deferred"),
-        ("work that needs a thread", "deferred"),
-        ("work that needs a thread", "blocking"),
-    ],
-)
-def test_what_is_left_to_think_about_at_exit_is_thought_about(ending, execution):
-    script = (MODEL + ENDINGS[ending]).replace("EXECUTION", repr(execution))
+@pytest.mark.parametrize("execution", ENDINGS)
+def test_what_is_left_to_think_about_at_exit_is_thought_about(execution):
+    script = (MODEL + ENDINGS[execution]).replace("EXECUTION", repr(execution))
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert ended.stderr == ""

@@ -20,15 +20,11 @@ from tests.llm.test_cached_vectors import town as recalling_town
 from tests.support.keeping import live
 from tests.support.keeping import town as asking_town
 from tests.support.openai_server import OpenAIServer
-from tests.support.sqlite_faults import CALLS, DOTFILE, broken, environment
+from tests.support.sqlite_faults import DOTFILE, broken, environment
 from tests.support.stored import everything, full
 
-#: the others differ from these in the name of the error alone, or take ten seconds
-QUICK = (DOTFILE, "SQLITE_IOERR_SHMMAP", "SQLITE_IOERR_WRITE")
-FAULTS = [
-    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
-    for name in (DOTFILE, *CALLS)
-]
+#: others differ from these in the name of the error alone, or take ten seconds
+FAULTS = (DOTFILE, "SQLITE_IOERR_SHMMAP", "SQLITE_IOERR_WRITE")
 
 
 @pytest.fixture
