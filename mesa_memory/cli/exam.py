@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+import mesa_memory.cli.output as options
 from mesa_memory.cli.output import (
     COUNT,
     Output,
@@ -52,7 +53,7 @@ def _names(context: Any, parameter: Any, given: str | None) -> list[str] | None:
 @option(
     "--store", "File of the lives; finished ones are not made again.", "exam.sqlite"
 )
-@option("--processes", "How many lives at once.", type=COUNT)
+@options.processes("How many lives at once.")
 @option("--plot", "Picture of the curves.", type=click.Path(path_type=Path))
 @option("--report", "Page with all tables.", type=click.Path(path_type=Path))
 @option("--csv", "A row for each item.", type=click.Path(path_type=Path))
@@ -61,7 +62,7 @@ def exam(
     no_questions: bool,
     estimate: bool,
     seeds: int,
-    processes: int | None,
+    executor: Any,
     plot: Path | None,
     report: Path | None,
     csv: Path | None,
@@ -81,7 +82,7 @@ def exam(
     if estimate:
         print(found.study.estimate())
         return
-    result = found.run("serial" if processes == 1 else processes)
+    result = found.run(executor)
     tables = {
         measure: (
             f"Share of items {measure}, by retention interval in steps",

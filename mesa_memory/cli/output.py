@@ -141,6 +141,15 @@ def steps(default: int, what: str = "Steps of each run.") -> Callable[..., Any]:
     return option("--steps", what, default, COUNT)
 
 
+def processes(what: str) -> Callable[..., Any]:
+    """How many runs are made at once, as the executor of a study; one is this process."""
+
+    def executor(context: Any, parameter: Any, number: int | None) -> Any:
+        return "serial" if number == 1 else number
+
+    return option("--processes executor", what, type=COUNT, callback=executor)
+
+
 def served(command: Callable[..., Any]) -> Callable[..., Any]:
     """The address of a page: ``host``, ``port`` and ``open_page``."""
     return _host(port(_open(command)))

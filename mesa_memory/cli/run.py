@@ -438,9 +438,8 @@ def dashboard(runs: tuple[str, ...], host: str, port: int, open_page: bool) -> N
 )
 @printed
 def attribute(
-    run: str, model: str, step: float, agent: str | None, decision: int | None,
-    steps: int | None, outcome: str | None, trust: bool,
-    screen: int, output: Output,
+    run: str, model: str, agent: str | None, outcome: str | None, output: Output,
+    **given: Any,
 ) -> None:  # fmt: skip
     """Erases memories of a recorded run in turn, to see on which its outcome depends.
 
@@ -456,9 +455,9 @@ def attribute(
         location, number = recorded.location, recorded.id
         known = {str(text): own for text, own in recorded.unique_ids.items()}
     found = find(
-        imported(model), location, run=number, step=step, steps=steps, screen=screen,
-        outcome=None if outcome is None else imported(outcome), trust=trust,
-        agent=None if agent is None else known.get(agent, agent), decision=decision,
+        imported(model), location, run=number, **given,
+        outcome=None if outcome is None else imported(outcome),
+        agent=None if agent is None else known.get(agent, agent),
     )  # fmt: skip
     output.report(str(found))
     table = found.table()

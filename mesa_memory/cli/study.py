@@ -10,7 +10,6 @@ import click
 
 import mesa_memory.cli.output as options
 from mesa_memory.cli.output import (
-    COUNT,
     NEW_FILE,
     Output,
     flag,
@@ -24,7 +23,6 @@ from mesa_memory.runs.spreadsheet import write_csv
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.studies.study import Study
-    from mesa_memory.statistics.comparison import Comparison
 
 #: tables of results
 RESULT_TABLES = ("runs", "steps", "agents", "calls", "answers")
@@ -42,11 +40,8 @@ def study() -> None:
 
 @study.command()
 @file_argument
-@option(
-    "--processes",
-    "How many runs at once; 1 makes them in this process.  [default: one per "
-    "processor]",
-    type=COUNT,
+@options.processes(
+    "How many runs at once; 1 makes them in this process.  [default: one per processor]"
 )
 @flag(
     "--accept-drift",
@@ -57,11 +52,7 @@ def study() -> None:
 )
 @printed
 def run(
-    file: str,
-    processes: int | None,
-    accept_drift: bool,
-    shard: str | None,
-    output: Output,
+    file: str, executor: Any, accept_drift: bool, shard: str | None, output: Output
 ) -> None:
     """Makes the runs that are missing.
 
@@ -70,8 +61,7 @@ def run(
     found = read_study(file)
     if shard is not None:
         number, of = _shard(shard)
-        found, processes = found.shard(number, of), processes or 1
-    executor = "serial" if processes == 1 else processes
+        found, executor = found.shard(number, of), executor or "serial"
     progress = found.run(executor, accept_drift=accept_drift)
     _tell(output, found, progress)
     if progress.failed:
@@ -162,7 +152,8 @@ def compared(command: Any) -> Any:
 @printed
 def compare(file: str, plot: Path | None, output: Output, **given: Any) -> None:
     """Compares the arms with one of them, by paired differences on seeds."""
-    found = _comparison(file, given)
+    made = read_study(file)
+    found = made.compare(**_with_level(made, given))
     if plot is not None:
         found.plot(plot)
     output.report(str(found), arms=rows_of(found.table()), text=str(found))
@@ -188,32 +179,16 @@ def report(file: str, out: Path, overwrite: bool, **given: Any) -> None:
 @option("--power", "0 to 1.", 0.8, float)
 @option("--half-width", "Or half the width of the interval.", type=float)
 @printed
-def seeds(
-    file: str,
-    effect: float | None,
-    interaction: float | None,
-    power: float,
-    half_width: float | None,
-    output: Output,
-    **given: Any,
-) -> None:
+def seeds(file: str, output: Output, **given: Any) -> None:
     """Says how many seeds the arms need, with the finished runs as the pilot."""
-    found = _comparison(file, given)
-    needed = found.seeds_for(
-        effect=effect, interaction=interaction, power=power, half_width=half_width
-    )
-    title = f"Seeds, by a pilot of {len(found.seeds)} seeds against {found.base}"
+    found = read_study(file)
+    needed = found.seeds_for(**_with_level(found, given))
+    title = "Seeds that each arm needs, with the finished runs as the pilot"
     rows = [
         {"arm": arm, "seeds": least, "at most": most}
         for arm, (least, most) in needed.items()
     ]
     output.table("seeds", title, ("arm", "seeds", "at most"), rows)
-
-
-def _comparison(file: str, given: dict[str, Any]) -> "Comparison":
-    """The comparison that options ask for."""
-    found = read_study(file)
-    return found.compare(**_with_level(found, given))
 
 
 def _with_level(found: "Study", given: dict[str, Any]) -> dict[str, Any]:
@@ -239,22 +214,10 @@ def _with_level(found: "Study", given: dict[str, Any]) -> dict[str, Any]:
     show_default=False,
 )
 @option("--margin", "The largest change that counts as none.", type=float)
-@option("--processes", "As for run.", type=COUNT)
-def audit(
-    file: str,
-    memory: str,
-    outcome: str | None,
-    base: str | None,
-    axes: tuple[str, ...],
-    margin: float | None,
-    processes: int | None,
-) -> None:
+@options.processes("As for run.")
+def audit(file: str, **given: Any) -> None:
     """Runs one arm again with changes that must not matter, such as other wordings."""
-    executor = "serial" if processes == 1 else processes
-    found = read_study(file).audit(
-        memory, outcome=outcome, base=base, axes=axes, margin=margin, executor=executor
-    )
-    print(str(found))
+    print(str(read_study(file).audit(**given)))
 
 
 @study.command()
