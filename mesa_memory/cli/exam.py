@@ -20,23 +20,18 @@ from mesa_memory.cli.output import (
 _SHOWN = ("intrusions", "tokens", "requests", "dollars")
 
 
-def _names(context: Any, parameter: Any, given: str | None) -> list[str] | None:
-    """Names with commas between them, as a list."""
-    return given.split(",") if given else None
-
-
 @click.command()
 @option(
     "--memory memories",
     "Memories, with commas: names, or module:class for your own.",
     "short_term,stlt,episodic",
-    callback=_names,
+    callback=options.names,
 )
 @option(
     "--llm",
     "Whom memories and agent ask: offline or provider/model, with commas.",
     "offline",
-    callback=_names,
+    callback=options.names,
     metavar="MODELS",
 )
 @option("--seeds", "", 5, COUNT)
@@ -45,9 +40,9 @@ def _names(context: Any, parameter: Any, given: str | None) -> list[str] | None:
     "--language languages",
     "Of sentences and prompts, with commas: en, de, fr, es, pt, ja, zh.",
     "en",
-    callback=_names,
+    callback=options.names,
 )
-@option("--kinds", "Of items, with commas; by default all.", callback=_names)
+@option("--kinds", "Of items, with commas; by default all.", callback=options.names)
 @flag("--no-questions", "Look at the memories alone.")
 @flag("--estimate", "Print what it will cost, and send nothing.")
 @option(

@@ -141,8 +141,13 @@ def steps(default: int, what: str = "Steps of each run.") -> Callable[..., Any]:
     return option("--steps", what, default, COUNT)
 
 
+def names(context: Any, parameter: Any, given: str | None) -> list[str] | None:
+    """Names with commas between them, as a list."""
+    return [name.strip() for name in given.split(",")] if given else None
+
+
 def processes(what: str) -> Callable[..., Any]:
-    """How many runs are made at once, as the executor of a study; one is this process."""
+    """The number of runs at once, as the executor of a study; one is this process."""
 
     def executor(context: Any, parameter: Any, number: int | None) -> Any:
         return "serial" if number == 1 else number

@@ -2,25 +2,23 @@
 
 import click
 
-from mesa_memory.cli.output import Output, opened, printed, rows_of, say_loading
+from mesa_memory.cli.output import (
+    COUNT,
+    Output,
+    opened,
+    option,
+    printed,
+    rows_of,
+    say_loading,
+)
 
 
 @click.command()
 @click.argument("run", metavar="RUN")
-@click.option(
-    "--intervals",
-    default="1,5,10,20",
-    show_default=True,
-    metavar="STEPS",
-    help="Retention intervals, with commas.",
+@option(
+    "--intervals", "Retention intervals, with commas.", "1,5,10,20", metavar="STEPS"
 )
-@click.option(
-    "--every",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="Look at each step that can be divided by it.",
-)
+@option("--every", "Look at each step that can be divided by it.", 5, COUNT)
 @printed
 def retention(run: str, intervals: str, every: int, output: Output) -> None:
     """Which of the statements that agents heard are still shown to them?

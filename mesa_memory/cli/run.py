@@ -299,6 +299,7 @@ def _priced(row: dict[str, Any]) -> dict[str, Any]:
     "--agents",
     "Whose memory is shown in full.  [default: the six with most to tell]",
     metavar="ID|NAME,...",
+    callback=options.names,
 )
 @option(
     "--about", "Show how this text spreads.", "", metavar="TEXT", show_default=False
@@ -313,7 +314,7 @@ def _priced(row: dict[str, Any]) -> dict[str, Any]:
 def report(
     run: str,
     out: Path,
-    agents: str | None,
+    agents: list[str] | None,
     about: str,
     megabytes: float,
     overwrite: bool,
@@ -327,18 +328,9 @@ def report(
     with opened(run) as found:
         from mesa_memory.viz.report import write_report
 
-        names = (
-            None
-            if agents is None
-            else [n for n in map(str.strip, agents.split(",")) if n]
-        )
+        largest = int(megabytes * 1_000_000)
         written = write_report(
-            found,
-            out,
-            names,
-            about=about,
-            largest=int(megabytes * 1_000_000),
-            overwrite=overwrite,
+            found, out, agents, about=about, largest=largest, overwrite=overwrite
         )
     size = written.size / 1_000_000
     print(f"Wrote {written.path} ({size:.1f} MB)")
