@@ -33,11 +33,11 @@ def Controls(
     ):
         Player(current, values, interval, repeats)
         keys = [one.key for one in page.feeds]
-        before = keys[: keys.index(feed.key)][-1:]
-        for key in before:
-            compare = {"view": "compare", "other_run": key, "other_agent": None}
+        if place := keys.index(feed.key):
+            before = {"other_run": keys[place - 1], "other_agent": None}
             solara.Button(
-                "Compare with the run before", partial(selection.choose, **compare),
+                "Compare with the run before",
+                partial(selection.choose, view="compare", **before),
                 icon_name="mdi-compare", text=True, small=True,
             )  # fmt: skip
         with Fold("Parameters and speed"):
