@@ -29,7 +29,6 @@ from mesa_memory.memories.host.layer_names import memories_of
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.runs.recording.stored import key_of
-from mesa_memory.runtime.services import Services
 from mesa_memory.stores import schema
 from mesa_memory.stores.base import Batch
 from mesa_memory.stores.schema import prompt_files
@@ -461,13 +460,13 @@ class PromptFileLog:
 
     def rows(self, recorder: Any, step: float) -> list[dict[str, Any]]:
         """Rows of ``prompt_files`` for what is new; of a model that is gone, none."""
-        if (model := recorder.model) is None:
+        if recorder.model is None:
             return []
         if self._run != recorder.run:  # a run that goes on has some already
             self._run = recorder.run
             self._known = recorded(recorder.store, self._run)
         found = []
-        for wording in Services.of(model).wordings.known.values():
+        for wording in recorder.services.wordings.known.values():
             for name in sorted(wording.used):
                 file, key = wording.files[name], (wording.language, name)
                 if self._known.get(key) == file.hash:

@@ -9,12 +9,11 @@ before the next one begins.
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from mesa_memory.core.journal import RecordBus
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.text.redaction import logger as logger_of
@@ -49,12 +48,12 @@ class Recorder(Collector):
 
     Args:
         model: the Mesa model; held weakly.
-        bus: of its memories.
+        services: of the model.
         store, run: where to write.
-        flush: joins the unfinished work of all memories.
         recording: how.
 
     Attributes:
+        services: of the model.
         store, run: where the run is written.
         step: the last finished step; None before the first.
     """
@@ -62,17 +61,17 @@ class Recorder(Collector):
     def __init__(
         self,
         model: Any,
-        bus: RecordBus,
+        services: Services,
         store: Store,
         run: int,
-        flush: Callable[[], None],
         recording: Recording,
     ) -> None:
-        super().__init__(bus)
+        super().__init__(services.bus)
         self.store, self.run = store, run
         self.step: float | None = None
         self._resumable: float | None = None  # the last step with a checkpoint
-        self._model, self._flush, self._recording = weakref.ref(model), flush, recording
+        self._model, self.services = weakref.ref(model), services
+        self._recording = recording
         self._known = set[str]()  # agents that are written
         self._checkpoint_at = 0.0  # the time of the next one, if no model is asked
         self._asked = False  # a model, since the last finished step
@@ -86,7 +85,7 @@ class Recorder(Collector):
         # The model holds the watch, and the watch this: nothing here keeps a model alive.
         self._observer = StepObserver(model, self._over)
         weakref.finalize(model, _abandon, weakref.ref(self))
-        bus.observers.append(self)
+        self.bus.observers.append(self)
         _running.add(self)
 
     @property
@@ -148,13 +147,13 @@ class Recorder(Collector):
         model = self._model()
         if model is None or not self.active:
             return
-        self._flush()
+        self.services.flush()
         self.close_dropped()
         self.step = now = clock(model)
         if self.muted:  # the step is in the store already
             self.taken()
             return
-        outcomes = Services.of(model).outcomes
+        outcomes = self.services.outcomes
         self.changes.rows.scenes = self._world.rows(model, outcomes, now)
         self.observe(model)
         every = self._recording.checkpoint_every
@@ -289,7 +288,7 @@ class Recorder(Collector):
     def sync(self, extends: bool = False) -> None:
         """``checkpoint``, and waits until every finished step is in the store."""
         if extends:
-            self._flush()
+            self.services.flush()
             self.close_dropped()
         self.checkpoint(extends)
         if self._writer is not None:

@@ -87,11 +87,10 @@ class Attachment:
 
     def attach(self, model: Any, services: Services, recording: Recording) -> Recorder:
         """A recorder, muted until ``Recorder.begin`` or ``begin_at``."""
-        of, flush = services.bus, services.flush
-        recorder = Recorder(model, of, self.store, self.run, flush, recording)
+        recorder = Recorder(model, services, self.store, self.run, recording)
         recorder.muted = True
         if self.answers is not None:
-            flush()
+            services.flush()
             recorder.begin_late(memories(model).values())
             recorder.begin(self.answers)
         self.recorder = recorder
