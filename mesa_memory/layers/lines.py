@@ -310,7 +310,7 @@ def folded_for(
 
     Args:
         recent: within one conversation of the last two steps nothing is folded.
-        voice: of requests; None is that of what the agent itself is told.
+        voice: of requests; None means the agent's own.
     """
     if view.limits.repetitions == KEEP or len(lines) < 2:
         return list(lines)

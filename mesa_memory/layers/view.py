@@ -41,7 +41,7 @@ class Limits(NamedTuple):
 class StepView:
     """The facts of one read or of one settled batch; each is looked up once.
 
-    Nobody changes one: ``dataclasses.replace`` makes another.
+    No view is changed: ``dataclasses.replace`` makes another.
 
     ``memory.view()`` makes it. A batch that is settled in the background keeps the facts
     of its own step. Nothing holds a view longer than its read or its batch.

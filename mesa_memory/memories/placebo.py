@@ -82,7 +82,7 @@ def scrambled(memory: Any, section: str, text: str) -> str:
 
 
 def _own_lines(memory: Any, text: str) -> tuple[list[str], list[int]]:
-    """The lines of a text, and the places of those that are no headings."""
+    """The lines of a text, and the places of all lines but headings."""
     lines, fixed = text.split("\n"), _headings(memory)
     return lines, [i for i, line in enumerate(lines) if not fixed(line)]
 

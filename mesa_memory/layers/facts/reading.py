@@ -396,6 +396,6 @@ def _speaker(event: MemoryRecord) -> Any:
 
 
 def _parts(statement: FactStatement) -> dict[str, Any]:
-    """What a statement says of its subject, for a request."""
+    """Attribute and value of a statement, and whether it holds, for a request."""
     names = ("attribute", "value", "holds")
     return {name: getattr(statement, name) for name in names}
