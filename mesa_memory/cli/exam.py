@@ -10,6 +10,7 @@ from mesa_memory.cli.output import (
     COUNT,
     Output,
     flag,
+    importable,
     option,
     printed,
     rows_of,
@@ -70,6 +71,7 @@ def exam(
     what it was told 1 to 80 steps ago.
     """
     say_loading()
+    importable(Path())
     from mesa_memory.experiments.exam.exam import KINDS, MEASURES, Exam
 
     given["kinds"] = given["kinds"] or KINDS

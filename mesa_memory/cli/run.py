@@ -475,5 +475,8 @@ def imported(name: str) -> Callable[..., Any]:
             "whose name no other module has"
         ) from error
     if not callable(found):
-        raise ValueError(f"{name!r} is {found!r}, not a class or function")
+        raise ValueError(
+            f"{name!r} is {found!r}, not a class or function: give module:name, such as "
+            "town:outcome"
+        )
     return found

@@ -211,7 +211,8 @@ def attribute(
     Raises:
         ValueError: if ``steps`` is not after ``step``, a number is out of range, or the
             agent was shown nothing in the step, or decided several times in it.
-        TypeError: without an outcome or ``steps``, if no agent is given.
+        TypeError: without an outcome or ``steps``, if no agent is given; with a
+            ``decision`` and an ``outcome``, or no agent.
         ParameterError, ReplayMismatch, StoreError: see ``resume``.
     """
     checked_int("screen", screen, 2)
@@ -221,6 +222,11 @@ def attribute(
             "attribute needs outcome, a function of the model, and steps, at which a copy "
             "ends; or an agent and the step of its decision: attribute(Town, file, "
             "agent=15, step=7)"
+        )
+    if decision is not None and (agent is None or outcome is not None):
+        raise TypeError(
+            f"decision={decision!r} chooses a decision of one agent: give agent= and no "
+            "outcome=, or leave decision= out"
         )
     since = step if agent is None else _step_before(location, run, step)
     if decided is not None and outcome is None:

@@ -157,3 +157,19 @@ def test_what_is_no_study_ends_in_one_line(tmp_path, name, said):
     result = call("status", tmp_path / name)
     assert result.exit_code == 2
     assert said in result.stderr and len(result.stderr.strip().splitlines()) == 1
+
+
+def test_an_exam_finds_a_memory_in_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = (
+        "from mesa_memory import ShortTermMemory\n\n\nclass Mine(ShortTermMemory): ..."
+    )
+    (tmp_path / "mine_of_exam.py").write_text(code)
+    asked = ["--seeds", "1", "--steps", "10", "--no-questions", "--estimate"]
+    done = CliRunner().invoke(main, ["exam", "--memory", "mine_of_exam:Mine", *asked])
+    assert done.exit_code == 0, done.output
+
+
+def test_the_name_of_a_module_alone_is_refused_with_the_form_to_give():
+    with pytest.raises(ValueError, match="not a class or function: give module:name"):
+        imported("queue")

@@ -161,6 +161,9 @@ def test_one_of_several_decisions_of_a_step_is_asked_about(tmp_path):
     for wrong in (0, 3):
         with pytest.raises(ValueError, match=f"decision= .*, got {wrong}"):
             attribute(Choirs, file, decision=wrong, **one)
+    for other in ({"agent": None, "steps": 4}, {}):
+        with pytest.raises(TypeError, match=r"decision=1 chooses .* give agent="):
+            attribute(Choirs, file, decision=1, outcome=len, **one | other)
     for number in (1, 2):
         found = attribute(Choirs, file, decision=number, **one)
         (blamed,) = found.blamed
