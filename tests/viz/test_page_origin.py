@@ -18,6 +18,12 @@ def explorer(file):
         yield base
 
 
+@pytest.fixture(scope="module")
+def demo():
+    with command("demo", "--agents", "3", "--steps", "1") as base:
+        yield base
+
+
 def of_others(base):
     """Origins that are not the page's own, and look like it."""
     own, port = own_origin(base), urlsplit(base).port
@@ -29,8 +35,9 @@ def of_others(base):
     ]  # fmt: skip
 
 
-def test_only_the_pages_own_origin_opens_its_socket(explorer):
-    base = explorer
+@pytest.mark.parametrize("server", ["explorer", "demo"])
+def test_only_the_pages_own_origin_opens_its_socket(server, request):
+    base = request.getfixturevalue(server)
     assert answer(base, own_origin(base)) == 101
     refused = {origin: answer(base, origin) for origin in of_others(base)}
     assert set(refused.values()) == {403}, refused
@@ -56,8 +63,9 @@ def ask(base, method, path, **headers):
     return answered.status, answered.headers
 
 
-def test_no_foreign_page_reads_closes_or_frames_anything(explorer):
-    base = explorer
+@pytest.mark.parametrize("server", ["explorer", "demo"])
+def test_no_foreign_page_reads_closes_or_frames_anything(server, request):
+    base = request.getfixturevalue(server)
     close = "/_solara/api/close/some?session_id=page"
     for method, path in [
         ("GET", "/"), ("GET", "/resourcez"), ("GET", "/static/main.js"),

@@ -10,17 +10,25 @@ from mesa_memory.viz.widgets import table
 from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play
+from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import Inn
 
 pytestmark = pytest.mark.slow
 STEPS = 9
+HARM = "img[src=x], a[href^=javascript]"
+#: views of a memory: agent, view, and a heading
+PAGES = [
+    (1, "conversations", "Threads of agent 1"),
+    (2, "facts", "Facts known to agent 2"),
+    (3, "chapters", "Life of agent 3"),
+]
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """A server with two inns."""
+    """A server with three inns; in the last one a guest says what should harm a page."""
     folder = tmp_path_factory.mktemp("contents")
-    kinds = {"plain": {}, "quiet": {"quiet": 3}}
+    kinds = {"plain": {}, "quiet": {"quiet": 3}, "hostile": {"words": HOSTILE}}
     files = {name: str(folder / f"{name}.sqlite") for name in kinds}
     for name, file in files.items():
         play(Inn(record=file, **kinds[name]), STEPS)
@@ -134,6 +142,19 @@ def test_where_there_is_nothing_a_button_leads_to_where_something_is(
     window.page.get_by_role("button", name=button).click()
     window.until(lambda: window.page.get_by_role("button", name=button).count() == 0)
     assert then in window.text()
+
+
+def test_hostile_words_stay_inert(chromium, address):
+    with Window(chromium, address) as window:
+        window.open(see=".mm-bar")
+        second = quote(nth_run(window, 2))
+        for agent, page, title in PAGES:
+            window.open(f"?run={second}&view={page}&agent={agent}")
+            window.shows(view=page, agent=agent)
+            assert title in window.text()
+            if page != "facts":
+                assert HOSTILE[:20] in window.text(".mm-page")
+            assert not window.page.query_selector(HARM)
 
 
 def nth_run(window, place):

@@ -11,6 +11,27 @@ from mesa_memory.viz import make_memory_component
 from mesa_memory.viz.live.model_run import live_feed
 from mesa_memory.viz.live.page_runs import PageRuns
 from tests.support.live_pages import Others
+from tests.support.recorded_town import RecordedTown
+
+
+def test_a_recorded_model_is_shown_as_far_as_it_has_got():
+    town = RecordedTown("", record=True, n=3)
+    feed = live_feed(town)
+    assert (feed.notes, feed.source.steps, feed.live) == ([], [], True)
+    town.step()
+    assert feed.refresh().steps == [1.0]
+    Services.of(town).recorder.close()
+    assert feed.refresh().steps == [1.0]
+    assert not feed.live
+
+
+def test_a_model_that_has_not_begun_is_recorded_in_memory(monkeypatch):
+    model = Others(ours=2, theirs=0, none=0)
+    feed = live_feed(model)
+    model.step()
+    assert feed.refresh().steps == [1.0]
+    assert feed.source.agent_ids == [1, 2]
+    Services.of(model).recorder.close()
 
 
 @pytest.mark.parametrize("steps", [1, 6])
@@ -104,6 +125,18 @@ def test_a_reset_while_no_tab_shows_the_memories_keeps_the_runs_before(
     for model in (*models, other):
         Services.of(model).recorder.close()
     assert component[1] == 1
+
+
+@pytest.mark.parametrize("record", [True, "file"])
+def test_a_listed_component_leaves_a_models_own_record_alone(record, tmp_path):
+    component = make_memory_component()
+    place = str(tmp_path / "own.sqlite") if record == "file" else record
+    model = Others(ours=2, theirs=0, none=0, record=place)
+    own = Services.of(model).recorder
+    model.step()
+    assert Services.of(model).recorder is own
+    own.close()
+    assert component[1] == 0
 
 
 def test_agents_with_other_memories_are_named():

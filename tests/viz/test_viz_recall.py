@@ -134,6 +134,14 @@ def test_what_the_budget_dropped_is_said_in_words():
     assert [one["name"] for one in drawn["series"]] == ["relevance"]
 
 
+def test_a_damaged_recall_shows_what_is_left_of_it():
+    recall = made([(1.0, 0, 0, 0)], scoring="?", candidates=[7, {"id": "z"}, {}])
+    assert recall.weights == (None,) * len(data.PARTS)
+    (one,) = data.ranked(recall, None)
+    assert (one.candidate.id, one.score) == ("z", 0.0)
+    assert one.candidate.text == "not in this run"
+
+
 def test_the_steps_with_recalls_are_known(run):
     own = steps(run, "recall", 5)
     assert own == [step for step in run.steps if found(run, 5, step)]

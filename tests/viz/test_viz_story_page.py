@@ -134,6 +134,33 @@ def test_play_goes_through_the_days_without_a_click_more_and_shows_who_tells_who
     window.until(lambda: window.step() == str(DAYS))
 
 
+def test_a_server_that_answers_late_turns_no_day_back(window):
+    late, held = [False], []
+
+    def hold(page):
+        def hear(said):
+            if late[0]:
+                held.append((page, said))
+            else:
+                page.send(said)
+
+        page.connect_to_server().on_message(hear)
+
+    window.page.route_web_socket("**", hold)
+    opened(window)
+    window.page.evaluate(WATCH)
+    late[0] = True
+    window.page.get_by_role("button", name=PLAY).click()
+    window.sometime(lambda: shown_day(window) >= 9)
+    late[0] = False
+    for page, late_one in held:
+        page.send(late_one)
+    window.until(lambda: window.page.get_by_role("button", name=PLAY).count() == 1)
+    window.shows(step=DAYS)
+    days = [int(one["day"]) for one in window.page.evaluate("mmSeen")]
+    assert days == [DAYS, *range(1, DAYS + 1)]
+
+
 def test_space_plays_and_pauses_and_arrows_step(window, told):
     opened(window)
     window.page.keyboard.press("ArrowLeft")
