@@ -3,6 +3,7 @@
 Arguments: the extra, and a recorded run.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -10,8 +11,9 @@ import urllib.request
 from pathlib import Path
 
 from mesa_memory import open_run
-from mesa_memory.errors import StoreUnavailable
+from mesa_memory.errors import EmbedderError, MissingExtra, StoreUnavailable
 
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 COMMAND = [sys.executable, "-W", "ignore", "-m", "mesa_memory.cli"]
 
 
@@ -41,6 +43,23 @@ OPENER = urllib.request.build_opener(
 def _read(address: str) -> bytes:
     with OPENER.open(address, timeout=20) as answer:
         return answer.read()
+
+
+def fastembed(run: str) -> None:
+    """Embeds with the model on this machine; where none is, says so and asks nobody."""
+    from mesa_memory.embedders.local import FastEmbedder
+
+    folder = os.environ.get("MESA_MEMORY_MINILM")
+    embedder = FastEmbedder(MINILM, folder=folder)
+    if folder:
+        assert embedder.embed(["rain", "snow"]).shape == (2, 384)
+        return
+    try:
+        embedder.embed(["rain"])
+    except MissingExtra:
+        raise
+    except EmbedderError as error:
+        assert "from the files on this machine" in str(error), error
 
 
 def minilm(run: str) -> None:
@@ -106,6 +125,15 @@ def _call(*arguments: str) -> str:
 
 
 extra, recorded = sys.argv[1:]
-EXTRAS = (dashboard, minilm, multilingual, languages, postgres, dask, parquet)
+EXTRAS = (
+    dashboard,
+    fastembed,
+    minilm,
+    multilingual,
+    languages,
+    postgres,
+    dask,
+    parquet,
+)
 {f.__name__: f for f in EXTRAS}[extra](recorded)
 print(f"{extra}: installed, and used without a network.")

@@ -20,10 +20,12 @@ from mesa_memory.cli.output import Output, flag, option, printed
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.errors import LLMError, StoreError
 
-#: the newest Python version that is tested
-NEWEST = (3, 14)
+#: the Python versions that are tested
+PYTHON = ((3, 12), (3, 14))
 #: MB; below it a recording of a longer run may not fit
 LITTLE_ROOM = 500
+#: MB; above it a store is slow to copy and to open
+LARGE_STORE = 2_000
 #: seconds for the one request
 PATIENCE_S = 60.0
 OK, NOTE, WRONG = "ok", "note", "wrong"
@@ -79,7 +81,7 @@ def doctor(
     Exits with 1 if anything is wrong. With --llm one short request is sent.
     """
     findings = [
-        *(python(), *packages(), free_port(port), *disk(store)),
+        *(python(), *packages(), front_end(), free_port(port), *disk(store)),
         *(model(llm, api_base, offline) if llm else ()),
     ]
     findings = [Finding(*map(scrub, finding)) for finding in findings]
@@ -97,8 +99,12 @@ def _line(finding: Finding) -> str:
 
 def python() -> Finding:
     """Is this version of Python a tested one?"""
+    oldest, newest = PYTHON
     found = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info[:2] > NEWEST:
+    if sys.version_info[:2] < oldest:
+        cure = "Make an environment of a newer one: uv venv --python 3.12"
+        return Finding("Python", WRONG, found, cure)
+    if sys.version_info[:2] > newest:
         return Finding("Python", NOTE, found, "Newer than the tested ones, up to 3.14.")
     return Finding("Python", OK, found)
 
@@ -132,6 +138,15 @@ def packages() -> Iterator[Finding]:
     yield Finding("packages", OK, f"{len(fits)} fit: {', '.join(fits)}")
 
 
+def front_end() -> Finding:
+    """Are the files of the page here?"""
+    try:
+        return Finding("front end", OK, f"solara-assets {version('solara-assets')}")
+    except PackageNotFoundError:
+        cure = 'For machines without a network: pip install "mesa-memory[dashboard]"'
+        return Finding("front end", NOTE, "downloaded once, at the first page", cure)
+
+
 def free_port(port: int) -> Finding:
     """Can the page be served at this port?"""
     from mesa_memory.viz.serving.server import listen
@@ -153,7 +168,12 @@ def disk(location: str) -> Iterator[Finding]:
         return
     path = Path(sqlite_path(location)).absolute()
     if path.exists():
-        yield _opened(location, f"{path.stat().st_size / 1e6:,.1f} MB")
+        megabytes = path.stat().st_size / 1e6
+        found = _opened(location, f"{megabytes:,.1f} MB")
+        if found.state == OK and megabytes > LARGE_STORE:
+            cure = "Copy single runs into files of their own: mesa-memory copy"
+            found = found._replace(state=NOTE, cure=cure)
+        yield found
     try:
         with (
             tempfile.TemporaryDirectory(dir=path.parent, prefix=".doctor-") as folder,

@@ -421,6 +421,7 @@ def dashboard(runs: tuple[str, ...], host: str, port: int, open_page: bool) -> N
 @option(
     "--outcome", "Model to number; not needed with --agent.", metavar="MODULE:FUNCTION"
 )
+@option("--max-runs", "End after so many copies.", type=click.IntRange(min=3))
 @flag("--trust", "Take addresses, models and code from the file, which is your own.")
 @option(
     "--screen",

@@ -8,14 +8,16 @@ if TYPE_CHECKING:
 
 __all__ = ["embedder"]
 
-#: module and class by name; litellm's takes the name of a model
+#: module and class by name; some take the name of a model
 _PLACES = {
     "static": "static.StaticEmbedder", "minilm": "local.MiniLMEmbedder",
-    "multilingual": "local.MultilingualEmbedder", "litellm": "litellm.LiteLLMEmbedder",
+    "multilingual": "local.MultilingualEmbedder", "fastembed": "local.FastEmbedder",
+    "litellm": "litellm.LiteLLMEmbedder",
 }  # fmt: skip
+_WITH_MODEL = ("fastembed", "litellm")
 _POSSIBLE = (
-    "'static', 'minilm', 'multilingual', 'litellm:<provider/model>', or an object with "
-    "embed(), name and dim"
+    "'static', 'minilm', 'multilingual', 'fastembed', "
+    "'fastembed:<model>', 'litellm:<provider/model>', or an object with embed(), name and dim"
 )
 
 
@@ -35,9 +37,10 @@ def embedder(spec: object) -> "Embedder":
 
 
 def _named(spec: str) -> "Embedder":
-    kind, _, model = spec.partition(":")
-    has_model = kind == "litellm"
-    if kind not in _PLACES or bool(model) != has_model or spec.endswith(":"):
+    kind, colon, model = spec.partition(":")
+    if colon and not model:
+        kind = ""  # a name was announced and none given
+    if kind not in _PLACES or (model and kind not in _WITH_MODEL) or spec == "litellm":
         raise ValueError(f"an embedder is {_POSSIBLE}; got {spec!r}")
     module, _, name = _PLACES[kind].partition(".")
     make = getattr(import_module(f"{__name__}.{module}"), name)

@@ -177,6 +177,7 @@ def attribute(
     decision: int | None = None,
     run: int | None = None,
     screen: int = 12,
+    max_runs: int | None = None,
     progress: bool = True,
     trust: bool = False,
     **parameters: Any,
@@ -206,6 +207,7 @@ def attribute(
         decision: its number among those of the agent in the step, from 1, in the order
             of ``run.decisions()``; needed if there are several and no ``outcome``.
         screen: runs of the model as it was, and of each group if these differ.
+        max_runs: ends after this number of runs; None makes all.
         progress: show a bar on stderr.
 
     Raises:
@@ -216,6 +218,8 @@ def attribute(
         ParameterError, ReplayMismatch, StoreError: see ``resume``.
     """
     checked_int("screen", screen, 2)
+    if max_runs is not None:
+        checked_int("max_runs", max_runs, screen + 1)
     decided = None if agent is None else _Decision(agent, step, decision or 1)
     if decided is None and (steps is None or not callable(outcome)):
         raise TypeError(
@@ -240,7 +244,7 @@ def attribute(
     one = None if agent is None else (agent, step)
     groups = candidates(begun, Shown.of(location, run, since, one))
     bar = tqdm(desc="attribution", unit=" runs", file=sys.stderr, disable=not progress)
-    trials = _Trials(begun, outcome or decided, steps, bar)  # type: ignore[arg-type]
+    trials = _Trials(begun, outcome or decided, steps, bar, max_runs)  # type: ignore[arg-type]
     search = _Search(trials, groups, screen, 2 * screen)
     logger.warning("%s", search.plan(since, *_price(location, run, since, steps)))
     with bar:
@@ -295,6 +299,10 @@ def _price(
     return share * sum(row["calls"] for row in rows), price
 
 
+class _Spent(Exception):
+    """The runs that were allowed have been made."""
+
+
 @dataclass
 class _Trials:
     """Copies of a model, run to the end."""
@@ -303,6 +311,7 @@ class _Trials:
     outcome: Callable[[Any], float]
     steps: float
     bar: Any
+    most: int | None = None
     runs: int = 0
 
     def outcomes(self, erasure: Erasure | None, times: int) -> list[float]:
@@ -310,6 +319,8 @@ class _Trials:
         return [self._once(erasure) for _ in range(times)]
 
     def _once(self, erasure: Erasure | None) -> float:
+        if self.runs == self.most:
+            raise _Spent
         copy = deepcopy(self.model)
         if erasure is not None:
             erasure.erase_from(copy)
@@ -365,7 +376,7 @@ class _Search:
 
     def plan(self, step: float, calls: float, cost: float | None) -> str:
         """The fewest and the most runs, with their price."""
-        groups = len(self.groups)
+        groups, ends = len(self.groups), self.trials.most
         tried, bases, largest = groups, 1, min(groups, CONFIRMED)
         if groups > 1:
             tried, bases, largest = 2 * groups, 2, 2 * largest
@@ -375,8 +386,9 @@ class _Search:
         return (
             f"{groups} groups of records were shown after step {step:g}. Runs of "
             f"{self.trials.steps - step:g} steps: {least} if answers are always the same, "
-            f"else up to {most}. Each sends about {calls:.0f} requests, for {price}; all send {least * calls:.0f} to "
-            f"{most * calls:.0f}."
+            f"else up to {most}{'' if ends is None else f'; it ends after {ends} runs'}. "
+            f"Each sends about {calls:.0f} requests, for {price}; all send "
+            f"{least * calls:.0f} to {most * calls:.0f}."
         )
 
     def found(self, step: float) -> Attribution:
@@ -389,7 +401,7 @@ class _Search:
         stopped = False
         try:
             self._try()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, _Spent):
             stopped = True
         mean = sum(self.base) / len(self.base)
         return Attribution(

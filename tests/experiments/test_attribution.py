@@ -292,6 +292,8 @@ def test_of_two_hints_each_is_sufficient_and_none_is_necessary(tmp_path, agent):
 
 def test_an_attribution_that_is_stopped_keeps_what_was_found(tmp_path):
     file, _ = recorded(tmp_path, rng=1, told=True)
+    some = asked(file, max_runs=4)
+    assert some.stopped and some.runs == 4 and len(some.effects) == 2
     ends = iter(range(99))
 
     def impatient(model):

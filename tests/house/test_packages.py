@@ -14,6 +14,7 @@ PLACES = {
     "litellm": ("llm/", "embedders/litellm.py", "hosts/"),
     "dask": (),
     "mpi4py": ("experiments/studies/executors.py",),
+    "fastembed": ("embedders/local.py",),
     "aiohttp": ("llm/direct.py",),
     "orjson": ("stores/", "llm/direct.py"),
     "sqlalchemy": ("stores/", "runs/", "viz/data/"),

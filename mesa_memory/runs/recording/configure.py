@@ -94,8 +94,8 @@ def configure(
         on_failure: ``"raise"`` stops at the first failure instead; at first
             ``"continue"``, which tries the work again at the next step.
         embedder: ``"static"`` (at first; shipped, offline),
-            ``"minilm"``, ``"multilingual"``, ``"litellm:PROVIDER/MODEL"``, or an
-            embedder.
+            ``"minilm"``, ``"multilingual"``, ``"fastembed:NAME"``,
+            ``"litellm:PROVIDER/MODEL"``, or an embedder.
         record: path of a SQLite file, ``"postgresql+psycopg://…"``, True (in memory)
             or a ``Recording``. It ends the run that is being recorded, if there is
             one, and begins another. None or False (at first) ends it and records
