@@ -50,6 +50,29 @@ def test_a_wrong_vector_changes_nothing():
         assert record(9) not in index
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_one_wrong_vector_of_several_leaves_all_without():
+    for vector in WRONG_VECTORS:
+        index, records = small(embedded=False)
+        with pytest.raises(EmbedderError):
+            index.embed_all(records, [[1, 0, 0], [0, 1, 0], vector], "test")
+        assert index.lacking() == records
+        assert (index.source, index.dim) == ("", 0)
+        index.embed_all(records, [[1, 0], [0, 1], [1, 1]], "another")
+        assert (index.source, index.dim) == ("another", 2)
+
+
+def test_too_few_vectors_and_records_from_elsewhere_leave_all_without():
+    index, records = small(embedded=False)
+    with pytest.raises(EmbedderError, match="2 vectors came for 3 records"):
+        index.embed_all(records, np.eye(2), "test")
+    with pytest.raises(KeyError):
+        index.embed_all([records[0], record(9)], np.eye(2), "test")
+    assert index.lacking() == records
+    index.embed_all([], [], "test")
+    assert index.dim == 0
+
+
 def test_vectors_of_two_embedders_never_meet():
     index, records = small()
     before = state(index)
@@ -83,6 +106,14 @@ def test_a_record_that_cannot_be_ranked_is_refused_whole():
         assert len(state(index)) == 4
 
 
+def test_a_vector_of_zeros_is_like_nothing():
+    index, _ = small()
+    index.add(record(9), "nothing at all", np.zeros(3), source="test")
+    for recalled in index.recall("?", vector=np.zeros(3), source="test"):
+        assert recalled.parts["dense"] == 0
+        assert math.isfinite(recalled.score)
+
+
 def test_arguments_that_make_no_sense_are_refused():
     no_count = [True, False, 2.5, 2.0, "3", [1], math.nan]
     cases = [({"k": k}, "k must be a whole number or None, got") for k in no_count]
@@ -99,6 +130,21 @@ def test_arguments_that_make_no_sense_are_refused():
         for index in (small()[0], RecordIndex()):
             with pytest.raises((TypeError, ValueError), match=error):
                 index.recall(**{"query": "mill"} | given)
+
+
+def test_k_may_be_any_kind_of_int_and_too_large():
+    index, _ = small()
+    assert len(index.recall("mill", np.int64(2))) == 2
+    assert len(index.recall("mill", 10**30)) == len(index.recall("mill", None)) == 3
+
+
+def test_filters_that_fit_nothing_give_nothing():
+    index, records = small()
+    assert index.recall("mill", kinds=[]) == []
+    assert index.recall("mill", since=2, until=1) == []
+    assert index.recall("mill", since=math.nan) == []
+    assert index.recall("mill", without=records) == []
+    assert len(index.recall("mill", without=[record(99)])) == 3
 
 
 def test_a_query_without_words_is_no_trouble():

@@ -2,7 +2,7 @@
 
 import copy
 
-from mesa_memory import OfflineLLM, Services, open_run
+from mesa_memory import Budget, OfflineLLM, Services, open_run
 from tests.support.playing import ended, lived
 from tests.support.recorded_town import RecordedTown
 from tests.support.stored import rows
@@ -21,6 +21,14 @@ def test_a_copy_asks_the_same_model_and_goes_on_like_the_original():
     assert services.llm is llm
     assert all(c.memory.services is services for c in twin.citizens)
     assert prompts(lived(twin, 3)) == prompts(lived(town, 3))
+
+
+def test_a_copy_pays_from_the_same_budget():
+    town = lived(RecordedTown("", record=None, budget=Budget(calls=10_000)), 3)
+    spent = Services.of(town).ledger.total.calls
+    twin = lived(copy.deepcopy(town), 2)
+    assert Services.of(twin).ledger.budget.calls == 10_000
+    assert Services.of(town).ledger.total.calls > spent > 0
 
 
 def test_a_recorded_run_does_not_notice_that_it_was_copied(tmp_path):

@@ -2,7 +2,14 @@
 
 import pytest
 
-from mesa_memory import LLMRejected, ScriptedLLM, configure, open_run, resume
+from mesa_memory import (
+    LLMRejected,
+    ScriptedLLM,
+    ShortTermMemory,
+    configure,
+    open_run,
+    resume,
+)
 from mesa_memory.memories.registry import find
 from tests.support import layered
 from tests.support.hamlet import Hamlet
@@ -59,6 +66,22 @@ def test_a_run_whose_record_began_late_is_resumed_as_it_was(memory, tmp_path):
     assert again.steps == 12
     assert shown(again) == shown(lived(Street(memory), 12))
     configure(again, record=None)
+
+
+def test_a_memory_that_nobody_holds_any_more_is_taken_up_when_it_is_used(tmp_path):
+    street = lived(Street("stlt"), 5)
+    old = street.agents[0].memory
+    before = {record.id for record in old.current_records()}
+    street.agents[0].memory = ShortTermMemory(street.agents[0])
+    configure(street, record=str(tmp_path / "run.sqlite"))
+    for _ in range(4):
+        old.add_to_memory("observation", {"seen": "a heron"})
+        old.process_step()
+        street.step()
+    configure(street, record=None)
+    with open_run(tmp_path / "run.sqlite") as run:
+        known = {row["id"] for row in run.history(agent=1, as_records=True)}
+    assert before & known, "what it let go of is in the record"
 
 
 def test_a_memory_whose_work_fails_is_said_before_a_record_begins(tmp_path):

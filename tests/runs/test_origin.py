@@ -2,8 +2,8 @@
 
 import pytest
 
-from mesa_memory import ScriptedLLM, Services, open_run, resume
-from mesa_memory.interventions import edit, implant
+from mesa_memory import ImpressionMemory, ScriptedLLM, Services, open_run, resume
+from mesa_memory.interventions import edit, exchange, implant
 from mesa_memory.runs.past import past as past_of
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.views import evidence
@@ -71,4 +71,21 @@ def test_an_implanted_event_is_imported_and_stays_so(tmp_path):
     again = resume(RecordedTown, str(file))
     held = {r.id: r.origin for r in again.citizens[0].memory.current_records()}
     assert held[edited.id] == "imported"
+    ended(again)
+
+
+def test_exchanged_events_are_imported_and_conclusions_stay_derived(tmp_path):
+    file = tmp_path / "run.sqlite"
+    place = town(file, 8, n=14)
+    minds = [c for c in place.citizens if isinstance(c.memory, ImpressionMemory)]
+    one, other = minds
+    exchange(one, other)
+    held = one.memory.current_records()
+    assert {r.origin for r in held if r.kind in MADE} == {"derived"}
+    assert {r.origin for r in held if r.kind not in MADE} == {"imported"}
+    play(place, 1)
+    held = {r.id: r.origin for r in one.memory.current_records()}
+    again = resume(RecordedTown, str(file))
+    mind = next(c for c in again.citizens if c.unique_id == one.unique_id)
+    assert {r.id: r.origin for r in mind.memory.current_records()} == held
     ended(again)

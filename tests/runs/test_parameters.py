@@ -2,6 +2,8 @@
 
 import functools
 import sqlite3
+import subprocess
+import sys
 import warnings
 
 import mesa
@@ -164,6 +166,47 @@ def test_a_model_that_is_recorded_after_it_was_made_is_known_as_well():
     again = resume(Plain, "run.sqlite")
     assert (again.people, again.greed) == (6, 0.4)
     ended(again)
+
+
+@pytest.mark.slow
+def test_a_model_that_was_made_before_the_package_was_imported_says_what_is_unknown(
+    tmp_path,
+):
+    code = """
+import mesa
+class Town(mesa.Model):
+    def __init__(self, n, tax=1, rng=None):
+        super().__init__(rng=rng)
+        self.n, self.tax, self.born_with = n, tax, self.random.random()
+town = Town(3)
+import warnings
+from mesa_memory import Services, configure, open_run, resume
+from mesa_memory.errors import ParameterError
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always", UserWarning)
+    configure(town, llm="offline", record="run.sqlite")
+(said,) = [each for each in told if each.category is UserWarning]
+assert "n (the model was made before mesa_memory was imported" in str(said.message)
+assert "resume(Town, file, n=…, tax=…)" in str(said.message)
+assert said.filename == __file__, said.filename
+town.step()
+Services.of(town).recorder.close()
+try:
+    resume(Town, "run.sqlite")
+except ParameterError as error:
+    assert error.names == ("n", "tax"), error.names
+else:
+    raise AssertionError("n and tax are not known")
+again = resume(Town, "run.sqlite", n=3, tax=1)
+assert again.born_with == town.born_with
+Services.of(again).recorder.close()
+# From now on the package is there, and knows.
+configure(Town(5, rng=1), llm="offline", record="run.sqlite")
+assert open_run("run.sqlite").parameters == {"n": 5, "tax": 1, "rng": 1}
+"""
+    script = tmp_path / "script.py"
+    script.write_text(code, encoding="utf-8")
+    subprocess.run([sys.executable, script], check=True, timeout=600)
 
 
 class Greedy(mesa.Model):

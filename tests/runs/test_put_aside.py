@@ -45,6 +45,10 @@ def put_in_a_drawer(agent):
     amnesia(agent)
 
 
+def take_out_of_the_drawer(agent):
+    agent.memory = agent.diary
+
+
 def hide(agent):
     agent.model.hidden = {**getattr(agent.model, "hidden", {}), agent: agent.memory}
     amnesia(agent)
@@ -113,6 +117,13 @@ def test_a_memory_whose_records_have_ended_cannot_come_back(tmp_path):
         ValueError, match=r"agent 1 holds a memory again.*agent\.diary ="
     ):
         street.step()
+
+
+def test_a_memory_kept_under_another_name_comes_back(tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    morning = {3: put_in_a_drawer, 5: take_out_of_the_drawer}
+    street = Street("ShortTermMemory", file, morning)
+    agrees(street, 7)
 
 
 def copy_and_keep(agent):

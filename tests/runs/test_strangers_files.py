@@ -200,6 +200,18 @@ def test_trust_is_true_or_false_and_a_model_may_have_an_argument_of_that_name(fi
     ended(model)
 
 
+def test_an_address_that_the_class_has_itself_is_not_asked_for(file):
+    class Local(Town):
+        def __init__(self, api_base="http://localhost:11434", **more):
+            super().__init__(api_base=api_base, **more)
+
+    poison(file, api_base="http://localhost:11434")
+    lived(resume(Local, file))
+    poison(file, api_base="http://localhost:11435")
+    with pytest.raises(ParameterError, match="api_base"):
+        resume(Local, file)
+
+
 JUNK = {
     "numbers": {"n": {"$number": "many"}},
     "digits": {"n": {"$number": "9" * 5000}},
@@ -220,6 +232,20 @@ def test_junk_in_the_parameters_is_told_by_name(file):
         with pytest.raises(ParameterError, match=f"{name}: it cannot be made") as told:
             resume(Town, file)
         assert told.value.names == (name,), kind
+
+
+def test_only_parameters_of_a_trusted_file_name_an_address(file, server, monkeypatch):
+    """The provider's address is where the user's own settings say."""
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base)
+    monkeypatch.setenv("OPENAI_API_BASE", server.base)
+    poison(file, llm="openai/gpt-4o-mini")
+    with OpenAIServer() as strangers:
+        with sqlite3.connect(file) as on:
+            on.execute("UPDATE calls SET model = ?", (f"openai/{strangers.base}",))
+            on.execute("UPDATE runs SET model = ?", (f"{strangers.base}.Town",))
+        lived(resume(Town, file, trust=True))
+        assert server.log
+        assert strangers.max_connections == 0
 
 
 #: fields of text that hold a file together

@@ -115,6 +115,16 @@ def test_two_stores_write_two_runs_of_one_place_but_never_the_same_run(place, op
         first.write(one, Batch(4))
 
 
+def test_a_run_that_was_ended_or_whose_store_was_closed_is_free(place, opened):
+    first, run = begun(opened(place))
+    second = open_store(place)
+    first.write(run, Batch(1))
+    first.end(run, "finished")
+    second.write(run, Batch(2))
+    second.close()
+    first.write(run, Batch(3))
+
+
 def test_the_run_of_a_killed_process_is_free_at_once(place, opened):
     mine, run = begun(opened(place))
     mine.release(run)
@@ -187,6 +197,17 @@ def test_a_writer_whose_lock_file_was_deleted_is_stopped_by_the_next_one(file, o
     with pytest.raises(RunInUse, match="was taken over: process"):
         first.write(run, Batch(2))
     second.write(run, Batch(2))
+
+
+def test_another_name_of_a_file_has_the_same_locks(file, tmp_path, opened):
+    first, run = begun(opened(file))
+    link = tmp_path / "other.sqlite"
+    link.symlink_to(file)
+    second = opened(link)
+    with pytest.raises(RunInUse):
+        second.hold(run)
+    first.close()
+    second.hold(run)
 
 
 def test_a_copy_of_a_file_that_is_being_written_is_free(file, tmp_path, opened):

@@ -67,6 +67,18 @@ def test_everything_of_a_step_is_there_as_it_was_given(store):
     ]
 
 
+def test_what_is_written_counts_up_over_all_tables(store):
+    run = store.begin(INFO)
+    store.write(run, full(1), full(2))
+    found = everything(store, run)
+    numbered = [rows for rows in found.values() if rows and "seq" in rows[0]]
+    steps = found["steps"]
+    seqs = [row["seq"] for rows in numbered if rows is not steps for row in rows]
+    probes = [schema.PROBES + 1, schema.PROBES + 2]
+    assert sorted(seqs) == [*range(1, 19), *probes], "probes are numbered apart"
+    assert [row["seq"] for row in steps] == [9, 18]
+
+
 CHANGED = ("importance", "valid_to", "closed_because", "superseded_by")
 
 
@@ -79,6 +91,18 @@ def test_a_record_is_graded_and_closed_later(store):
     first, second = rows(store, "records")
     assert of(first, *CHANGED) == (4, 2, "superseded", two)
     assert of(second, *CHANGED) == (None, None, None, None)
+
+
+def test_changes_within_a_batch_leave_the_callers_rows_alone(store):
+    run, row = store.begin(INFO), record(1)
+    change = {
+        "graded": [(row["id"], 3, 2)],
+        "closed": [(row["id"], 1, "evicted", None)],
+    }
+    store.write(run, Batch(1, opened=[row], **change))
+    assert row == record(1) | {"seq": 1}
+    (kept,) = rows(store, "records")
+    assert of(kept, *CHANGED) == (3, 1, "evicted", None)
 
 
 def test_a_step_is_written_once_and_nothing_of_a_refused_batch_stays(store):
@@ -112,6 +136,13 @@ def test_a_step_is_written_once_and_nothing_of_a_refused_batch_stays(store):
         store.write(run, full(2), Batch(3, opened=[record(1, agent="0")]))
     assert everything(store, run) == before
     store.write(run, full(2))
+
+
+def test_trailing_events_leave_no_finished_step(store):
+    run = store.begin(INFO)
+    store.write(run, full(1), Batch(1, opened=[record(50)], finished=False))
+    assert len(rows(store, "records")) == 4
+    assert len(rows(store, "steps")) == 1
 
 
 def test_an_agent_that_comes_again_is_replaced(store):
@@ -225,3 +256,12 @@ def test_a_store_opened_for_reading_writes_nothing(location):
         on.execute(sa.text("DELETE FROM records"))
     reader.close()
     store.close()
+
+
+def test_more_rows_than_one_statement_takes_stay_in_order(store):
+    run = store.begin(INFO)
+    given = [record(i, text=f"text {i}") for i in range(3333)]
+    store.write(run, Batch(1, opened=given))
+    kept = sorted(rows(store, "records"), key=lambda row: row["seq"])
+    assert [row["seq"] for row in kept] == list(range(1, 3334))
+    assert [row["text"] for row in kept] == [row["text"] for row in given]

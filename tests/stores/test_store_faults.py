@@ -41,6 +41,26 @@ def recorded(path, steps=5):
     return found
 
 
+def test_a_full_disk_is_said_and_all_steps_before_are_kept(disk):
+    store = open_store(disk / "run.sqlite")
+    run, steps = store.begin(RunInfo("Town")), 0
+    with pytest.raises(
+        StoreFull, match=f"^{disk}/run.sqlite: .*disk is full"
+    ) as caught:
+        for step in range(1, 1000):
+            store.write(run, full(step, agents=200, start=1))
+            steps = step
+    assert caught.value.location == str(disk / "run.sqlite")
+    assert steps > 2
+    assert len(rows(store, "steps")) == steps
+    assert len(rows(store, "records")) == 200 * steps
+    store.close()
+    reader = open_store(disk / "run.sqlite", read_only=True)
+    check(reader)
+    assert len(rows(reader, "steps")) == steps
+    reader.close()
+
+
 def test_a_run_goes_on_after_room_was_made_on_the_disk(disk, monkeypatch):
     monkeypatch.setattr("mesa_memory.stores.writer.MAX_BEHIND", 2)
     ballast = disk / "ballast"
@@ -108,6 +128,19 @@ def test_garbage_is_corrupt_and_stays_as_it_is(path, content):
         open_store(path, read_only=True)
     assert path.read_bytes() == content
     assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_file_cut_off_is_corrupt_at_the_latest_when_it_is_checked(path):
+    recorded(path, 30)
+    whole = path.read_bytes()
+    for length in (150, 5000, len(whole) // 2, len(whole) - 4096):
+        path.write_bytes(whole[:length])
+        with pytest.raises(StoreCorrupt):
+            store = open_store(path, read_only=True)
+            try:
+                check(store)
+            finally:
+                store.close()
 
 
 def test_flipped_bytes_give_typed_errors_or_data_but_never_anything_else(path):

@@ -49,6 +49,18 @@ def memories_of(agent: Any) -> Iterator[tuple[str, Any]]:
             yield place, held
 
 
+def memories_beside(model: Any) -> dict[str, Any]:
+    """The package's memories that a model holds, and none of its agents, by attribute."""
+    known = {id(m) for agent in model.agents for _, m in memories_of(agent)}
+    return {
+        place.partition(".")[0] or "memory": held
+        for place, held in _held_by(model)
+        if hasattr(held, "journal")
+        and id(held) not in known
+        and not isinstance(held, type)
+    }
+
+
 def memories(model: Any) -> dict[str, Any]:
     """The package's memories of a model's agents.
 

@@ -19,7 +19,7 @@ from mesa_memory.core.text.redaction import secret_name
 from mesa_memory.errors import MemoryMismatch
 from mesa_memory.hosts import mesa
 from mesa_memory.llm.ledger import Usage
-from mesa_memory.memories.host.layer_names import memories
+from mesa_memory.memories.host.layer_names import memories, memories_beside
 from mesa_memory.memories.replacement import made_with
 from mesa_memory.runs.recording.parameters import taken
 from mesa_memory.runtime.services import Services
@@ -116,6 +116,25 @@ def _takes(method: Any, *given: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def warn_of_beside(model: Any, known: set[str]) -> None:
+    """Warns, once for each attribute, of memories that only the model holds.
+
+    Args:
+        known: attributes of which was warned; new ones are added.
+    """
+    for name, memory in memories_beside(model).items():
+        if name not in known:
+            known.add(name)
+            warnings.warn(
+                f"the run is recorded, but the {type(model).__name__} holds a memory "
+                f"that no agent holds: model.{name} ({type(memory).__name__} of agent "
+                f"{memory.agent.unique_id}). When the run is resumed, it is as the "
+                "model's __init__ makes it. To keep it, let the agent hold it: "
+                "agent.diary = … is restored under any name.",
+                stacklevel=2,
+            )
 
 
 def restore(

@@ -125,17 +125,22 @@ class Collector:
         self._counts: dict[float, Counter[tuple]] = {}
         self.noted_vectors: set[str] = set()
         self._inside = itertools.count(1)
+        # Records made before a place may be unknown here; those that are not, by id.
+        self._since, self._older = 0, set[str]()
 
     def begin_late(self, memories: Iterable[Any]) -> None:
         """Notes the records that memories held before recording began."""
         memories = list(memories)
         for memory in memories:
             memory.journal.join(self.bus)
+        self._since = self.bus.next_order()
         for memory in memories:
             memory.recount(self)
 
     def opened(self, record: MemoryRecord) -> None:
         """See ``Observer``."""
+        if record.order[0] < self._since:
+            self._older.add(record.id)
         self.changes.opened.append(record)
         if record.importance is not None:
             self.graded(record)
@@ -144,14 +149,17 @@ class Collector:
 
     def graded(self, record: MemoryRecord) -> None:
         """See ``Observer``."""
+        self._know(record)
         self.changes.graded.append((record.id, record.importance))  # type: ignore[arg-type]
 
     def staled(self, record: MemoryRecord) -> None:
         """See ``Observer``."""
+        self._know(record)
         self.changes.rows.staled.append((record.id, record.stale_since))  # type: ignore[arg-type]
 
     def closed(self, record: MemoryRecord) -> None:
         """See ``Observer``; a closed record does not change any more."""
+        self._know(record)
         self.changes.closed.append(record)
 
     def recalled(
@@ -251,6 +259,11 @@ class Collector:
             if key not in self.noted_vectors:
                 self.noted_vectors.add(key)
                 self.changes.vectors.append((key, vector))
+
+    def _know(self, record: MemoryRecord) -> None:
+        """Opens an older record of a memory that no agent held when recording began."""
+        if record.order[0] < self._since and record.id not in self._older:
+            self.opened(record)
 
     def _place(
         self, commit_order: int | None, part: Part | None = None

@@ -20,7 +20,7 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StoreError
 from mesa_memory.hosts.mesa import StepObserver, clock
 from mesa_memory.memories.host.layer_names import memories
-from mesa_memory.runs.recording.checkpoints import snapshot
+from mesa_memory.runs.recording.checkpoints import snapshot, warn_of_beside
 from mesa_memory.runs.recording.collector import (
     Call,
     Collector,
@@ -72,7 +72,7 @@ class Recorder(Collector):
         self._resumable: float | None = None  # the last step with a checkpoint
         self._model, self.services = weakref.ref(model), services
         self._recording = recording
-        self._known = set[str]()  # agents that are written
+        self._known, self._beside = set[str](), set[str]()  # written, warned of
         self._checkpoint_at = 0.0  # the time of the next one, if no model is asked
         self._asked = False  # a model, since the last finished step
         self._answers = PaidAnswers()
@@ -347,6 +347,7 @@ class Recorder(Collector):
             logger.debug("the lease of a run could not be given back: %s", error)
 
     def _snapshot(self, step: float) -> dict[str, Any]:
+        warn_of_beside(self._model(), self._beside)
         state = snapshot(self._model())
         self._resumable = step
         self._checkpoint_at = time.monotonic() + CHECKPOINT_INTERVAL_S
