@@ -220,18 +220,8 @@ def attribute(
     checked_int("screen", screen, 2)
     if max_runs is not None:
         checked_int("max_runs", max_runs, screen + 1)
+    _check_question(agent, decision, outcome, steps)
     decided = None if agent is None else _Decision(agent, step, decision or 1)
-    if decided is None and (steps is None or not callable(outcome)):
-        raise TypeError(
-            "attribute needs outcome, a function of the model, and steps, at which a copy "
-            "ends; or an agent and the step of its decision: attribute(Town, file, "
-            "agent=15, step=7)"
-        )
-    if decision is not None and (agent is None or outcome is not None):
-        raise TypeError(
-            f"decision={decision!r} chooses a decision of one agent: give agent= and no "
-            "outcome=, or leave decision= out"
-        )
     since = step if agent is None else _step_before(location, run, step)
     if decided is not None and outcome is None:
         _check_number(decision, decided, location, run)
@@ -251,6 +241,21 @@ def attribute(
         found = search.found(since)
     said = None if decided is None or outcome else decided.reference
     return replace(found, decision=said)
+
+
+def _check_question(agent: Any, decision: Any, outcome: Any, steps: Any) -> None:
+    """Raises TypeError if it is not clear on what a memory's effect is asked."""
+    if agent is None and (steps is None or not callable(outcome)):
+        raise TypeError(
+            "attribute needs outcome, a function of the model, and steps, at which a copy "
+            "ends; or an agent and the step of its decision: attribute(Town, file, "
+            "agent=15, step=7)"
+        )
+    if decision is not None and (agent is None or outcome is not None):
+        raise TypeError(
+            f"decision={decision!r} chooses a decision of one agent: give agent= and no "
+            "outcome=, or leave decision= out"
+        )
 
 
 def _step_before(location: Any, run: Any, step: float) -> float:
