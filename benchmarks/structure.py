@@ -25,6 +25,7 @@
 
 import argparse
 import ast
+import gc
 import json
 import os
 import subprocess
@@ -265,11 +266,15 @@ def traced(work: Callable[[], None], here: bool = False) -> list[tuple[str, str]
             entry = (name[start:], frame.f_code.co_qualname)
             found[threading.get_ident()].append(entry)
 
+    # What is collected meanwhile would call the finalizers of earlier models.
+    gc.collect()
+    gc.disable()
     threading.setprofile_all_threads(note)
     try:
         work()
     finally:
         threading.setprofile_all_threads(None)
+        gc.enable()
     if here:
         return found[threading.get_ident()]
     return [entry for thread in found.values() for entry in thread]

@@ -164,12 +164,15 @@ def served(command: Callable[..., Any]) -> Callable[..., Any]:
 DEFAULT_ROWS = 200
 #: below this width, a table that does not fit is printed as blocks of "heading: value"
 NARROW_CHARS = 100
+#: width of a table in a file or a pipe, which have none
+PIPED_CHARS = 160
 #: headings of columns; all others are the column's name
 HEADINGS = {
     "prompt_tokens": "tokens in", "completion_tokens": "tokens out", "tokens_in": "tokens in",
     "tokens_out": "tokens out", "tokens_cached": "of them cached",
     "cached_calls": "from the cache", "failures": "failed", "latency": "seconds",
-    "cost": "US dollars",
+    "cost": "US dollars", "stays": "made from it, stays", "alone": "kept alone",
+    "p_holm": "p (Holm)", "alone_p_holm": "its p (Holm)",
 }  # fmt: skip
 
 
@@ -235,10 +238,14 @@ class Output:
                 f"{title} (the first {len(shown)} of {len(rows)}; --limit 0 for all)"
             )
         table = _table(title, columns, shown)
-        console = Console(markup=False, emoji=False, highlight=False)
+        piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+        width = PIPED_CHARS if piped else None
+        console = Console(markup=False, emoji=False, highlight=False, width=width)
         width, wide = console.width, Console(width=10_000)
         if width >= NARROW_CHARS or wide.measure(table).maximum <= width:
-            console.print(table)
+            with console.capture() as told:  # rich ends the program at a closed pipe
+                console.print(table)
+            print(told.get(), end="")
         else:
             self._blocks(title, columns, shown)
 

@@ -456,7 +456,12 @@ def attribute(
     table = found.table()
     names = ["what", "who", "effect", "low", "high", "p_holm", "stays"]
     names += [name for name in ("alone", "alone_p_holm") if name in table]
-    output.table("effects", "Without it, and with it alone", names, rows_of(table))
+    output.table(
+        "effects",
+        "Effect on the outcome of erasing each group, and of keeping it alone",
+        names,
+        rows_of(table),
+    )
 
 
 def imported(name: str) -> Callable[..., Any]:

@@ -18,6 +18,8 @@ GRID_POINTS, LARGEST_BET = 2_001, 0.5
 ROUNDING = 1e-9
 #: signs that a few seeds tip: a gap as a share of the range, and the skewness
 TIPPING_GAP, TIPPING_SKEWNESS = 0.5, 1.5
+#: part of the mean; seeds with a narrower gap between them do not tip
+SMALL_GAP = 0.25
 
 
 @dataclass(frozen=True)
@@ -113,12 +115,16 @@ class PairedDifference:
 
         They do if one gap between the sorted differences is wider than half of their
         range, or if their skewness is beyond ±1.5: then the t interval may be too short.
+        A gap of less than a quarter of the mean tells no seed from the others: counts of
+        7 and 8 have one, too.
         """
         if self.constant or self.seeds < 3:
             return None
         order = np.argsort(self.values, kind="stable")
         found = np.array(self.values)[order]
         gaps = np.diff(found)
+        if gaps.max() < SMALL_GAP * abs(self.mean):
+            return None
         wide = gaps.max() > TIPPING_GAP * (found[-1] - found[0])
         if not wide and abs(stats.skew(found)) <= TIPPING_SKEWNESS:
             return None

@@ -300,6 +300,10 @@ def test_on_a_narrow_screen_each_row_is_a_block(path):
     assert said in result.stdout
 
 
+def test_a_pipe_without_a_width_gets_a_table(path):
+    assert "│" in CliRunner().invoke(main, ["inspect", str(path)]).stdout
+
+
 @pytest.fixture(scope="module")
 def towns(tmp_path_factory):
     """The same town with two classes of memory."""

@@ -97,6 +97,9 @@ def test_several_outcomes_are_corrected_together_and_secondary_ones_are_named(tm
     assert first.contrasts[0].p_holm == second.contrasts[0].p_holm == 2 * p
     assert alone.contrasts[0].p_holm == p and first.margin == 0.5
     assert second.margin is None
+    turned = found.compare(base=1.0)
+    assert (turned.outcome, turned.margin, turned.base) == ("x", 0.5, 1.0)
+    assert "Exploratory: it is not what the plan" in str(turned)
     assert "Planned before the first run: x and twice of each" in str(second)
     further = "further outcomes: compare(outcome='twice'), compare(outcome='alone')."
     assert further in str(first) and "further outcomes" not in str(second)

@@ -165,6 +165,12 @@ def test_bounds_cover_a_tipping_outcome_and_do_not_call_it_equal(seeds):
     assert within <= 0.05 * 250 and covered >= 0.95 * 250
 
 
+def test_counts_that_differ_by_one_are_no_tipping():
+    assert PairedDifference((7, 8, 7, 8, 8, 7, 7, 8)).tipping is None
+    assert PairedDifference((7, 7, 7, 8, 7, 7, 7, 7)).tipping is None
+    assert PairedDifference((0, 0, 1, 0, 0, 0, 1, 0)).tipping == (2, 6)
+
+
 def test_differences_that_do_not_vary_have_no_spread_to_divide_by():
     same = PairedDifference((0.0,) * 8)
     assert same.equal and same.p == 1.0 and same.interval() == (0.0, 0.0)

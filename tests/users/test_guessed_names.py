@@ -13,9 +13,9 @@ from tests.support.studied import Street, remembered
 @pytest.mark.parametrize("name", ["Study", "placebo"])
 def test_a_name_of_experiments_says_where_it_is(name):
     with pytest.raises(
-        ImportError, match=f"from mesa_memory.experiments import {name}"
+        AttributeError, match=f"from mesa_memory.experiments import {name}"
     ):
-        exec(f"from mesa_memory import {name}")
+        getattr(mesa_memory, name)
     assert not hasattr(mesa_memory, "EpisodicMemoy")
 
 

@@ -166,16 +166,21 @@ def _days(dates: Sequence[str]) -> str:
 
 
 def _made(agents: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The memories with their settings, each combination once."""
+    """The memories with their settings, each combination once.
+
+    A placebo has those of the memory in whose place it is, which are not told again.
+    """
     found: dict[str, None] = {}
     for row in agents:
         if not row["memory"]:
             continue
         given = row["settings"] or {}
         told = [*_flat(given.get("memory")), *_flat(given.get("layers"))]
+        name = f"{row['memory']} ({', '.join(told)})" if told else row["memory"]
         if "shown_instead" in given:
-            told.append(f"shown instead: {given['shown_instead']}")
-        found[f"{row['memory']} ({', '.join(told)})" if told else row["memory"]] = None
+            same = f"{row['memory']} with the same settings" if name in found else name
+            name = f"{same}, shown instead: {given['shown_instead']}"
+        found[name] = None
     return list(found)
 
 

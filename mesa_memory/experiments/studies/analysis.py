@@ -1,6 +1,6 @@
 """The plan of a study: the stages of its runs, and the comparison of its arms."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core.codec import readable
@@ -83,14 +83,24 @@ def stages(study: Any, studies: Studies, row: StudyRow) -> Iterator[list[Case]]:
 
 
 def compare_arms(study: Any, **given: Any) -> Comparison:
-    """See ``Study.compare``; an outcome of the plan alone is compared as the plan says."""
+    """See ``Study.compare``; what is not given is as the plan says for the outcome.
+
+    With another base or ``by`` the plan still gives factor, outcome, margin and bounds.
+    """
     plan, varied = study.plan, study.design.varied
     names = ("factor", "base", "outcome", "margin", "bounds", "by")
     asked: dict[str, Any] = {name: given.get(name) for name in names}
     mine = () if plan is None else plan.primary + plan.secondary
     outcome = asked["outcome"] or next(iter(mine), None)
-    if outcome in mine and {n for n in names if asked[n] is not None} <= {"outcome"}:
-        asked = plan.asked(outcome)
+    if outcome in mine:
+        arms = any(asked[name] is not None for name in ("factor", "base", "by"))
+        said = {n: v for n, v in plan.asked(outcome).items() if asked[n] is None}
+        kept: Sequence[str] = (
+            ("factor", "outcome", "margin", "bounds") if arms else names
+        )
+        if asked["by"] == plan.factor:
+            kept = kept[1:]
+        asked |= {name: said[name] for name in kept if name in said}
     factors = [name for name in varied if name != asked["by"]]
     asked["factor"] = factor = _only("factor", asked["factor"], factors)
     asked["outcome"] = outcome = outcome_of(study, asked["outcome"])

@@ -260,8 +260,9 @@ class Study:
     ) -> Comparison:
         """Compares the arms with one of them, by paired differences on seeds.
 
-        Without arguments, or with an outcome of the plan alone, it is what the plan says;
-        without a plan the only factor, its first level and the only outcome.
+        What is not given is as the plan says for the outcome; with another base or ``by``
+        the plan still gives factor, outcome, margin and bounds. Without a plan it is the
+        only factor, its first level and the only outcome.
 
         Args:
             factor: the one with the levels to compare.
