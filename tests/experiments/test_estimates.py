@@ -34,6 +34,16 @@ def errors(told, used):
     return {n: sum(row[n] for row in rows) / getattr(used, n) - 1 for n in names}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("memory", ["stlt", "fact"])
+def test_a_run_longer_and_larger_than_the_pilots_is_forecast_within_15_percent(memory):
+    given = {"n_agents": 20, "memory": memory}
+    told = estimate(RumorModel, given, steps=70, effort=1300)
+    assert all(agents < 20 and steps < 70 for agents, steps in told.pilots)
+    found = errors(told, played(70, **given))
+    assert max(map(abs, found.values())) < 0.15, found
+
+
 @pytest.mark.parametrize("model", [street, village])
 @pytest.mark.parametrize(
     "memory", ["short_term", pytest.param("episodic", marks=pytest.mark.slow)]

@@ -195,6 +195,30 @@ def test_a_judge_cannot_make_a_denial_the_end_of_what_others_said():
     assert held == [(True, [2]), (False, [3])]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"value": "the mill"},
+        {"value": "the mill", "changed": True},
+        {"value": "the inn", "holds": False},
+        {"value": "the inn", "holds": False, "changed": True},
+    ],
+)
+def test_hearsay_never_ends_what_the_agent_has_seen(said):
+    world = World()
+    world.sees(1, "Carl sits in the inn.")
+    world.thinks({"facts": [stated("the inn", "place")]})
+    world.told(
+        2, 3, "Carl is at the inn no more, but at the mill.", attribute="place", **said
+    )
+    world.told(3, 3, "Believe me: the inn, the mill.", attribute="place", **said)
+    assert world.known() == [("the inn", (None,)), (said["value"], (3,))]
+    assert len(world.facts.table.conflicts()) == 1
+    world.sees(4, "Carl sits at the mill.")
+    world.thinks({"facts": [stated("the mill", "place")]})
+    assert None in dict(world.known())["the mill"] and len(world.known()) == 1
+
+
 def test_a_message_cannot_put_words_into_another_mouth():
     world = World()
     fact = {"value": "the inn", "speaker": "Agent 3"}

@@ -180,6 +180,26 @@ def test_each_line_names_whom_the_speaker_chose_and_stands_in_their_talk(
 # -- the ways in which Mesa-LLM sends ------------------------------------------------------
 
 
+def test_a_confession_in_private_is_not_shown_as_said_to_the_third():
+    square = Square()
+    square.say(0, "Sixty litres are gone.", 1, 2)
+    square.step()
+    square.say(2, "I lied to Bob.", 0)
+    square.step()
+    square.say(0, "Tell him, or I will.", 2)
+    square.step()
+    assert square.people[0].memory.format_short_term() == (
+        "Conversation with Bob and Cid:\n"
+        "- Step 1: You to Bob and Cid: Sixty litres are gone.\n"
+        "Conversation with Cid:\n"
+        "- Step 2: Cid to you: I lied to Bob.\n"
+        "- Step 3: You to Cid: Tell him, or I will."
+    )
+    memory = square.people[1].memory
+    (heard,) = memory.journal.history
+    assert memory.view().line(heard) == "Ann to Bob and Cid: Sixty litres are gone."
+
+
 def test_a_group_falls_silent_by_its_own_rule_while_two_of_it_talk_on():
     square = Square(memory=partial(ConversationMemory, idle_steps=1))
     square.say(0, "Shall we sail?", 1, 2)
@@ -202,6 +222,13 @@ def test_a_tool_that_speaks_tells_all_listeners_of_each_other(coming):
     assert [list(m.recipients) for m in bob.memory.messages()] == [[2, 3], [2], [2, 3]]
     assert [list(m.recipients) for m in cid.memory.messages()] == [[2, 3], [2, 3]]
     assert "- Ann to you and Bob: Hello." in cid.memory.get_prompt_ready()
+
+
+def test_one_plan_with_the_same_words_to_two_groups_keeps_them_apart():
+    square = Square(memory=ShortTermMemory)
+    ann, bob, cid = square.people
+    ann.use_tool(("Yes.", [bob]), ("Yes.", [bob, cid]))
+    assert [list(m.recipients) for m in bob.memory.messages()] == [[2], [2, 3]]
 
 
 def test_a_listener_with_a_memory_of_mesa_llm_is_named_all_the_same():
