@@ -440,6 +440,10 @@ def attribute(
     it is. Copies of it go on from the step; what they ask of language models is paid, and
     the price is said before. Ctrl-C ends it and prints its results so far.
     """
+    if agent is None and None in (outcome, given["steps"]):
+        raise click.UsageError("give --agent, or --outcome and --steps")
+    if given["decision"] is not None and (agent is None or outcome is not None):
+        raise click.UsageError("--decision needs --agent, and no --outcome")
     say_loading()
     from mesa_memory.experiments.attribution import attribute as find
     from mesa_memory.runs import open_run

@@ -290,6 +290,22 @@ def test_a_table_ends_where_the_limit_says_and_says_so(path):
     assert call("inspect", path, "--limit", 0).stdout == call("inspect", path).stdout
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ((), "give --agent, or --outcome and --steps"),
+        (("--outcome", "town:right"), "give --agent, or --outcome and --steps"),
+        (
+            ("--outcome", "town:right", "--steps", 9, "--decision", 1),
+            "--decision needs --agent, and no --outcome",
+        ),
+    ],
+)
+def test_an_attribution_without_a_question_is_a_mistake_of_usage(path, given, told):
+    result = call("attribute", path, "--model", "town:Town", "--step", 3, *given)
+    assert result.exit_code == 2 and told in result.output
+
+
 def test_on_a_narrow_screen_each_row_is_a_block(path):
     result = CliRunner(env={"COLUMNS": "80"}).invoke(
         main, ["inspect", str(path), "--agent", "7", "--step", "3"]
