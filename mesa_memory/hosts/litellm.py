@@ -8,6 +8,7 @@ for embeddings.
 import json
 import logging
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from mesa_memory.core.fault_table import ERROR_BYTES
+from mesa_memory.core.requests import token_count
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.addresses import host_and_path
 from mesa_memory.errors import HostChanged
@@ -34,6 +36,7 @@ UNPACKED = "identity"
 #: of the body as it was sent, not of what is handed on
 _OF_THE_SENDING = ("content-encoding", "content-length", "transfer-encoding")
 
+_DECODER = json.JSONDecoder()
 #: the HTTP state, body and headers of an error
 type Refused = tuple[int, bytes, Mapping[str, str]]
 
@@ -146,7 +149,7 @@ def _goes_on(
 
 def _end(response: httpx.Response, body: "Body", bounds: _Bounds | None) -> None:
     """Replaces a response's body by its read bytes, or by a refusal."""
-    content, headers = body.content, response.headers
+    content, headers = _with_true_counts(body.content), response.headers
     if body.refusal:
         error = {"message": refusal(body.refusal), "type": "refused"}
         content = json.dumps({"error": error}).encode()
@@ -203,6 +206,38 @@ class Body:
     def content(self) -> bytes:
         """The bytes read."""
         return bytes(self._parts)
+
+
+_USAGE = re.compile(rb'"usage(?:Metadata)?"\s*:\s*(?=\{)')
+
+
+def _with_true_counts(body: bytes) -> bytes:
+    """A reply without counts that cannot be true: litellm gives up the reply for one."""
+    for found in reversed([*_USAGE.finditer(body)]):
+        text = body[found.end() :].decode("utf-8", "replace")
+        try:
+            usage, end = _DECODER.raw_decode(text)
+        except (ValueError, RecursionError):
+            continue
+        true = _true_counts(usage)
+        if true != usage:
+            after = text[end:].encode()
+            body = body[: found.end()] + json.dumps(true).encode() + after
+    return body
+
+
+def _true_counts(usage: Any) -> Any:
+    """A usage without the numbers of tokens that are not numbers of tokens."""
+    if not isinstance(usage, dict):
+        return usage
+    kept = {name: _true_counts(value) for name, value in usage.items()}
+    return {
+        name: value
+        for name, value in kept.items()
+        if isinstance(value, dict)
+        or not name.lower().endswith(("tokens", "tokencount"))
+        or token_count(value) is not None
+    }
 
 
 def redirected(target: str) -> str:

@@ -12,6 +12,7 @@ import asyncio
 import atexit
 import json
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -181,6 +182,13 @@ at_fork(after_in_child=connections.forked)
 atexit.register(connections.close)
 
 
+#: what some servers put in front of an answer; litellm takes it off, too
+_THOUGHT = re.compile(
+    r"<(?:think|thinking|budget:thinking)>.*?</(?:think|thinking|budget:thinking)>(.*)",
+    re.DOTALL,
+)
+
+
 def answer_of(body: bytes) -> dict[str, Any]:
     """The answer in a body, a dict whose ``choices`` has one with a message at least.
 
@@ -265,12 +273,15 @@ def _word(value: Any) -> str:
 
 
 def _text(message: Mapping[str, Any]) -> str | None:
-    """The content of a message."""
+    """The content of a message, without the thinking that comes before it."""
     content = message.get("content")
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else None
+    if not isinstance(content, str):
+        return None
+    thought = _THOUGHT.match(content)
+    return thought[1] if thought else content
 
 
 def _called_with(message: Mapping[str, Any]) -> str | None:
