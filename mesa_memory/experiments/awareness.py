@@ -84,18 +84,10 @@ _QUESTIONS = ("the experiment named", "the result expected", "the decision presc
 
 
 def awareness(
-    study: Any, n: int, *, llm: str | None = None, api_base: str | None = None,
-    experiment: str | None = None, expected: str | None = None,
+    study: Any, n: int, llm: str | None, api_base: str | None, experiment: str | None,
+    expected: str | None,
 ) -> Awareness:  # fmt: skip
-    """See ``Study.awareness``.
-
-    Args:
-        study: a ``Study`` that has run.
-        n: prompts of each memory, evenly over its decisions.
-        llm, api_base: another model, ``"provider/model"``, and its server.
-        experiment, expected: patterns (``re``) of a right answer; None counts any
-            answer but "unknown".
-    """
+    """See ``Study.awareness``."""
     with study.stored() as (studies, row):
         arms = {
             case.number: str(readable(case.parameters.get(MEMORY, study.name)))

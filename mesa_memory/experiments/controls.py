@@ -130,36 +130,24 @@ CODE_READS = (
 
 
 def audit(
-    study: Any, memory: Any, *, outcome: str | None = None, base: Any = None,
-    wordings: Mapping[str, Callable[[str], str]] | None = None,
-    axes: Sequence[str] = (WORDING,), given: Mapping[str, Any] | None = None,
-    margin: float | None = None, executor: Any = None, progress: bool = True,
-) -> Audit:  # fmt: skip
-    """See ``Study.audit``.
-
-    Args:
-        study: a ``Study`` that has run.
-        memory: level of the factor ``memory``.
-        outcome: name of the outcome.
-        base: another level, whose difference from the arm is the effect; without it,
-            the arm's outcome is compared.
-        wordings: your own functions from a text to another text, by name.
-        axes: of the audit, see ``Study.audit``.
-        given: levels by axis, such as ``{"temperature": [0.0, 1.0]}``; of ``size`` by
-            argument: ``{"size": {"n_agents": [10, 60]}}``.
-        margin: the largest change that counts as none; None takes the plan's.
-        executor, progress: see ``Study.run``.
-    """
+    study: Any,
+    memory: Any,
+    axes: Sequence[str],
+    given: Mapping[str, Any],
+    margin: float | None,
+    **asked: Any,
+) -> Audit:
+    """See ``Study.audit``."""
     unknown = [axis for axis in axes if axis not in AXES]
     if unknown or isinstance(axes, str) or not axes:
         raise ValueError(f"axes must be some of {', '.join(AXES)}, got {axes!r}")
-    outcome = outcome_of(study, outcome)
-    tried, unchanged = _wordings(study, memory, axes, wordings or {})
-    turned = TurnedStudy.of(study, memory, base, outcome, axes, given or {}, tried)
+    outcome, base = outcome_of(study, asked["outcome"]), asked["base"]
+    wordings, unchanged = _wordings(study, memory, axes, asked["wordings"])
+    turned = TurnedStudy.of(study, memory, base, outcome, axes, given, wordings)
     if (*axes,) == (WORDING,) == (*turned.untested,):
         raise ValueError(turned.untested[WORDING])
     logger.warning("%s.", turned.announcement)
-    turned.audited.run(executor, progress=progress)
+    turned.audited.run(asked["executor"], progress=asked["progress"])
     plan, effect = study.plan, None
     margin = margin if margin is not None or plan is None else plan.margin
     bounds = None if plan is None else plan.bounds

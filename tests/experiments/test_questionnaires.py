@@ -188,6 +188,12 @@ def test_what_cannot_be_asked_is_refused():
         (lambda: Questionnaire(["Who?"]), "must be of class Question"),
         (lambda: Questionnaire(TYPED[0], every=0), "every must be above 0"),
         (lambda: Questionnaire(TYPED[0], at=[-1]), "at must be >= 0"),
+        (lambda: Questionnaire(TYPED[0], agents="all"), "agents must be a list"),
+        (lambda: Question("n", "N?", truth="yes"), "truth is a function of model"),
+        (
+            lambda: Questionnaire(Question("n", "N?", truth=lambda model, agent: 1)),
+            "by which MemoryQuiz judges",
+        ),
     ]
     for make, said in cases:
         with pytest.raises((TypeError, ValueError), match=said):

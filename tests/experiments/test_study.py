@@ -264,6 +264,10 @@ def test_seeds_may_be_the_numbers_of_numpy_and_of_any_size(file, seeds, model):
     "seed", [np.random.SeedSequence(1), np.random.default_rng(1), object(), [{1}]]
 )
 def test_a_seed_that_runs_would_share_is_refused(seed):
+    with pytest.raises(TypeError, match="model must be a model class"):
+        Study("Street", steps=1)
+    with pytest.raises(TypeError, match="outcomes must be a dict of functions"):
+        Study(Street, steps=1, outcomes=[len])
     with pytest.raises(TypeError, match="a seed must be a whole number, got"):
         Study(Street, seeds=[seed], steps=1)
 

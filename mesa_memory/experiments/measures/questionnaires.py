@@ -68,6 +68,9 @@ class Questionnaire:
         (True, False)
     """
 
+    #: whether answers are judged by the truth of their questions
+    judges = False
+
     def __init__(
         self,
         questions: Question | Iterable[Question],
@@ -76,11 +79,24 @@ class Questionnaire:
         agents: Collection[Any] | Callable[[Any], bool] | None = None,
     ) -> None:
         self.questions = _questions(questions)
+        known = [each.name for each in self.questions if each.truth is not None]
+        if known and not self.judges:
+            raise ValueError(
+                f"the question {known[0]!r} has a truth, by which MemoryQuiz judges: give "
+                "it as MemoryQuiz(questions=…)"
+            )
         self.every = (
             None if every is None else checked_number("every", every, above=True)
         )
         steps = (at,) if isinstance(at, Real) else at
         self.at = tuple(checked_number("at", step) for step in steps)
+        if isinstance(agents, str) or not (
+            agents is None or callable(agents) or isinstance(agents, Collection)
+        ):
+            raise TypeError(
+                "agents must be a list of unique ids, a function of an agent, or None "
+                f"for all; got {agents!r}"
+            )
         self.agents = agents
 
     def __repr__(self) -> str:

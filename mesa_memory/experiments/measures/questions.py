@@ -67,10 +67,15 @@ class Question:
             "least and most, least below most, go with a number": ordered
             and (self.kind in _NUMBERS or (least, most) == (None, None)),
             "schema goes with kind='json'": self.schema is None or self.kind == "json",
+            "truth is a function of model and agent": self.truth is None
+            or callable(self.truth),
         }
         for rule, kept in rules.items():
             if not kept:
-                given = f"kind={self.kind!r}, choices={choices!r}, least={least}, most={most}"
+                given = (
+                    f"kind={self.kind!r}, choices={choices!r}, least={least}, most={most}, "
+                    f"truth={self.truth!r}"
+                )
                 raise ValueError(f"in the question {self.name!r} {rule}; got {given}")
         object.__setattr__(self, "choices", tuple(choices))
 

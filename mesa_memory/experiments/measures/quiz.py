@@ -89,6 +89,8 @@ class MemoryQuiz(Questionnaire):
             all messages that the agent heard.
     """
 
+    judges = True
+
     def __init__(
         self,
         every: int | None = None,

@@ -151,6 +151,10 @@ def check_measures(name: str, given: Any) -> dict[str, Measure]:
     Raises:
         TypeError: for anything but functions and names of attributes, by text.
     """
+    if not isinstance(given, Mapping | None):
+        raise TypeError(
+            f"{name} must be a dict of functions of the model by name, got {given!r:.80}"
+        )
     found = dict(given or {})
     for key, measure in found.items():
         named = isinstance(key, str)

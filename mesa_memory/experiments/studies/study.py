@@ -1,6 +1,6 @@
 """A study: many runs of one model, with memory as a factor, kept in one store."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,6 +99,10 @@ class Study:
         record: bool = True,
         plan: Plan | None = None,
     ) -> None:
+        if not callable(model):
+            raise TypeError(
+                f"model must be a model class or a function, got {model!r:.80}"
+            )
         self.model = model
         self.steps = checked_int("steps", steps)
         self.design = Design.of({} if factors is None else factors, seeds, replicates)
@@ -309,7 +313,19 @@ class Study:
             effect=effect, interaction=interaction, power=power, half_width=half_width
         )
 
-    def audit(self, memory: Any, **given: Any) -> "Audit":
+    def audit(
+        self,
+        memory: Any,
+        *,
+        outcome: str | None = None,
+        base: Any = None,
+        wordings: Mapping[str, Callable[[str], str]] | None = None,
+        axes: Sequence[str] = ("wording",),
+        given: Mapping[str, Any] | None = None,
+        margin: float | None = None,
+        executor: Any = None,
+        progress: bool = True,
+    ) -> "Audit":
         """Runs an arm and its base again with changes that must not matter.
 
         ``wording`` changes order, headings and form of the arm's text, see
@@ -321,17 +337,35 @@ class Study:
 
         Args:
             memory: level of the factor ``memory``.
-            **given: ``outcome``, ``base``, ``wordings``, ``axes``, ``given``, ``margin``,
-                ``executor`` and ``progress``, see ``experiments.controls.audit``.
+            outcome: name of the outcome.
+            base: another level, whose difference from the arm is the effect; without it,
+                the arm's outcome is compared.
+            wordings: your own functions from a text to another text, by name.
+            axes: of the audit, see above.
+            given: levels by axis, such as ``{"temperature": [0.0, 1.0]}``; of ``size`` by
+                argument: ``{"size": {"n_agents": [10, 60]}}``.
+            margin: the largest change that counts as none; None takes the plan's.
+            executor, progress: see ``run``.
 
         Raises:
             ValueError: for an unknown level, outcome or axis, or a name that is taken.
         """
         from mesa_memory.experiments.controls import audit
 
-        return audit(self, memory, **given)
+        return audit(
+            self, memory, axes, given or {}, margin, outcome=outcome, base=base,
+            wordings=wordings or {}, executor=executor, progress=progress,
+        )  # fmt: skip
 
-    def awareness(self, n: int = 50, **given: Any) -> "Awareness":
+    def awareness(
+        self,
+        n: int = 50,
+        *,
+        llm: str | None = None,
+        api_base: str | None = None,
+        experiment: str | None = None,
+        expected: str | None = None,
+    ) -> "Awareness":
         """Shows recorded prompts to the asked model: does it know the experiment?
 
         Of each memory, up to ``n`` decisions are sent with three questions: which experiment
@@ -340,15 +374,17 @@ class Study:
 
         Args:
             n: prompts of each memory, evenly over its decisions.
-            **given: ``llm``, ``api_base``, ``experiment`` and ``expected``, see
-                ``experiments.awareness.awareness``.
+            llm, api_base: another model, ``"provider/model"``, and its server.
+            experiment, expected: patterns (``re``) of a right answer; None counts any
+                answer but "unknown".
 
         Raises:
             StudyError: without recorded decisions, or if code decided in them.
         """
         from mesa_memory.experiments.awareness import awareness
 
-        found = awareness(self, checked_int("n", n), **given)
+        checked_int("n", n)
+        found = awareness(self, n, llm, api_base, experiment, expected)
         with closing(open_store(self.location)) as store:
             studies = Studies(store)
             row = self._row(studies)
