@@ -317,7 +317,8 @@ def test_on_a_narrow_screen_each_row_is_a_block(path):
 
 
 def test_a_pipe_without_a_width_gets_a_table(path):
-    assert "│" in CliRunner().invoke(main, ["inspect", str(path)]).stdout
+    piped = CliRunner(env={"COLUMNS": None})
+    assert "│" in piped.invoke(main, ["inspect", str(path)]).stdout
 
 
 @pytest.fixture(scope="module")
