@@ -265,13 +265,9 @@ class Services:
         call = _Call(self, request, client)
         while (full := self.ledger.reserve(call)) is not None:
             full.result()
-        call.begin()
-        try:
-            reply = scrub_reply(client.complete(request))
-        except BaseException as error:
-            call.end(None, error)
-            raise
-        return call.end(reply)
+        with call:
+            call.answer = scrub_reply(client.complete(request))
+        return call.answer
 
     def acomplete(
         self, request: LLMRequest, own: Any = None
@@ -308,19 +304,14 @@ class Services:
         call = _Call(self, request, client)
         while (full := self.ledger.reserve(call)) is not None:
             await asyncio.wrap_future(full)
-        call.begin()
-        try:
+        with call:
             if hasattr(client, "acomplete"):
                 reply = await client.acomplete(request)
             else:
                 reply = await asyncio.to_thread(client.complete, request)
             reply = scrub_reply(reply)
-            if cached is not None:
-                reply = await cached.store(reply)
-        except BaseException as error:
-            call.end(None, error)
-            raise
-        return call.end(reply)
+            call.answer = reply if cached is None else await cached.store(reply)
+        return call.answer
 
     def _can_cache(self, client: Any) -> bool:
         """True if a client's answers depend on the request and the settings alone."""
@@ -380,7 +371,9 @@ class Services:
 
 
 class _Call(Reservation):
-    """A request under way: reserved, counted and recorded."""
+    """A request for which there is a reservation; ``with`` counts and records it."""
+
+    answer: Reply
 
     def __init__(self, services: Services, request: LLMRequest, client: Any) -> None:
         settings = services.settings
@@ -389,18 +382,13 @@ class _Call(Reservation):
         super().__init__(request, price, settings.max_tokens, tier)
         self._services, self._client, self._price = services, client, price
 
-    def begin(self) -> None:
-        """It is sent now."""
+    def __enter__(self) -> None:
         recorder = self._recorder = self._services.recorder
         self._order = recorder.began(self.request) if recorder else ()
 
-    def end(self, reply: Reply | None, error: BaseException | None = None) -> Any:
-        """Counts and records it; returns the reply.
-
-        Args:
-            reply: None after an error.
-        """
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         services, request, client = self._services, self.request, self._client
+        reply = None if error else self.answer
         model = (reply and reply.model) or request.model or ""
         if reply is None:
             used = ledger.failure_usage(error)
@@ -415,7 +403,6 @@ class _Call(Reservation):
             self._recorder.called(
                 request, self._order, reply, error, replayed, live=live
             )
-        return reply
 
 
 def _flush_all() -> None:
