@@ -133,13 +133,10 @@ class StepEvents:
         names: dict[Any, str] = {}
         lines, step, wording = [], self.step, voice.wording
         for event in self.events:
-            line, kind, said = (
-                render.told(event, limit, voice),
-                event.kind,
-                statement(event),
-            )
-            names |= line.names
-            lines.append(Line(line.line, (event,), step, kind, 0.0, wording, said))
+            told, said = render.told(event, limit, voice), statement(event)
+            names |= told.names
+            text, kind = told.line, event.kind
+            lines.append(Line(text, (event,), step, kind, 0.0, wording, said))
         return names, lines
 
     def _merged(self, limit: int, voice: Voice) -> tuple[dict[Any, str], list[Line]]:
@@ -151,10 +148,8 @@ class StepEvents:
         apart = iter(events) if len(told) == len(events) else None
         for kind, what in told:
             of = next(apart) if apart else next(said) if kind == "message" else None
-            text, records = (
-                event_text(kind, what, limit, noting),
-                (of,) if of else events,
-            )
+            text = event_text(kind, what, limit, noting)
+            records = (of,) if of else events
             same = statement(of) if of else None
             lines.append(Line(text, records, self.step, kind, 0.0, voice.wording, same))
         return noting.names, lines

@@ -71,11 +71,9 @@ class AgentLLM(LLMPlace):
         """``generate``, for event loops."""
         if not self._is_covered:
             return await self.inner.agenerate(prompt, *args, **given)
-        asked = self._asked("agenerate", purpose, (prompt, *args), given)
-        work = self._services.acomplete(*asked)
-        if (
-            asked[1] is not None
-        ):  # code of the user's own stays in the user's event loop
+        request, own = self._asked("agenerate", purpose, (prompt, *args), given)
+        work = self._services.acomplete(request, own)
+        if own is not None:  # code of the user's own stays in the user's event loop
             return (await work).raw
         return (await asyncio.wrap_future(background.submit(work))).raw
 

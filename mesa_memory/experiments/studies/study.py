@@ -366,7 +366,7 @@ class Study:
         experiment: str | None = None,
         expected: str | None = None,
     ) -> "Awareness":
-        """Shows recorded prompts to the asked model: does it know the experiment?
+        """Shows recorded prompts to the model that was asked: does it know the experiment?
 
         Of each memory, up to ``n`` decisions are sent with three questions: which experiment
         is this, what result is expected, does the text say what to do. The log says the

@@ -279,15 +279,11 @@ class MemoryReads(Memory):
         shown: set[MemoryRecord] = set()
         view = self.view()
         for lines in [*[each.recent(view) for each in self.layers], pending(view)]:
-            found += (
-                [
-                    line
-                    for line in lines
-                    if not line.records or not shown.issuperset(line.records)
-                ]
-                if shown
-                else lines
-            )
+            found += [
+                line
+                for line in lines
+                if not line.records or not shown.issuperset(line.records)
+            ]
             shown.update(*[line.records for line in lines])
         return found
 

@@ -222,10 +222,8 @@ def Course(focus: Focus, spent: Spent) -> Any:
                 "Where the price of a call is unknown, the chart has a gap. Choose "
                 f"“{LABELS['known']}” to see the sum of the others."
             )
-        told, file = (
-            f"{label} of all agents by purpose, in each step",
-            f"cost-{measure}",
-        )
+        told = f"{label} of all agents by purpose, in each step"
+        file = f"cost-{measure}"
         curves.StepChart(focus, spent.steps, unit, bars, told, file, gap=True)
         ui.Choose("Shown", measure, LABELS, selection.setter("cost_measure"))
 

@@ -163,10 +163,8 @@ def Conclusions(focus: Focus, made: list[Row], chosen: str) -> Any:
         "state": lambda row: standing(row, focus.step),
         "text": lambda row: cut(text_of(row), LISTED_CHARS),
     }
-    file, title = (
-        f"agent-{focus.agent}-conclusions",
-        f"Conclusions of agent {focus.name}",
-    )
+    file = f"agent-{focus.agent}-conclusions"
+    title = f"Conclusions of agent {focus.name}"
     more = focus.chosen("record", chosen, "shown above")
     with ui.Section(title, f"until step {focus.at}; click one to see its evidence"):
         ui.Table(columns, made, file=file, page=5, **more)

@@ -155,10 +155,8 @@ def Known(focus: Focus, known: Sequence[Fact], chosen: str) -> Any:
         "disputed": lambda one: f"by {len(one.rivals)}" if one.rivals else "",
         "stale since": stale,
     }
-    title, hint = (
-        f"Facts known to agent {focus.name}",
-        "click a fact to see its history",
-    )
+    title = f"Facts known to agent {focus.name}"
+    hint = "click a fact to see its history"
     with ui.Section(title, hint):
         if not known:
             EmptyView(focus, "facts", "Nothing was known at the end of this step.")

@@ -51,10 +51,8 @@ def RecallView(focus: Focus) -> Any:
                     asked = [brief(row["query"] or "no query", 80) for row in rows]
                     purposes = [row["purpose"] for row in rows]
                     told = map("{}: {}, {}".format, places, purposes, asked)
-                    names, label = (
-                        dict(zip(places, told)),
-                        f"One of {len(rows)} recalls",
-                    )
+                    names = dict(zip(places, told))
+                    label = f"One of {len(rows)} recalls"
                     choose = focus.selection.setter("recall_number")
                     ui.Choose(label, place, names, choose, wide=True)
             if recall.candidates:
