@@ -54,8 +54,14 @@ def write_batches(
     if seq is None:
         tables = schema.NUMBERED_TABLES
         seq = max(_last(on, run, table.c.seq, schema.PROBES) for table in tables)
+    finished = [batch.step for batch in batches if batch.finished]
+    _check_new(on, run, finished)
     for batch in batches:
         seq = _write(on, run, batch, seq)
+    if finished:
+        answers = schema.unfinished_calls
+        ended = sa.delete(answers).filter_by(run=run)
+        on.execute(ended.where(answers.c.step <= max(finished)))
     if any(batch.checkpoint for batch in batches):
         _prune(on, run)
     return seq
@@ -71,7 +77,6 @@ def _write(on: sa.Connection, run: int, batch: Batch, seq: int) -> int:
     }
     last = _number([row for rows in numbered.values() for row in rows], seq)
     if batch.finished:
-        _end_step(on, run, batch.step)
         counts = {key: len(numbered[key]) for key in ("records", "recalls", "calls")}
         _insert(on, run, "steps", [counts | {"step": batch.step, "seq": last}])
     elif batch.extends:
@@ -163,21 +168,23 @@ def _last(on: sa.Connection, run: int, column: Any, below: int | None = None) ->
     return on.scalar(query if below is None else query.where(column <= below)) or 0
 
 
-def _end_step(on: sa.Connection, run: int, step: float) -> None:
-    """Deletes the answers of steps that have ended.
+def _check_new(on: sa.Connection, run: int, steps: Sequence[float]) -> None:
+    """Checks steps that are to be written.
 
     Raises:
-        StoreError: if the step was written before.
+        StoreError: if one was written before, or is there twice.
     """
-    written = sa.select(schema.steps.c.step).filter_by(run=run, step=step)
-    if on.scalar(written) is not None:
-        raise StoreError(
-            f"step {step:g} of run {run} was written before. Continue with the next "
-            "step, or take the run back with truncate(run, after_step)."
-        )
-    answers = schema.unfinished_calls
-    gone = sa.delete(answers).filter_by(run=run)
-    on.execute(gone.where(answers.c.step <= step))
+    if not steps:
+        return
+    written = sa.select(schema.steps.c.step).filter_by(run=run)
+    known = set(on.scalars(written.where(schema.steps.c.step.in_(steps))))
+    for step in steps:
+        if step in known:
+            raise StoreError(
+                f"step {step:g} of run {run} was written before. Continue with the next "
+                "step, or take the run back with truncate(run, after_step)."
+            )
+        known.add(step)
 
 
 def _extend_step(on: sa.Connection, run: int, step: float, seq: int) -> bool:

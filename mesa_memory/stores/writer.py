@@ -10,6 +10,9 @@ from mesa_memory.stores.sql import Store
 
 #: ``put`` waits while this number of batches is unwritten
 MAX_BEHIND = 64
+#: seconds between two transactions while nobody waits: one costs much the same for
+#: several steps
+REST_S = 0.05
 
 #: a batch, or what makes it in the writer's thread at the time of its writing
 type Waiting = Batch | Callable[[], Batch]
@@ -18,7 +21,8 @@ type Waiting = Batch | Callable[[], Batch]
 class Writer:
     """A queue of batches of one run, and the thread that writes them in order.
 
-    What waits is written in one transaction. A batch that cannot be written stays at the
+    What waits is written in one transaction, and after each the thread rests for
+    ``REST_S``, unless somebody waits for it. A batch that cannot be written stays at the
     head of the queue with those behind it. Its error is raised by the next ``put`` or
     ``flush``; from then on the thread waits until ``flush`` is called again, which tries
     once more.
@@ -34,6 +38,7 @@ class Writer:
         self._changed = threading.Condition()
         self._error: BaseException | None = None
         self._closing = False
+        self._hurry = threading.Event()  # ends a rest
         self._thread = threading.Thread(
             target=self._work, name="mesa-memory-store", daemon=True
         )
@@ -45,13 +50,14 @@ class Writer:
         return len(self._batches)
 
     def note(self, batch: Batch) -> None:
-        """Queues a batch; neither waits nor raises.
+        """Queues a batch, to be written without a rest; neither waits nor raises.
 
         What stopped the writing is raised by the next ``put`` or ``flush``.
         """
         with self._changed:
             if not self._closing:
                 self._batches.append(batch)
+                self._hurry.set()
                 self._changed.notify_all()
 
     def put(self, batch: Waiting) -> None:
@@ -65,6 +71,7 @@ class Writer:
             if self._closing:
                 raise ValueError("the writer is closed: make a new one for more")
             while len(self._batches) >= MAX_BEHIND and self._error is None:
+                self._hurry.set()
                 self._changed.wait()
             self._raise()
             self._batches.append(batch)
@@ -79,6 +86,7 @@ class Writer:
         with self._changed:
             if not self._closing:
                 self._error = None
+                self._hurry.set()
                 self._changed.notify_all()
             while self._batches and self._error is None:
                 self._changed.wait()
@@ -95,6 +103,7 @@ class Writer:
         finally:
             with self._changed:
                 self._closing = True
+                self._hurry.set()
                 self._changed.notify_all()
             self._thread.join()
 
@@ -115,6 +124,7 @@ class Writer:
                         return
                     self._changed.wait()
                 group = list(self._batches)
+                self._hurry.clear()
             error: BaseException | None = None
             written = 0
             try:
@@ -126,6 +136,8 @@ class Writer:
                     self._batches.popleft()
                 self._error = error
                 self._changed.notify_all()
+            if written == len(group):
+                self._hurry.wait(REST_S)
 
     def _write(self, group: list[Waiting]) -> int:
         """Writes all of them, or the first alone; how many."""
