@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from mesa_memory.runs.past import past
 from mesa_memory.viz.data import decisions as data
 from mesa_memory.viz.report import write_report
 from mesa_memory.viz.widgets.chart import COLOURS
@@ -33,6 +34,15 @@ def test_the_lines_of_memory_that_an_answer_used_are_marked(run):
     assert data.memory_lines(act) == []
     assert data.answer(vote) == REFUSES
     assert data.answer(act).startswith('calls speak_to {"listener_agents')
+    remembered = past(run, REFUSER)
+    names = [
+        data.name_of(one, remembered) for one in data.decisions(run, REFUSER, REFUSAL)
+    ]
+    assert names == ["welcome", "vote", "plan", "tool call speak_to"]
+    assert data.name_of(vote | {"purpose": "reasoning"}, remembered) == "answer"
+    assert data.subject_of(vote) == f"asked “{QUESTION}”"
+    long = {"question_only": f"{'Say it now. ' * 6}Do you meet Agent 29?"}
+    assert data.subject_of(long).endswith("Do you …”")
     assert data.answer(think | {"error": "Down: no"}) == "no answer: Down: no"
 
 
@@ -115,7 +125,7 @@ def test_why_an_agent_refused_is_answered_on_one_page(window):
 def test_the_story_tells_a_decision_and_leads_to_all_of_it(window):
     window.open(f"?{AT}", see="ul[aria-label='Its decisions']")
     line = window.page.locator("ul[aria-label='Its decisions'] button").nth(1)
-    assert line.inner_text() == f"vote: {REFUSES}"
+    assert line.inner_text() == f"vote, asked “{QUESTION}”: {REFUSES}"
     line.click()
     window.shows(view="agent", agent=REFUSER, step=REFUSAL)
     window.until(lambda: QUESTION in window.text())

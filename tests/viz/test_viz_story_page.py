@@ -52,6 +52,20 @@ COVERED = """() => {
   return boxes(".mm-stage-words rect").filter((a) => people.some((b) =>
     a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom));
 }"""
+#: pairs of words that touch each other, and words that are wider than their box
+CROWDED = """() => {
+  const words = [...document.querySelectorAll(".mm-stage-words")];
+  const boxes = words.map((one) => one.querySelector("rect").getBoundingClientRect());
+  const touching = boxes.flatMap((a, n) => boxes.slice(n + 1).filter((b) =>
+    a.left < b.right + 3 && b.left < a.right + 3 && a.top < b.bottom + 3 && b.top < a.bottom + 3));
+  const wide = words.filter((one, n) => one.querySelector("text").getBoundingClientRect().width > boxes[n].width);
+  return [touching.length, wide.length];
+}"""
+#: the colours of the selected agent's ring, of its words' frame and of all classes
+SIGNS = """() => {
+  const paint = (of, name) => [...document.querySelectorAll(of)].map((one) => getComputedStyle(one)[name]);
+  return [paint(".mm-stage-dot .mm-stage-ring, .mm-stage-mine", "stroke"), paint(".mm-stage-key path", "fill")];
+}"""
 #: is over when the page has had the time for two days at the slowest speed
 TWO_DAYS = "() => new Promise((done) => setTimeout(done, 2000))"
 
@@ -112,6 +126,10 @@ def test_the_page_opens_with_the_day_of_most_changes_and_words_that_cover_no_age
         assert belief in window.text(".mm-stage-legend")
     assert window.page.locator(".mm-stage-words rect").count() > 0
     assert window.page.evaluate(COVERED) == []
+    assert window.page.evaluate(CROWDED) == [0, 0]
+    chosen, classes = window.page.evaluate(SIGNS)
+    assert chosen and not set(chosen) & set(classes)
+    assert f"selected: {agent}" in window.text(".mm-stage-legend")
     assert window.page.locator(".mm-stage-dot").count() == 9
 
 

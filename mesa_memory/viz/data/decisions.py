@@ -6,7 +6,8 @@ from mesa_memory.core.content import brief
 from mesa_memory.retrieval import overlap
 from mesa_memory.runs import Run
 from mesa_memory.runs.decisions import FOUND_CHARS, MEMORY_SIGN, bare
-from mesa_memory.runs.past import Row
+from mesa_memory.runs.past import Past, Row
+from mesa_memory.runtime.reasoning import PURPOSE
 
 #: marks of a line of memory; the later one in the alphabet counts
 RECALLED, USED = "recalled", "used"
@@ -16,6 +17,8 @@ BRIEF_CHARS = 240
 END_CHARS = 120
 
 
+#: the same where the decision stands in one line
+SUBJECT_CHARS = 80
 #: a mark, and the text that has it
 type Piece = tuple[str, str]
 
@@ -52,6 +55,31 @@ def decisions(run: Run, agent: object, step: float) -> list[Row]:
     """An agent's own requests of a step, in order of asking; see ``Run.decisions``."""
     found: list[Row] = run.decisions(agent, step, as_records=True)
     return found
+
+
+def name_of(decision: Row, past: Past) -> str:
+    """What a decision is: a purpose of its own, or a plan, a tool call or an answer.
+
+    Args:
+        past: of its agent; a request is for a plan if a plan followed it.
+    """
+    if decision["purpose"] != PURPOSE:
+        return str(decision["purpose"])
+    if names := [str(call.get("name")) for call in decision["tool_calls"]]:
+        return f"tool call {', '.join(names)}"
+    followed = (past.by_id.get(one["id"]) for one in decision["followed"])
+    return (
+        "plan" if any(row and row["kind"] == "plan" for row in followed) else "answer"
+    )
+
+
+def subject_of(decision: Row) -> str:
+    """The question of a decision in a few words."""
+    asked = end_of(decision["question_only"])
+    if len(asked) > SUBJECT_CHARS:
+        # Between words: half a number would name another agent.
+        asked = f"{asked[:SUBJECT_CHARS].rpartition(' ')[0]} …"
+    return f"asked “{asked}”"
 
 
 def memory_lines(decision: Row) -> list[Piece]:

@@ -8,10 +8,10 @@ from typing import Any
 from mesa_memory.core.content import cut
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.text.redaction import scrub
-from mesa_memory.runs.past import Row, text_of
+from mesa_memory.runs.past import Past, Row, text_of
 from mesa_memory.runs.queries import source_ids
 from mesa_memory.viz.data.colouring import Colouring
-from mesa_memory.viz.data.decisions import Piece
+from mesa_memory.viz.data.decisions import Piece, name_of
 from mesa_memory.viz.data.frames import box, flat, plain
 from mesa_memory.viz.data.recall import RecordedRecall
 from mesa_memory.viz.report.contents import Contents, Person
@@ -204,16 +204,16 @@ def _person(
             for row in rows
         ],
         "recalls": [_recall(one, places, texts, sample) for one in one.recalls],
-        "decisions": [_decision(*each, texts) for each in one.decisions],
+        "decisions": [_decision(*each, one.past, texts) for each in one.decisions],
     }
 
 
-def _decision(row: Row, lines: list[Piece], texts: Texts) -> list[Any]:
+def _decision(row: Row, lines: list[Piece], past: Past, texts: Texts) -> list[Any]:
     """A decision for ``decisionLine`` in report.js."""
     error = row["error"] and f"no answer: {row['error']}"
     return [
         row["step"],
-        scrub(row["purpose"] or ""),
+        scrub(name_of(row, past)),
         texts.number(row["question_only"]),
         [[texts.number(text), mark] for mark, text in lines],
         texts.number(error or row["answer"] or "no words"),

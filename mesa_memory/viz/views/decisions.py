@@ -58,7 +58,7 @@ def Decisions(focus: Focus) -> Any:
     """The agent's own requests of the step, in order."""
     found = focus.of(data.decisions)
     for place, decision in enumerate(found, 1):
-        title = f"Decision: {decision['purpose']}"
+        title = f"Decision: {data.name_of(decision, focus.past)}"
         hint = f"{place} of {len(found)} in step {focus.at}"
         with ui.Section(title, f"{hint}, asked of {decision['model']}"):
             Decision(decision)

@@ -163,11 +163,15 @@ def _way(at: Focus, view: str) -> Any:
 def _decisions(at: Focus) -> list[PersonPart]:
     """The part of its own requests; none in a step without them."""
     lines = [
-        PersonLine(decisions.answer(one), _way(at, "agent"), head=f"{one['purpose']}:")
+        PersonLine(decisions.answer(one), _way(at, "agent"), head=_head(at, one))
         for one in decisions.decisions(at.source.run, at.agent, at.step)
     ]
     goes = "Shows question, memory and answer"
     return [PersonPart("Its decisions", lines, "", goes)] if lines else []
+
+
+def _head(at: Focus, decision: Row) -> str:
+    return f"{decisions.name_of(decision, at.past)}, {decisions.subject_of(decision)}:"
 
 
 def _conclusion(at: Focus, row: Row) -> PersonLine:

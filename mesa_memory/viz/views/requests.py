@@ -17,7 +17,7 @@ from mesa_memory.runs.past import Row
 from mesa_memory.runs.recorded import logged
 from mesa_memory.stores.schema import calls
 from mesa_memory.viz.data import agent as memories
-from mesa_memory.viz.data.decisions import decisions
+from mesa_memory.viz.data.decisions import decisions, name_of
 from mesa_memory.viz.views.cost import written
 from mesa_memory.viz.views.decisions import Decision
 from mesa_memory.viz.views.empty import EmptyView
@@ -186,7 +186,7 @@ def RequestsView(focus: Focus) -> Any:
         with solara.Column(gap="0px").key(chosen):
             own = [d for d in focus.of(decisions) if str(d["seq"]) == chosen]
             if own:
-                title = f"Decision: {request['purpose']}"
+                title = f"Decision: {name_of(own[0], focus.past)}"
                 with ui.Section(title, request["outcome"]):
                     Route(request)
                     Decision(own[0])
