@@ -264,10 +264,14 @@ class Names:
 
     def __call__(self, unique_id: Any) -> str:
         """The name of the agent in a text."""
-        name = self.name(unique_id)
+        self.look()
+        return self.called(unique_id)
+
+    def called(self, unique_id: Any) -> str:
+        """A call, without a look for new agents."""
+        name = self._name(unique_id) if is_id(unique_id) else ""
         if not name:
             return by_id(unique_id)
-        self._look()
         bearers = self._bearers.get(name, ())
         return name if len(bearers) == 1 else _called(unique_id, name)
 
@@ -280,7 +284,14 @@ class Names:
         """The agent's own name; empty without one."""
         if type(unique_id) is not int and not is_id(unique_id):
             return ""
-        if (agent := self.agent(unique_id)) is not None:
+        if unique_id not in self._agents:
+            self.look()
+        return self._name(unique_id)
+
+    def _name(self, unique_id: Any) -> str:
+        known = self._agents.get(unique_id)
+        agent = None if known is None else known()
+        if agent is not None:
             name = own_name(agent)
             if name or unique_id in self._names:
                 self._call(unique_id, name)
@@ -365,7 +376,7 @@ class Names:
         """Unique ids and names of agents that have left the model."""
         if not self._names:
             return []
-        self._look()
+        self.look()
         if self._left[0] != self._looked:
             agents = _agents_of(self._model())
             here = {attribute(agent, "unique_id") for agent in agents}
@@ -383,7 +394,7 @@ class Names:
     def agent(self, unique_id: Any) -> Any:
         """The agent with an id; None if it is not known or has gone."""
         if unique_id not in self._agents:
-            self._look()
+            self.look()
         known = self._agents.get(unique_id)
         return None if known is None else known()
 
@@ -395,7 +406,7 @@ class Names:
         if name:
             self._bearers.setdefault(name, {})[unique_id] = None
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Looks through all agents, unless they are those of the last time."""
         model = self._model()
         agents = _agents_of(model)
@@ -409,10 +420,11 @@ class Names:
 class NamesNow:
     """The names of a model's agents at one moment: each is looked up once."""
 
-    __slots__ = ("_called", "_full", "all", "name", "unique_id")
+    __slots__ = ("_called", "_full", "_looked", "all", "name", "unique_id")
 
     def __init__(self, names: Names) -> None:
         self.all, self.name, self.unique_id = names, names.name, names.unique_id
+        self._looked = False
         self._called: dict[Any, str] = {}
         self._full: dict[Any, str] = {}
 
@@ -422,7 +434,10 @@ class NamesNow:
             return self.all(unique_id)
         name = self._called.get(unique_id)
         if name is None:
-            name = self._called[unique_id] = self.all(unique_id)
+            if not self._looked:
+                self._looked = True
+                self.all.look()
+            name = self._called[unique_id] = self.all.called(unique_id)
         return name
 
     def full(self, unique_id: Any) -> str:

@@ -27,13 +27,12 @@ def space_of(model: Any) -> Any:
     """The space of a model's agents; None for a model without one."""
     own = getattr(model, "__dict__", {})
     named = [own[name] for name in _SPACE_NAMES if own.get(name) is not None]
-    spaces = (thing for thing in (*named, *own.values()) if kind_of(thing))
-    return next(spaces, None)
+    return next(filter(kind_of, (*named, *own.values())), None)
 
 
 def kind_of(thing: Any) -> str | None:
     """The kind of one of Mesa's spaces; None for any other object."""
-    if not any(map(_is_mesas, type(thing).__mro__)):
+    if "mesa" not in [kind.__module__.split(".")[0] for kind in type(thing).__mro__]:
         return None
     if hasattr(thing, "G") and hasattr(thing.G, "edges"):
         return NETWORK
@@ -181,10 +180,6 @@ def _plain(value: Any, agent: Any, name: str) -> Any:
         f"{agent.unique_id} has {type(value).__name__} {value!r:.60}. Give the agent a "
         "property that says it in one word or number, and name that."
     )
-
-
-def _is_mesas(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == "mesa"
 
 
 def _number(value: Any) -> float | int | None:

@@ -258,17 +258,6 @@ class Read(NamedTuple):
     options: Mapping[str, Any]
     outer: "Read | None"
 
-    @property
-    def current(self) -> StepView | None:
-        """The view of the read or batch under way, if any."""
-        return None if self.view is None else self.view()
-
-    def option(self, name: str) -> Any:
-        """An option of this read, such as ``unnoticed``."""
-        if (view := self.current) is not None:
-            return getattr(view, name)
-        return self.options.get(name, getattr(StepView, name))
-
 
 _READ: ContextVar[Read | None] = ContextVar("read", default=None)
 
@@ -281,8 +270,16 @@ def read_of(memory: Any) -> Read | None:
     return read
 
 
+def view_here(memory: Any) -> StepView | None:
+    """The view of the read or batch of a memory that is under way here; None outside."""
+    read = read_of(memory)
+    return None if read is None or read.view is None else read.view()
+
+
 def view_of(memory: Any, **options: Any) -> StepView:
     """The view of the read or batch of a memory that is under way here, or a new one.
+
+    A layer of one's own is given it; what users call by hand asks ``memory.view()``.
 
     Args:
         options: further ones of this view.
@@ -290,9 +287,10 @@ def view_of(memory: Any, **options: Any) -> StepView:
     read = read_of(memory)
     if read is None:
         return memory.new_view(**options)
-    if (view := read.current) is not None:
-        return replace(view, **options) if options else view
-    return memory.new_view(**{**read.options, **options})
+    view = None if read.view is None else read.view()
+    if view is None:
+        return memory.new_view(**{**read.options, **options})
+    return replace(view, **options) if options else view
 
 
 def begin(view: StepView) -> Any:
@@ -311,8 +309,7 @@ def reading(memory: Any, **options: Any) -> Iterator[None]:
     Args:
         options: such as ``about``, see ``StepView``; others stay as they are.
     """
-    read = read_of(memory)
-    view = None if read is None else read.current
+    read, view = read_of(memory), view_here(memory)
     if view is not None:  # held here, as nobody else holds it
         view = replace(view, **options)
     elif read is not None:

@@ -4,7 +4,7 @@ Ids of records begin with agent and layer, so two memories of one class must not
 a name. The agent itself keeps the names: its copy goes on counting where it stands.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 #: attribute of the agent that lists its layers, in order of creation
@@ -35,18 +35,17 @@ def set_layers(agent: Any, names: Iterable[str]) -> None:
     vars(agent)[_LAYERS] = tuple(names)
 
 
-def memories_of(agent: Any) -> Iterator[tuple[str, Any]]:
+def memories_of(agent: Any) -> list[tuple[str, Any]]:
     """The package's memories that an agent holds, each once, and where.
 
     ``agent.memory`` comes first, as ``""``; others stand under their attribute, such as
     ``"diary"``, or ``"diaries.0"`` in a list, tuple or dict.
     """
-    seen: set[int] = set()
+    found: dict[int, tuple[str, Any]] = {}
     for place, held in _held_by(agent):
-        ours = hasattr(held, "snapshot") and getattr(held, "agent", None) is agent
-        if ours and id(held) not in seen:
-            seen.add(id(held))
-            yield place, held
+        if hasattr(held, "snapshot") and getattr(held, "agent", None) is agent:
+            found.setdefault(id(held), (place, held))
+    return list(found.values())
 
 
 def memories_beside(model: Any) -> dict[str, Any]:
@@ -73,11 +72,12 @@ def memories(model: Any) -> dict[str, Any]:
     }
 
 
-def _held_by(agent: Any) -> Iterator[tuple[str, Any]]:
-    yield "", getattr(agent, "memory", None)
-    for name, value in list(vars(agent).items()):
-        yield name, value
-        if not isinstance(value, list | tuple | dict) or len(value) > _SEARCHED:
-            continue
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        yield from ((f"{name}.{key}", item) for key, item in items)
+def _held_by(owner: Any) -> list[tuple[str, Any]]:
+    """What may be a memory, and where, ``owner.memory`` first."""
+    found = [("", getattr(owner, "memory", None))]
+    for name, value in list(vars(owner).items()):
+        found.append((name, value))
+        if isinstance(value, list | tuple | dict) and len(value) <= _SEARCHED:
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            found += [(f"{name}.{key}", item) for key, item in items]
+    return found

@@ -28,7 +28,7 @@ from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_llm import Names, NamesNow
 from mesa_memory.layers.base import Layer, with_unique_names
 from mesa_memory.layers.declared_state import StateGuard, watched
-from mesa_memory.layers.view import Limits, StepView, begin, read_of
+from mesa_memory.layers.view import Limits, StepView, begin, read_of, view_here
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.layer_names import layers_of, memories_of, new_layer
 from mesa_memory.memories.host.reads import MemoryLock, MemoryReads
@@ -245,7 +245,7 @@ class MemoryModule(MemoryReads):
             late = journal.inbox.add(event)
         if origin == EVENT and kind in TELLING_KINDS:
             tell_audience(event, names)
-        if late and journal.inbox.has_finished(now):
+        if late:
             self._commit_finished(now)
         return event
 
@@ -380,6 +380,8 @@ class MemoryModule(MemoryReads):
 
     def _commit_finished(self, now: float) -> None:
         """Commits earlier steps of an agent whose step hooks are not called."""
+        if not self.journal.inbox.has_finished(now):
+            return
         with self._lock:
             services = self.services
             groups = self.journal.inbox.take_finished(now)
@@ -444,8 +446,10 @@ class MemoryModule(MemoryReads):
 
     def _peeks(self) -> bool:
         """True within a read that leaves no trace."""
-        read = read_of(self)
-        return read is not None and bool(read.option("unnoticed"))
+        read, view = read_of(self), view_here(self)
+        if view is not None:
+            return view.unnoticed
+        return read is not None and bool(read.options.get("unnoticed"))
 
     def _commit_postponed(self) -> bool:
         """Queues the work with which layers wait; True if there is any."""

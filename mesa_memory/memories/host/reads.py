@@ -28,7 +28,7 @@ from mesa_memory.hosts.mesa_llm import Memory
 from mesa_memory.layers.base import Layer, check_views
 from mesa_memory.layers.lines import Line, in_steps, pending
 from mesa_memory.layers.message import Message
-from mesa_memory.layers.view import StepView, begin, end, read_of, reading, view_of
+from mesa_memory.layers.view import StepView, begin, end, reading, view_here, view_of
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.entries import entry_of_step
 from mesa_memory.memories.prompt.sections import Section, compose
@@ -127,8 +127,8 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
     def shown(self: Any, about: str | None = None) -> str:
         if not isinstance(about, str | None):
             raise TypeError(f"about must be a question or None, got {about!r}")
-        outer = read_of(self)
-        if outer is not None and outer.option("nested"):
+        outer = view_here(self)
+        if outer is not None and outer.nested:
             return part(self)
         self.settle(recall=about is not None)
         with self._exclusive:
@@ -325,12 +325,7 @@ class MemoryReads(Memory):
         recent = f"{told('heading short_term')}:\n{steps}"
         return f"{self.under(heading, known)}\n\n{recent}" if known else recent
 
-    def view(self) -> StepView:
-        """The facts of the read or the batch under way here, or else of this moment.
-
-        A layer of one's own is given it; what users call by hand asks for it.
-        """
-        return view_of(self)
+    view = view_of
 
     @property
     @abstractmethod
@@ -343,8 +338,7 @@ class MemoryReads(Memory):
 
         Deferred work ends when the answers come, which must not show in any record.
         """
-        read = read_of(self)
-        view = None if read is None else read.current
+        view = view_here(self)
         return self.clock if view is None else view.now
 
     @contextmanager
@@ -409,8 +403,7 @@ class MemoryReads(Memory):
 
         In ``remember``, also what its step brought.
         """
-        dropped, read = self._dropped(), read_of(self)
-        view = None if read is None else read.current
+        dropped, view = self._dropped(), view_here(self)
         for _, events in view.commit.groups if view and view.commit else ():
             for event in events:
                 dropped.pop(event.id, None)
