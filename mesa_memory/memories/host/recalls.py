@@ -113,7 +113,7 @@ class RecallMixin:
     ``rankers``.
     """
 
-    view: Callable[[], StepView]
+    view: Callable[..., StepView]
     agent: Any
     services: Any
     asettle: Callable[..., Coroutine[Any, Any, None]]
