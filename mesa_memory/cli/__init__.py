@@ -8,20 +8,20 @@ import click
 from mesa_memory import __version__
 from mesa_memory.cli.demo import demo
 from mesa_memory.cli.doctor import doctor
-from mesa_memory.cli.drift import drift
 from mesa_memory.cli.exam import exam
 from mesa_memory.cli.output import Commands
 from mesa_memory.cli.prompts import prompts
-from mesa_memory.cli.retention import retention
 from mesa_memory.cli.run import (
     attribute,
     copy,
     cost,
     dashboard,
     diff,
+    drift,
     export,
     inspect,
     report,
+    retention,
 )
 from mesa_memory.cli.study import study
 

@@ -2,6 +2,7 @@
 
 import pkgutil
 import sys
+from collections import Counter
 from collections.abc import Callable
 from itertools import groupby
 from operator import itemgetter
@@ -466,6 +467,64 @@ def attribute(
         names,
         rows_of(table),
     )
+
+
+_SHARES = ("kept", "changed", "omitted")
+_DRIFT = ("kind", "generation", "statements", *_SHARES, "low", "high", "added")
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@option("--agent", "Of this agent alone.", metavar="ID|NAME")
+@printed
+def drift(run: str, agent: str | None, output: Output) -> None:
+    """What did summaries keep, change, omit and add, by generation of rewriting?
+
+    Generation 1 is made from events alone. The bounds are a 95% interval of the share
+    that was kept. RUN is the path or address of a store; #3 after it is its third run.
+    """
+    say_loading()
+    from mesa_memory.statistics.difference import share
+
+    with opened(run) as found:
+        fates = found.drift(agent, as_records=True)
+    counts: dict[tuple[str, int], Counter[str]] = {}
+    for row in fates:
+        key = row["kind"], row["generation"]
+        counts.setdefault(key, Counter())[row["fate"]] += 1
+    rows = []
+    for (kind, generation), own in sorted(counts.items()):
+        number = sum(own[fate] for fate in _SHARES)
+        told = {fate: round(own[fate] / number, 3) for fate in _SHARES if number}
+        bounds = share(own["kept"], number)[1:] if number else (None, None)
+        low, high = (each if each is None else round(each, 3) for each in bounds)
+        place = {"kind": kind, "generation": generation, "statements": number}
+        rows.append(place | told | {"low": low, "high": high, "added": own["added"]})
+    title = "Share of statements kept, changed and omitted, and sentences added"
+    output.table("drift", title, _DRIFT, rows)
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@option(
+    "--intervals", "Retention intervals, with commas.", "1,5,10,20", metavar="STEPS"
+)
+@option("--every", "Look at each step that can be divided by it.", 5, COUNT)
+@printed
+def retention(run: str, intervals: str, every: int, output: Output) -> None:
+    """Which of the statements that agents heard are still shown to them?
+
+    Old statements are those an agent heard; new ones, the lures, only others heard.
+    RUN is the path or address of a store; #3 after it is its third run.
+    """
+    steps = tuple(map(int, intervals.split(",")))
+    say_loading()
+    from mesa_memory.experiments import retention as measured
+
+    with opened(run) as found:
+        curve = measured(found, intervals=steps, every=every).curve.round(3)
+    title = "Share of statements shown, by memory and retention interval in steps"
+    output.table("retention", title, list(curve.columns), rows_of(curve))
 
 
 def imported(name: str) -> Callable[..., Any]:

@@ -23,7 +23,7 @@ from mesa_memory.core.validate import checked_int
 from mesa_memory.experiments.erasures import Erasure, Shown, candidates
 from mesa_memory.runs.recording.configure import configure
 from mesa_memory.runs.recording.resume import close, copy_at
-from mesa_memory.runs.run import open_run
+from mesa_memory.runs.run import Run, open_run
 from mesa_memory.runtime.services import Services
 from mesa_memory.statistics.difference import (
     GroupDifference,
@@ -222,23 +222,25 @@ def attribute(
         checked_int("max_runs", max_runs, screen + 1)
     _check_question(agent, decision, outcome, steps)
     decided = None if agent is None else _Decision(agent, step, decision or 1)
-    since = step if agent is None else _step_before(location, run, step)
-    if decided is not None and outcome is None:
-        _check_number(decision, decided, location, run)
-    steps = step if steps is None else steps
-    if not steps > since:
-        raise ValueError(f"steps must be after step={step:g}, got steps={steps!r}")
+    with open_run(location, run) as recorded:
+        since = step if agent is None else _step_before(recorded, step)
+        if decided is not None and outcome is None:
+            _check_number(decision, decided, recorded)
+        steps = step if steps is None else steps
+        if not steps > since:
+            raise ValueError(f"steps must be after step={step:g}, got steps={steps!r}")
+        shown = Shown.of(recorded, since, None if agent is None else (agent, step))
+        price = _price(recorded, since, steps)
     from tqdm.auto import tqdm
 
     begun = copy_at(model_class, location, since, run=run, trust=trust, **parameters)
-    one = None if agent is None else (agent, step)
-    groups = candidates(begun, Shown.of(location, run, since, one))
+    groups = candidates(begun, shown)
     bar = tqdm(desc="attribution", unit=" runs", file=sys.stderr, disable=not progress)
-    trials = _Trials(begun, outcome or decided, steps, bar, max_runs)  # type: ignore[arg-type]
-    search = _Search(trials, groups, screen, 2 * screen)
-    logger.warning("%s", search.plan(since, *_price(location, run, since, steps)))
+    how: Any = outcome or decided
+    search = _Search(begun, how, since, steps, groups, screen, bar, max_runs)
+    logger.warning("%s", search.plan(*price))
     with bar:
-        found = search.found(since)
+        found = search.found()
     said = None if decided is None or outcome else decided.reference
     return replace(found, decision=said)
 
@@ -258,24 +260,20 @@ def _check_question(agent: Any, decision: Any, outcome: Any, steps: Any) -> None
         )
 
 
-def _step_before(location: Any, run: Any, step: float) -> float:
+def _step_before(recorded: Run, step: float) -> float:
     """The last finished step before the one of a decision."""
-    with open_run(location, run) as recorded:
-        before = [each for each in recorded.steps if each < step]
-        if step not in recorded.steps or not before:
-            raise ValueError(
-                f"the decision must be of a recorded step after the first, got {step!r}; "
-                f"the steps are {recorded.steps[:1]} to {recorded.steps[-1:]}"
-            )
-        return before[-1]
+    before = [each for each in recorded.steps if each < step]
+    if step not in recorded.steps or not before:
+        raise ValueError(
+            f"the decision must be of a recorded step after the first, got {step!r}; "
+            f"the steps are {recorded.steps[:1]} to {recorded.steps[-1:]}"
+        )
+    return before[-1]
 
 
-def _check_number(
-    given: int | None, decided: "_Decision", location: Any, run: Any
-) -> None:
+def _check_number(given: int | None, decided: "_Decision", recorded: Run) -> None:
     """Raises unless the number means one of the recorded decisions."""
-    with open_run(location, run) as recorded:
-        rows = recorded.decisions(decided.agent, decided.step, as_records=True)
+    rows = recorded.decisions(decided.agent, decided.step, as_records=True)
     if given in range(1, len(rows) + 1) or (given is None and len(rows) < 2):
         return
     told = [f"{n} “{brief(_answer(row), 60)}”" for n, row in enumerate(rows, 1)]
@@ -289,16 +287,11 @@ def _answer(row: Mapping[str, Any]) -> str:
     return " ".join(str(row[part]) for part in ("answer", "tool_calls") if row[part])
 
 
-def _price(
-    location: Any, run: Any, since: float, steps: float
-) -> tuple[float, float | None]:
+def _price(recorded: Run, since: float, steps: float) -> tuple[float, float | None]:
     """The requests and dollars of a run, as the recorded steps had them."""
-    with open_run(location, run) as recorded:
-        rows = [
-            r for r in recorded.cost(["step"], as_records=True) if r["step"] > since
-        ]
-        made = sum(step > since for step in recorded.steps) or 1
-    share = (steps - since) / made
+    by_step = recorded.cost(["step"], as_records=True)
+    rows = [row for row in by_step if row["step"] > since]
+    share = (steps - since) / (sum(step > since for step in recorded.steps) or 1)
     costs = [row["cost"] for row in rows]
     price = None if None in costs else share * sum(costs)
     return share * sum(row["calls"] for row in rows), price
@@ -306,40 +299,6 @@ def _price(
 
 class _Spent(Exception):
     """The runs that were allowed have been made."""
-
-
-@dataclass
-class _Trials:
-    """Copies of a model, run to the end."""
-
-    model: Any
-    outcome: Callable[[Any], float]
-    steps: float
-    bar: Any
-    most: int | None = None
-    runs: int = 0
-
-    def outcomes(self, erasure: Erasure | None, times: int) -> list[float]:
-        """The outcomes of some copies, without the records of an erasure."""
-        return [self._once(erasure) for _ in range(times)]
-
-    def _once(self, erasure: Erasure | None) -> float:
-        if self.runs == self.most:
-            raise _Spent
-        copy = deepcopy(self.model)
-        if erasure is not None:
-            erasure.erase_from(copy)
-        if isinstance(self.outcome, _Decision):
-            configure(copy, record=True)
-        while copy.steps < self.steps and copy.running:
-            copy.step()
-        self.runs += 1
-        self.bar.update()
-        try:
-            return float(self.outcome(copy))
-        finally:
-            if isinstance(self.outcome, _Decision):
-                close(copy)
 
 
 @dataclass
@@ -371,36 +330,41 @@ class _Decision:
 
 @dataclass
 class _Search:
-    """Erases each group alone, and keeps each alone."""
+    """Erases each group alone, and keeps each alone, in copies of a model."""
 
-    trials: _Trials
+    model: Any
+    outcome: Callable[[Any], float]
+    since: float
+    steps: float
     groups: Sequence[Erasure]
     screen: int
-    confirm: int
+    bar: Any
+    most: int | None = None
+    runs: int = 0
     effects: list[Effect] = field(default_factory=list)
 
-    def plan(self, step: float, calls: float, cost: float | None) -> str:
+    def plan(self, calls: float, cost: float | None) -> str:
         """The fewest and the most runs, with their price."""
-        groups, ends = len(self.groups), self.trials.most
+        groups, ends = len(self.groups), self.most
         tried, bases, largest = groups, 1, min(groups, CONFIRMED)
         if groups > 1:
             tried, bases, largest = 2 * groups, 2, 2 * largest
         least = self.screen + tried + bases - 1
-        most = self.screen * (tried + bases) + self.confirm * (bases + largest)
+        most = self.screen * (tried + bases) + 2 * self.screen * (bases + largest)
         price = "an unknown price" if cost is None else f"${cost:.4f}"
         return (
-            f"{groups} groups of records were shown after step {step:g}. Runs of "
-            f"{self.trials.steps - step:g} steps: {least} if answers are always the same, "
+            f"{groups} groups of records were shown after step {self.since:g}. Runs of "
+            f"{self.steps - self.since:g} steps: {least} if answers are always the same, "
             f"else up to {most}{'' if ends is None else f'; it ends after {ends} runs'}. "
             f"Each sends about {calls:.0f} requests, for {price}; all send "
             f"{least * calls:.0f} to {most * calls:.0f}."
         )
 
-    def found(self, step: float) -> Attribution:
+    def found(self) -> Attribution:
         """The groups with an effect so far, also after a stop."""
-        ledger = Services.of(self.trials.model).ledger
+        ledger = Services.of(self.model).ledger
         before = ledger.total
-        self.base = self.trials.outcomes(None, self.screen)
+        self.base = self._outcomes(None, self.screen)
         self.exact = len(set(self.base)) == 1
         self.times = 1 if self.exact else self.screen
         stopped = False
@@ -410,27 +374,49 @@ class _Search:
             stopped = True
         mean = sum(self.base) / len(self.base)
         return Attribution(
-            step, mean, self.exact, tuple(_ranked(self.effects)), self.trials.runs,
+            self.since, mean, self.exact, tuple(_ranked(self.effects)), self.runs,
             ledger.total.calls - before.calls,
             _less(ledger.total.cost, before.cost), stopped=stopped,
         )  # fmt: skip
+
+    def _outcomes(self, erasure: Erasure | None, times: int) -> list[float]:
+        """The outcomes of some copies, without the records of an erasure."""
+        return [self._once(erasure) for _ in range(times)]
+
+    def _once(self, erasure: Erasure | None) -> float:
+        if self.runs == self.most:
+            raise _Spent
+        copy, is_decision = deepcopy(self.model), isinstance(self.outcome, _Decision)
+        if erasure is not None:
+            erasure.erase_from(copy)
+        if is_decision:
+            configure(copy, record=True)
+        while copy.steps < self.steps and copy.running:
+            copy.step()
+        self.runs += 1
+        self.bar.update()
+        try:
+            return float(self.outcome(copy))
+        finally:
+            if is_decision:
+                close(copy)
 
     def _try(self) -> None:
         for group in self.groups:
             self.effects.append(self._effect(group))
         if len(self.groups) > 1:
-            self.none = self.trials.outcomes(reduce(add, self.groups), self.times)
+            self.none = self._outcomes(reduce(add, self.groups), self.times)
             for group in self.groups:
                 self.effects.append(self._effect(group, kept=True))
         if not self.exact:
             self._confirm()
 
     def _effect(self, erasure: Erasure, kept: bool = False) -> Effect:
-        outcomes = self.trials.outcomes(self._erased(erasure, kept), self.times)
+        outcomes = self._outcomes(self._erased(erasure, kept), self.times)
         difference = GroupDifference(outcomes, self.none if kept else self.base)
         instead = ""
-        if isinstance(self.trials.outcome, _Decision) and difference.mean:
-            instead = self.trials.outcome.newest
+        if isinstance(self.outcome, _Decision) and difference.mean:
+            instead = self.outcome.newest
         return Effect(erasure, difference, None, kept, instead)
 
     def _erased(self, group: Erasure, kept: bool) -> Erasure:
@@ -441,20 +427,18 @@ class _Search:
 
     def _confirm(self) -> None:
         """The largest effects on fresh runs, erased and kept."""
-        ranked = _ranked(self.effects)
+        ranked, times = _ranked(self.effects), 2 * self.screen
         largest = [
             each
             for kept in (False, True)
             for each in [e for e in ranked if e.kept == kept][:CONFIRMED]
         ]
-        bases = {False: self.trials.outcomes(None, self.confirm)}
+        bases = {False: self._outcomes(None, times)}
         if len(self.groups) > 1:
-            whole = reduce(add, self.groups)
-            bases[True] = self.trials.outcomes(whole, self.confirm)
+            bases[True] = self._outcomes(reduce(add, self.groups), times)
         fresh = [
             GroupDifference(
-                self.trials.outcomes(self._erased(e.erasure, e.kept), self.confirm),
-                bases[e.kept],
+                self._outcomes(self._erased(e.erasure, e.kept), times), bases[e.kept]
             )
             for e in largest
         ]

@@ -114,7 +114,7 @@ def awareness(
     client = ProviderClient(LLMSettings())
     logger.warning("%s", announcement([r for _, r in requests], client))
     sent = [(*each, background.submit(client.acomplete(each[1]))) for each in requests]
-    counts: dict[str, tuple[int, ...]] = {}
+    counts: dict[str, list[int]] = {}
     failed, costs = 0, []
     for arm, request, answer in sent:
         found, reply = _judgement(answer)
@@ -123,15 +123,13 @@ def awareness(
         if found is None:
             failed += 1
             continue
-        named, told = (
-            _names(found.experiment, experiment),
-            _names(found.expected, expected),
-        )
-        before = counts.get(arm, (0, 0, 0, 0))
-        counts[arm] = tuple(
-            map(sum, zip(before, (named, told, found.instructed, True)))
-        )
-    return Awareness(counts, failed, _sum(costs))
+        named = _names(found.experiment, experiment)
+        told = _names(found.expected, expected)
+        seen = counts.setdefault(arm, [0, 0, 0, 0])
+        for n, each in enumerate((named, told, found.instructed, True)):
+            seen[n] += each
+    by_arm = {arm: tuple(seen) for arm, seen in counts.items()}
+    return Awareness(by_arm, failed, _sum(costs))
 
 
 def announcement(requests: Sequence[LLMRequest], client: ProviderClient) -> str:

@@ -6,10 +6,11 @@ from typing import Any
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.render import record_text
+from mesa_memory.experiments.measures.retention import texts_by_agent
 from mesa_memory.memories.host.interventions import erase
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.runs.claims.claim import claim, has_words
-from mesa_memory.runs.run import open_run
+from mesa_memory.runs.run import Run
 
 #: an event's text, in the content of a record: the words of a message or a deed
 _WORDS = ("message", "text")
@@ -132,16 +133,16 @@ class Shown:
     """The texts that agents were shown after a step.
 
     Attributes:
-        texts: of each agent, by unique id.
+        texts: of each agent, by unique id as text.
         recalled: ids of the records that recalls showed.
     """
 
-    texts: Mapping[Any, str]
+    texts: Mapping[str, str]
     recalled: frozenset[str]
 
     @classmethod
     def of(
-        cls, location: Any, run: Any, step: float, one: tuple[Any, float] | None = None
+        cls, run: Run, step: float, one: tuple[Any, float] | None = None
     ) -> "Shown | None":
         """The texts of a run; None if it ends at the step.
 
@@ -152,26 +153,22 @@ class Shown:
             ValueError: if that agent was not shown its memory in the step.
         """
         asked = (None, None) if one is None else one
-        with open_run(location, run) as recorded:
-            if not any(later > step for later in recorded.steps):
-                return None
-            texts: dict[Any, list[str]] = {}
-            for row in recorded.prompts(*asked, as_records=True):
-                if row["step"] > step:
-                    texts.setdefault(row["agent"], []).append(row["text"] or "")
-            rows = recorded.recalls(*asked, as_records=True)
+        if not any(later > step for later in run.steps):
+            return None
+        shown = run.prompts(*asked, as_records=True)
+        texts = texts_by_agent(row for row in shown if row["step"] > step)
+        rows = run.recalls(*asked, as_records=True)
         recalled = {r["id"] for r in rows if r["step"] > step and r["shown"]}
         if one is not None and not texts and not recalled:
             raise ValueError(
                 f"agent {one[0]!r} was not shown its memory in step {one[1]:g}: choose a "
                 "step in which it decided, see run.decisions()"
             )
-        joined = {agent: "\n".join(told) for agent, told in texts.items()}
-        return cls(joined, frozenset(recalled))
+        return cls(texts, frozenset(recalled))
 
     def has(self, record: MemoryRecord, memory: MemoryModule) -> bool:
         """True if the record, its line or its words, was shown to its agent."""
-        text = self.texts.get(record.agent, "")
+        text = self.texts.get(str(record.agent), "")
         lines = memory.view().own_line(record), _words(record)
         found = any(line[:FOUND_CHARS] in text for line in lines)
         return found or record.id in self.recalled

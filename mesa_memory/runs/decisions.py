@@ -10,8 +10,8 @@ from mesa_memory.core.content import one_line
 from mesa_memory.core.records import DERIVED
 from mesa_memory.core.text.tool_calls import functions, said
 from mesa_memory.retrieval import overlap
-from mesa_memory.runs.past import teller
-from mesa_memory.runs.queries import Queries, columns_of
+from mesa_memory.runs.past import teller, to_be_told
+from mesa_memory.runs.queries import Queries
 from mesa_memory.runs.recorded import Table, logged, table
 
 COLUMNS = (
@@ -25,7 +25,7 @@ EVENT_CHARS = 1000
 #: the beginning of a line by which it is found in a request: prompts cut long ones later
 FOUND_CHARS = 120
 type Row = dict[str, Any]
-_calls, _records = schema.calls, schema.records
+_calls = schema.calls
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,7 @@ def _followed(row: Mapping[str, Any]) -> list[str]:
 def _events(run: Queries, ids: Iterable[str]) -> _Events:
     """The existing records among these ids, as events."""
     tell, found = teller(run), {}
-    names = ("agent", "kind", "origin", "content", "text")
-    columns = (_records.c[name] for name in names)
-    for id, *row in columns_of(run, list(ids), *columns):
-        record = dict(zip(names, row))
+    for id, record in to_be_told(run, ids):
         content = record["content"] if isinstance(record["content"], dict) else {}
         calls = content.get("tool_calls") if record["kind"] == "action" else None
         found[id] = _Event(

@@ -9,9 +9,6 @@ sources lack. The generation counts rewritings: 1 is made from events alone.
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import select
-
-import mesa_memory.stores.schema as schema
 from mesa_memory.core.records import DERIVED
 from mesa_memory.runs.claims.claim import (
     MIN_SIMILARITY,
@@ -22,7 +19,7 @@ from mesa_memory.runs.claims.claim import (
 )
 from mesa_memory.runs.claims.clauses import sentences, without_speaker
 from mesa_memory.runs.claims.mentions import is_name, tokens
-from mesa_memory.runs.queries import COLUMNS, source_ids
+from mesa_memory.runs.queries import held, source_ids
 from mesa_memory.runs.recorded import RecordedRun, Table, table
 
 KEPT, CHANGED, OMITTED, ADDED = "kept", "changed", "omitted", "added"
@@ -33,14 +30,10 @@ SHOWN_COLUMNS = (
 
 def drift(run: RecordedRun, agent: Any = None) -> Table:
     """See ``Run.drift``."""
-    records = schema.records
-    wanted = select(*COLUMNS).where(run.mine(records)).order_by(records.c.seq)
-    if agent is not None:
-        wanted = wanted.where(records.c.agent == run.name_of(agent))
     known: dict[str, dict[str, Any]] = {}
     generations: dict[str, int] = {}
     rows = []
-    for row in run.records(wanted):
+    for row in run.records(held(run, agent)):
         known[row["id"]] = row
         sources = [known[name] for name in source_ids(row) if name in known]
         if row["origin"] != DERIVED or not sources:

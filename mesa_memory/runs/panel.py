@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.codec import readable
@@ -55,10 +55,6 @@ _SAID = ("answer", "arguments")
 _COUNTS = tuple(
     name for name, (unit, *_) in OWN.items()
     if unit in ("records", "texts", "lines", "requests", "tokens")
-)  # fmt: skip
-#: columns of ``calls`` that are read
-_CALLS = (
-    "step", "agent", "tokens_in", "tokens_out", "cost", "error", "decision", "reply", "raw",
 )  # fmt: skip
 type Row = dict[str, Any]
 type Key = tuple[float, str]
@@ -264,27 +260,23 @@ def _shown(run: RecordedRun, rows: dict[Key, Row]) -> None:
 def _asked(run: RecordedRun, rows: dict[Key, Row]) -> None:
     """Adds requests, their cost, and the last decision of each agent and step."""
     log = schema.calls
-    wanted = (
-        select(*(log.c[name] for name in _CALLS))
-        .where(run.mine(log))
-        .order_by(log.c.seq)
-    )
-    for chunk in run.chunks(wanted):
-        for values in chunk:
-            call = dict(zip(_CALLS, values))
-            row = _at(run, rows, call["step"], call["agent"])
-            for name, more in (
-                ("requests", 1),
-                ("failed", int(call["error"] is not None)),
-                ("tokens_in", call["tokens_in"] or 0),
-                ("tokens_out", call["tokens_out"] or 0),
-                ("decisions", int(call["decision"] is not None)),
-            ):
-                row[name] = row.get(name, 0) + more
-            known, cost = row.get("cost", 0.0), call["cost"]
-            row["cost"] = None if known is None or cost is None else known + cost
-            if call["decision"] is not None:
-                row |= _decided(call["reply"], list(functions(call["raw"])))
+    keys = log.c.step, log.c.agent
+    sums = {
+        "requests": func.count(),
+        "failed": func.count(log.c.error),
+        "tokens_in": func.coalesce(func.sum(log.c.tokens_in), 0),
+        "tokens_out": func.coalesce(func.sum(log.c.tokens_out), 0),
+        "decisions": func.count(log.c.decision),
+        "cost": case((func.count(log.c.cost) == func.count(), func.sum(log.c.cost))),
+    }
+    summed = select(*keys, *sums.values()).where(run.mine(log)).group_by(*keys)
+    for step, agent, *values in run.rows(summed):
+        _at(run, rows, step, agent).update(zip(sums, values))
+    own = run.mine(log), log.c.decision.is_not(None)
+    decided = select(*keys, log.c.reply, log.c.raw).where(*own).order_by(log.c.seq)
+    for chunk in run.chunks(decided):
+        for step, agent, reply, raw in chunk:
+            _at(run, rows, step, agent).update(_decided(reply, list(functions(raw))))
     for row in rows.values():
         row.setdefault("cost", 0.0)
 

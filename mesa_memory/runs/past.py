@@ -1,7 +1,7 @@
 """Records over all steps, and in the words in which their agent is shown them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import select
@@ -19,6 +19,7 @@ from mesa_memory.runs.queries import (
     Versions,
     as_known,
     columns_of,
+    held,
     wording_of,
 )
 from mesa_memory.runs.recorded import RecordedRun
@@ -95,11 +96,7 @@ class Past:
 
 def past(run: Queries, agent: Any) -> Past:
     """All records of an agent; each has ``told``, its text as the agent is shown it."""
-    wanted = select(*COLUMNS, records.c.graded_at).where(
-        run.mine(records), records.c.agent == run.name_of(agent)
-    )
-    tell = teller(run)
-    rows = run.records(wanted.order_by(records.c.seq))
+    tell, rows = teller(run), run.records(held(run, agent))
     return Past((row | {"told": tell(row)} for row in rows), _naming(run.names))
 
 
@@ -183,10 +180,15 @@ def teller(run: Queries) -> Callable[..., str]:
 
 def told(run: Queries, ids: Iterable[str]) -> dict[str, str]:
     """The records among these ids in words, by id; see ``teller``."""
-    names, tell = ("agent", "kind", "origin", "content", "text"), teller(run)
-    columns = (schema.records.c[name] for name in names)
-    rows = columns_of(run, list(ids), *columns)
-    return {id: tell(dict(zip(names, row))) for id, *row in rows}
+    tell = teller(run)
+    return {id: tell(record) for id, record in to_be_told(run, ids)}
+
+
+def to_be_told(run: Queries, ids: Iterable[str]) -> Iterator[tuple[str, Row]]:
+    """The records among these ids, each after its id, as ``teller`` takes them."""
+    names = ("agent", "kind", "origin", "content", "text")
+    for id, *row in columns_of(run, list(ids), *(records.c[name] for name in names)):
+        yield id, dict(zip(names, row))
 
 
 def _naming(names: Mapping[Any, str]) -> Callable[[Any], str]:

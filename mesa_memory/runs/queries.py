@@ -34,6 +34,20 @@ def valid_at(step: float) -> ColumnElement[bool]:
     return and_(records.c.valid_from <= step, still)
 
 
+def held(
+    run: RecordedRun,
+    agent: Any = None,
+    layer: str | None = None,
+    kind: str | None = None,
+) -> Select[Any]:
+    """The query for all records in order, or those of an agent, a layer or a kind."""
+    name = None if agent is None else run.name_of(agent)
+    own = {"run": run.id, "agent": name, "layer": layer, "kind": kind}
+    given = {column: value for column, value in own.items() if value is not None}
+    wanted = select(*COLUMNS, records.c.graded_at).filter_by(**given)
+    return wanted.order_by(records.c.seq)
+
+
 def as_known(row: dict[str, Any], step: float) -> dict[str, Any]:
     """A record as it was at the end of a step, without later grades and doubts.
 
@@ -389,13 +403,7 @@ class Queries(RecordedRun):
             as_records: a list of dicts instead of a DataFrame.
         """
         at = self.step(step)
-        mine = self.mine(records), records.c.agent == self.name_of(agent)
-        wanted = select(*COLUMNS, records.c.graded_at).where(*mine, valid_at(at))
-        wanted = wanted.order_by(records.c.seq)
-        if layer is not None:
-            wanted = wanted.where(records.c.layer == layer)
-        if kind is not None:
-            wanted = wanted.where(records.c.kind == kind)
+        wanted = held(self, agent, layer, kind).where(valid_at(at))
         rows = [as_known(row, at) for row in self.records(wanted)]
         return table(tuple(column.name for column in COLUMNS), rows).given(as_records)
 
@@ -421,16 +429,11 @@ class Queries(RecordedRun):
                 "history needs a record's id or an agent, one of them; got "
                 f"record {record!r}, agent {agent!r}"
             )
-        wanted = select(*COLUMNS).where(self.mine(records)).order_by(records.c.seq)
         if record is not None:
             own = run_record(self, record)
             # Versions of a record stand beside it, so these few rows are enough.
             agent, layer, kind = own["agent"], own["layer"], own["kind"]
-        wanted = wanted.where(records.c.agent == self.name_of(agent))
-        for column, value in ((records.c.layer, layer), (records.c.kind, kind)):
-            if value is not None:
-                wanted = wanted.where(column == value)
-        rows = self.table(wanted).rows
+        rows = self.records(held(self, agent, layer, kind))
         versions = Versions(rows)
         if record is not None:
             chain = versions.chain(record)

@@ -210,7 +210,7 @@ def test_a_fact_of_several_events_is_a_group_of_its_own(tmp_path):
         agent.memory.add_to_memory("message", heard)
         agent.memory.process_step()
     text = "\n".join(a.memory.get_prompt_ready() for a in model.agents)
-    shown = Shown({a.unique_id: text for a in model.agents}, frozenset())
+    shown = Shown({str(a.unique_id): text for a in model.agents}, frozenset())
     groups = {each.text: each for each in candidates(model, shown)}
     (fact,) = [text for text, each in groups.items() if text.startswith("the bridge")]
     assert {*map(len, groups[fact].records.values())} == {1}

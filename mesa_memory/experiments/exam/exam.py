@@ -5,13 +5,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mesa_memory import __version__
+from mesa_memory.core.content import dollars
 from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import StudyError
 from mesa_memory.experiments.exam.items import INTERVALS, KINDS, RIGHT, languages
 from mesa_memory.experiments.exam.life import STAGES, Life
 from mesa_memory.experiments.measures import metrics
-from mesa_memory.experiments.reports.templates import COLOURS
+from mesa_memory.experiments.reports.templates import COLOURS, picture, policy, template
 from mesa_memory.experiments.studies.study import Study
 from mesa_memory.statistics.comparison import Comparison, compare
 from mesa_memory.statistics.difference import PairedDifference
@@ -26,6 +28,14 @@ MEASURES = ("shown", "found", "answered")
 PRICED_AT = 20
 #: factors of an exam
 FACTORS = ("memory", "llm", "language")
+#: what is said of each table of the page
+NOTES = {
+    "Shares": "Share of items that are right, mean over seeds: shown in the agent's "
+    "prompt, found among three recalled records, answered by the language model.",
+    "Losses": "Share of all items that were lost, by the stage at which they were.",
+    "Kinds": "Share of items shown, by kind.",
+    "Errors": "Items that were not right, by kind and judgement.",
+}
 #: of the curves
 CURVES = (*COLOURS, "#000000")
 
@@ -268,9 +278,21 @@ class ExamResult(NotebookShown):
         Raises:
             FileExistsError: if there is such a file, and ``overwrite`` is False.
         """
-        from mesa_memory.experiments.exam.report import write_exam_report
-
-        return write_exam_report(self, path, overwrite)
+        tables = [self.table, self.losses, self.wide(by="kind"), self.errors]
+        style = template("mesa_memory.experiments.reports", "study_report.css").render()
+        page = template("mesa_memory.experiments.exam", "exam_report.html").render(
+            tables=[
+                (*note, *_cells(each)) for note, each in zip(NOTES.items(), tables)
+            ],
+            lives=len(self.lives),
+            plot=picture(self.figure()),
+            style=style,
+            policy=policy(style),
+            version=__version__,
+        )
+        with open(path, "w" if overwrite else "x", encoding="utf-8") as file:
+            file.write(page)
+        return Path(path)
 
     def __str__(self) -> str:
         return self.table.to_string(index=False, float_format="%.2f", na_rep="")
@@ -287,6 +309,20 @@ def _check(
             )
     for each in intervals:
         checked_int("intervals", each)
+
+
+def _cells(frame: "pd.DataFrame") -> tuple[list[str], list[list[str]]]:
+    """The columns of a table, and its rows as texts."""
+    names, rows = list(map(str, frame)), frame.itertuples(index=False)
+    return names, [list(map(_cell, names, row)) for row in rows]
+
+
+def _cell(name: str, value: Any) -> str:
+    if value != value or value is None:
+        return ""
+    if name in ("dollars", "per_kept"):
+        return dollars(value)
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def interval_of(values: Any) -> tuple[float, float, float]:

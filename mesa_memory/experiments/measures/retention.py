@@ -108,7 +108,7 @@ class Retention:
         kinds = {
             str(a.unique_id): type(memory).__name__ for a, _, memory in minds(model)
         }
-        found = self._look(now, said, _shown(rows), kinds)
+        found = self._look(now, said, texts_by_agent(rows), kinds)
         return counted(found)
 
     def statements(self, run: Run) -> Iterator[HeardStatement]:
@@ -119,7 +119,7 @@ class Retention:
         }
         for step in run.steps:
             if step and not step % self.every:
-                shown = _shown(run.prompts(step=step, as_records=True))
+                shown = texts_by_agent(run.prompts(step=step, as_records=True))
                 yield from self._look(step, said, shown, kinds)
 
     def _look(
@@ -203,8 +203,12 @@ def said_in(rows: Iterable[Mapping[str, Any]]) -> list[Said]:
     return sorted(found)
 
 
-def _shown(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """All that each agent read of its memory in a step."""
+def texts_by_agent(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """All that each agent was shown of its memory, by unique id as text.
+
+    Args:
+        rows: of ``Run.prompts``.
+    """
     found: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         found[str(row["agent"])].append(row["text"] or "")

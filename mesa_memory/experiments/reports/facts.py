@@ -219,13 +219,10 @@ def _spent(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """
     models, tiers, not_sent = (Counter[str]() for _ in range(3))
     purposes: dict[str, Counter[str]] = {}
-    every: dict[str, None] = {}
     for row in rows:
-        name = answerer(str(row["model"] or ""))
-        every[str(row["purpose"] or "")] = None
+        name, purpose = answerer(str(row["model"] or "")), str(row["purpose"] or "")
         models[name] += row["calls"]
-        of_model = purposes.setdefault(name, Counter())
-        of_model[str(row["purpose"] or "")] += row["calls"]
+        purposes.setdefault(name, Counter())[purpose] += row["calls"]
         tiers[str(row["tier"] or "")] += row["calls"]
         not_sent[name] += row["not_sent"]
     theirs = [r for r in rows if str(r["model"]).partition("/")[0] != PROVIDER]
@@ -236,7 +233,7 @@ def _spent(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "inside": len(theirs) < len(rows),
         "models": +models,
         "purposes": {name: +found for name, found in purposes.items()},
-        "all_purposes": list(every),
+        "all_purposes": list(dict.fromkeys(str(row["purpose"] or "") for row in rows)),
         "tiers": [tier for tier in +tiers if tier],
         "not_sent": +not_sent,
         "used": used | {"failures": sum(row["failures"] or 0 for row in rows)},

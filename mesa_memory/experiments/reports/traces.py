@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -74,8 +74,8 @@ def trace(store: Store, frame: Any, found: Comparison) -> DecisionTrace | None:
         The trace; None if one of the two runs is not recorded.
     """
     clearest = min(found.contrasts, key=lambda each: each.p_holm)
-    values = np.array(clearest.difference.values)
-    place = int(np.argmin(np.abs(values - np.median(values))))
+    apart = np.array(clearest.difference.values)
+    place = int(np.argmin(np.abs(apart - np.median(apart))))
     seed, names = found.seeds[place], []
     for arm in (found.base, clearest.arm):
         rows = frame[(frame[found.factor] == arm) & (frame["seed"] == seed)]
@@ -87,38 +87,29 @@ def trace(store: Store, frame: Any, found: Comparison) -> DecisionTrace | None:
         return None
     base = found.base_values[place]
     ends = (found.base, base), (clearest.arm, base + clearest.difference.values[place])
-    pair = _parting(runs)
-    if pair is None:
-        sides = (Side(*end, str(name), "", "") for end, name in zip(ends, names))
-        return DecisionTrace(seed, None, None, "", tuple(sides))
-    sides = (
-        replace(_side(run, *end, row), outcome=outcome)
-        for run, end, row, outcome in zip(runs, ends, pair.rows, pair.values)
-    )
-    first = pair.rows[0]
-    return DecisionTrace(
-        seed, first["step"], first["agent"], _short(first["question_only"]), tuple(sides),
-        pair.outcome,
-    )  # fmt: skip
+    rows, name, values = _parting(runs)
+    if not rows:
+        blank = (Side(*end, str(own), "", "") for end, own in zip(ends, names))
+        return DecisionTrace(seed, None, None, "", tuple(blank))
+    sides = tuple(map(_side, runs, ends, rows, values))
+    first = rows[0]
+    asked = first["step"], first["agent"], _short(first["question_only"])
+    return DecisionTrace(seed, *asked, sides, name)
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """Two decisions that differ, in the outcome of this name or in their words."""
-
-    rows: tuple[dict[str, Any], dict[str, Any]]
-    outcome: str = ""
-    values: tuple[Any, Any] = (None, None)
+#: the rows of two decisions; the name of the outcome that differs, and its values
+type _Pair = tuple[Sequence[dict[str, Any]], str, Sequence[Any]]
 
 
-def _parting(runs: Sequence[Run]) -> _Pair | None:
+def _parting(runs: Sequence[Run]) -> _Pair:
     """The first decision that both runs have, and whose recorded outcome differs.
 
-    Words differ long before deeds do; they count if no outcome is recorded or differs.
+    Words differ long before deeds do; they count, with an empty name, if no outcome is
+    recorded or differs. Without a difference there are no rows.
     """
     steps = sorted({*runs[0].steps} & {*runs[1].steps})
     known = [outcomes_by_step(run, steps) for run in runs]
-    in_words: _Pair | None = None
+    in_words: _Pair = (), "", (None, None)
     for step in steps:
         left, right = (_decided(run, step) for run in runs)
         for key, row in left.items():
@@ -128,9 +119,9 @@ def _parting(runs: Sequence[Run]) -> _Pair | None:
             for name in values[0].keys() & values[1].keys():
                 mine, theirs = (of[name].get(str(row["agent"])) for of in values)
                 if None not in (mine, theirs) and mine != theirs:
-                    return _Pair(rows, name, (mine, theirs))
-            if in_words is None and _said(row) != _said(right[key]):
-                in_words = _Pair(rows)
+                    return rows, name, (mine, theirs)
+            if not in_words[0] and _said(row) != _said(right[key]):
+                in_words = rows, "", (None, None)
     return in_words
 
 
@@ -149,16 +140,16 @@ def _said(decision: dict[str, Any]) -> tuple[Any, ...]:
     return decision["answer"], calls
 
 
-def _side(run: Run, arm: Any, value: float, row: dict[str, Any]) -> Side:
-    name = run.name or str(run.id)
+def _side(run: Run, end: tuple[Any, float], row: dict[str, Any], outcome: Any) -> Side:
+    """The decision of a run; ``end`` is its arm and the outcome of the study."""
     answer, calls = _said(row)
     told = [answer or "", *(f"{tool} {arguments}" for tool, arguments in calls)]
     # What the answer used comes first; the order is otherwise that of the recall.
     recalled = sorted(row["recalled"], key=lambda each: not each["used"])
     ids = list(dict.fromkeys(each["id"] for each in recalled))[:MAX_RECORDS]
     evidence = [line for id in ids for line in run.provenance(id, as_records=True)]
-    text = "\n".join(filter(None, told))
-    return Side(arm, value, name, _short(row["memory"] or ""), _short(text), evidence)
+    texts = _short(row["memory"] or ""), _short("\n".join(filter(None, told)))
+    return Side(*end, run.name or str(run.id), *texts, evidence, outcome)
 
 
 def _short(text: str) -> str:

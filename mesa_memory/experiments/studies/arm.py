@@ -126,10 +126,7 @@ class Arm:
 
 def _arguments(model: Callable[..., Any]) -> tuple[list[str], bool]:
     """The names of a model's arguments, and whether it takes any other name."""
-    of = model.__init__ if isinstance(model, type) else model  # type: ignore[misc]
-    parameters = list(inspect.signature(of).parameters.values())
-    if isinstance(model, type):
-        parameters = parameters[1:]
+    parameters = inspect.signature(model).parameters.values()
     various = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     names = [each.name for each in parameters if each.kind not in various]
     return names, any(each.kind is each.VAR_KEYWORD for each in parameters)

@@ -46,8 +46,8 @@ def enter(
         StudyChanged: if it has changed since its first run, and that is not accepted.
         StudyError: if the store has a study of another model by this name.
     """
-    print_ = study.fingerprint
-    row = studies.add(study.name, full_name(study.model), described(study), print_)
+    print_, design = study.fingerprint, described(study)
+    row = studies.add(study.name, full_name(study.model), design, print_)
     if row.model != full_name(study.model):
         raise StudyError(
             f"{study.location} has a study {study.name!r} of another model, "
@@ -65,7 +65,6 @@ def enter(
     drift = list(row.drift)
     if found and begun:
         drift.append({"differences": found, "runs": len(begun)})
-    design = described(study)
     told = row.design.get("forecast") if begun else study.forecast
     if told is not None:
         design["forecast"] = told
@@ -163,15 +162,10 @@ def fingerprint_of(study: Any) -> Fingerprint:
 
 def described(study: Any) -> dict[str, Any]:
     """The design for the store, besides the cases."""
-    questions = [
-        question.name
-        for questionnaire in study.questionnaires
-        for question in questionnaire.questions
-    ]
     found = {
         "measures": sorted(study.measures),
         "outcomes": sorted(study.outcomes),
-        "questions": questions,
+        "questions": [q.name for each in study.questionnaires for q in each.questions],
         "settings": study.design.settings,
         "told": {name: _told(function) for name, function in study.outcomes.items()},
         "steps": study.steps,

@@ -105,9 +105,8 @@ class Futures:
         if any(k.__module__.startswith("mpi4py.") for k in type(self.executor).__mro__):
             from mpi4py import MPI
 
-            return (
-                MPI.pickle.dumps
-            )  # a program may have put something else in its place
+            # A program may have put something else in its place.
+            return MPI.pickle.dumps
         return cloudpickle.dumps  # as Dask does
 
     def outcomes(
@@ -388,36 +387,31 @@ def outcomes_of(
         raised: errors in a worker that end the study. After others, the worker counts
             as dead.
     """
-    waiting, under_way = iter(jobs), {}
+    waiting, under_way = iter(jobs), dict[Any, Job]()
     try:
-        for job in islice(waiting, MAX_QUEUED_JOBS):
-            under_way[executor.submit(*call(job))] = job
-        while under_way:
+        while True:
+            for job in islice(waiting, MAX_QUEUED_JOBS - len(under_way)):
+                under_way[executor.submit(*call(job))] = job
+            if not under_way:
+                return
             ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
             # in order of jobs: of several failures, the first job's ends the study
             for future in [each for each in under_way if each in ended]:
-                job = under_way.pop(future)
-                if isinstance(future.exception(), raised):
-                    future.result()
-                yield _outcome(future, job)
-            for job in islice(waiting, len(ended)):
-                under_way[executor.submit(*call(job))] = job
+                job, error = under_way.pop(future), future.exception()
+                if error is None or isinstance(error, raised):
+                    yield future.result()
+                else:
+                    yield JobOutcome(job.number, LOST_WORKER, _gone(error))
     finally:
         for future in under_way:
             future.cancel()
         end(under_way)
 
 
-def _outcome(future: Any, job: Job) -> JobOutcome:
-    """The outcome of a future; a worker that has died is an outcome, too."""
-    error = future.exception()
-    if error is None:
-        return future.result()
-    return JobOutcome(
-        job.number,
-        LOST_WORKER,
+def _gone(error: BaseException) -> str:
+    return (
         f"WorkerLost: the worker that made this run is gone ({type(error).__name__}: "
-        f"{error}). Records are kept, and study.run() continues from there.",
+        f"{error}). Records are kept, and study.run() continues from there."
     )
 
 

@@ -56,14 +56,8 @@ def fingerprint(
     Returns:
         For each part, a hash or a value by name.
     """
-    texts, installed = _code(objects, _reachable)
-    return {
-        "code": _hashes(texts),
-        "prompts": _prompts(),
-        "configuration": _texts(configuration),
-        "levels": _texts(levels),
-        "versions": installed | versions(),
-    }
+    chosen = {"configuration": _texts(configuration), "levels": _texts(levels)}
+    return _made_of(objects, _reachable) | chosen
 
 
 def digest(print_: Mapping[str, Any]) -> str:
@@ -92,15 +86,12 @@ def changed_code(before: Mapping[str, Any], objects: Iterable[Any]) -> list[str]
         before: the study's; parts that it does not have are not compared.
         objects: those of one run.
     """
-    texts, installed = _code(objects, _loaded)
-    now: Fingerprint = {"code": _hashes(texts), "prompts": _prompts()}
-    now["versions"] = installed | versions()
-    now = {part: values for part, values in now.items() if part in before}
+    now = _made_of(objects, _loaded)
     known = {
-        part: {name: v for name, v in before[part].items() if name in values}
-        for part, values in now.items()
+        part: {name: v for name, v in before[part].items() if name in now[part]}
+        for part in now.keys() & before.keys()
     }
-    return differences(known, now)
+    return differences(known, {part: now[part] for part in known})
 
 
 def _changed(part: str, name: str, old: Mapping[str, Any], new: Mapping) -> str:
@@ -114,18 +105,13 @@ def _changed(part: str, name: str, old: Mapping[str, Any], new: Mapping) -> str:
 
 
 def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[
-        :HASH_DIGITS
-    ]
+    found = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
+    return found.hexdigest()[:HASH_DIGITS]
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
     found = hide(encode(dict(values)))
     return {name: json.dumps(value, sort_keys=True) for name, value in found.items()}
-
-
-def _hashes(texts: Mapping[str, str]) -> dict[str, str]:
-    return {file: _hash(_running(text)) for file, text in sorted(texts.items())}
 
 
 @cache
@@ -139,15 +125,15 @@ def _prompts() -> dict[str, str]:
     }
 
 
-def _code(
+def _made_of(
     objects: Iterable[Any], reachable: Callable[[Path, Path], Mapping[Path, str]]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """The texts of the project's files by short name, and versions of installed modules.
+) -> Fingerprint:
+    """The hashes of the project's files by short name and of prompts, and all versions.
 
     Imports are followed by path below the folder that a module is imported from. Nothing
     is imported for it, so it is the same in every process.
     """
-    texts: dict[str, str] = {}
+    code: dict[str, str] = {}
     installed: dict[str, str] = {}
     for name in sorted(set(filter(None, map(module_of, objects)))):
         file = _file_of(name)
@@ -158,8 +144,9 @@ def _code(
         elif _is_project(file):
             base = _base(name, file)
             for found, text in reachable(file, base).items():
-                texts[_short(found, base)] = text
-    return texts, installed
+                code[_short(found, base)] = _hash(_running(text))
+    code, known = dict(sorted(code.items())), installed | versions()
+    return {"code": code, "prompts": _prompts(), "versions": known}
 
 
 def _short(file: Path, base: Path) -> str:

@@ -28,13 +28,15 @@ _CALLS = {
     for name in ("purpose", "model", "tokens_in", "tokens_out", "tokens_cached", "cost",
                  "replayed", "cached", "tier", "finish", "error")
 }  # fmt: skip
+#: the same of ``Results.answers``
+_ANSWERS = {"question": "question", "value": "answer", "error": "error"}
 #: the package's columns of each table, besides ``KEYS``
 COLUMNS = {
     "runs": ("state", "steps", *COUNTED, "error", "run"),
     "steps": ("step",),
     "agents": ("step", "agent"),
     "calls": ("step", "agent", *_CALLS.values()),
-    "answers": ("step", "agent", "question", "answer", "error"),
+    "answers": ("step", "agent", *_ANSWERS.values()),
 }
 
 
@@ -178,22 +180,19 @@ class Results:
     @cached_property
     def calls(self) -> "pd.DataFrame":
         """A row for each request to a language model; no seconds, which differ."""
-        return self._frame(
-            self._of(row) | {column: row[name] for name, column in _CALLS.items()}
-            for row in self._called
-        )
+        return self._logged(self._called, _CALLS)
 
     @cached_property
     def answers(self) -> "pd.DataFrame":
         """A row for each question put to each agent, with its answer or error."""
+        return self._logged(self._responded, _ANSWERS)
+
+    def _logged(
+        self, rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]
+    ) -> "pd.DataFrame":
         return self._frame(
-            self._of(row)
-            | {
-                "question": row["question"],
-                "answer": row["value"],
-                "error": row["error"],
-            }
-            for row in self._responded
+            self._of(row) | {shown: row[name] for name, shown in columns.items()}
+            for row in rows
         )
 
     def _values(self, found: Mapping[str, Any], *own: str) -> dict[str, Any]:

@@ -204,16 +204,22 @@ def make(
     left = {job.number: job for job in jobs}
     try:
         while left:
-            forks = {n: job.fork for n, job in left.items() if job.fork is not None}
-            ready = [
-                job
+            ready = {
+                number: job
                 for number, job in left.items()
-                if number not in forks or forks[number].case not in left
-            ]
-            busy = _make(studies, workers, ready, bar, current)
-            for job in ready:
-                if job.number not in busy:
-                    del left[job.number]
+                if job.fork is None or job.fork.case not in left
+            }
+            busy = set()
+            with closing(workers.outcomes([*ready.values()], bar.stage)) as outcomes:
+                for outcome in outcomes:
+                    if outcome.state == BUSY:
+                        busy.add(outcome.number)
+                        continue
+                    bar.add(outcome)
+                    if outcome.state == LOST_WORKER:
+                        _check_code(jobs[0], current)
+                    _take(studies, jobs[0], outcome)
+            left = {n: j for n, j in left.items() if n in busy or n not in ready}
             if busy:  # another process makes them now, or a worker of it was killed
                 time.sleep(BUSY_S)
     except (WorkerLost, NotPicklable) as error:
@@ -221,27 +227,6 @@ def make(
         raise
     except KeyboardInterrupt:  # without the frames of all that waited
         raise KeyboardInterrupt(INTERRUPTED) from None
-
-
-def _make(
-    studies: Studies,
-    workers: Any,
-    ready: Sequence[Job],
-    bar: Progress,
-    current: Callable[[], Mapping[str, Any]],
-) -> set[int]:
-    """The numbers of the jobs that another process is making."""
-    busy = set()
-    with closing(workers.outcomes(ready, bar.stage)) as outcomes:
-        for outcome in outcomes:
-            if outcome.state == BUSY:
-                busy.add(outcome.number)
-                continue
-            bar.add(outcome)
-            if outcome.state == LOST_WORKER:
-                _check_code(ready[0], current)
-            _take(studies, ready[0], outcome)
-    return busy
 
 
 def _check_code(
@@ -290,5 +275,4 @@ def _take(studies: Studies, job: Job, outcome: JobOutcome) -> None:
     if outcome.state == CHANGED:
         raise _code_changed(job, outcome.differences)
     if outcome.state == LOST_WORKER:
-        error = {"state": FAILED, "error": outcome.error}
-        studies.settle(job.study, outcome.number, **error)
+        studies.settle(job.study, outcome.number, state=FAILED, error=outcome.error)

@@ -127,85 +127,150 @@ _expected: ContextVar[Attachment | None] = ContextVar("attachment", default=None
 type States = Mapping[str, Any]
 
 
-@contextmanager
-def restored(
-    make: Callable[[], Any],
-    store: Any,
-    run: int,
-    step: float,
-    states: States,
-    given: Mapping[str, Any],
-    find: Callable[[str], Any],
-) -> Iterator[Any]:
-    """A new model at the end of a step; nothing of it is written yet.
-
-    If it cannot be made, or the block fails, the run stays as it is.
+class PastRun:
+    """A recorded run, whose model is made again at the end of a step.
 
     Args:
-        states: at the end of the step, encoded.
-        given: the arguments that the caller chose for the model.
+        store, run: where it is.
         find: gives the classes and functions that the states name.
     """
-    with Attachment(store, run).made(make) as model:
-        services = Services.of(model)
 
-        def shelf(agent: Any, layer: str) -> StoredRecords:
-            return StoredRecords(store, run, agent, layer, step)
+    def __init__(self, store: Any, run: int, find: Callable[[str], Any]) -> None:
+        self.store, self.run, self.find = store, run, find
 
-        known = services.vectors.known or RecordedVectors(store, run)
-        services.vectors.known = known
-        try:
-            restore(model, states, shelf, given, find)
-        except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
-            raise StoreCorrupt(
-                f"the checkpoint of step {step:g} of run {run} does not fit the model "
-                f"({type(error).__name__}: {error!s:.80}). If the model and its "
-                "set_state() are those of the run, the file was changed or damaged: "
-                "use a copy of it.",
+    @contextmanager
+    def restored(
+        self,
+        make: Callable[[], Any],
+        step: float,
+        states: States,
+        given: Mapping[str, Any],
+    ) -> Iterator[Any]:
+        """A new model at the end of a step; nothing of it is written yet.
+
+        If it cannot be made, or the block fails, the run stays as it is.
+
+        Args:
+            states: at the end of the step, encoded.
+            given: the arguments that the caller chose for the model.
+        """
+        with Attachment(self.store, self.run).made(make) as model:
+            services = Services.of(model)
+
+            def shelf(agent: Any, layer: str) -> StoredRecords:
+                return StoredRecords(self.store, self.run, agent, layer, step)
+
+            if services.vectors.known is None:
+                services.vectors.known = RecordedVectors(self.store, self.run)
+            try:
+                restore(model, states, shelf, given, self.find)
+            except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
+                raise StoreCorrupt(
+                    f"the checkpoint of step {step:g} of run {self.run} does not fit the "
+                    f"model ({type(error).__name__}: {error!s:.80}). If the model and its "
+                    "set_state() are those of the run, the file was changed or damaged: "
+                    "use a copy of it.",
+                    location=self.store.location,
+                ) from error
+            services.shared.publish(self._answers(step))
+            yield model
+
+    def states_at(
+        self, make: Callable[[], Any], step: float | None
+    ) -> tuple[float, States]:
+        """A finished step, and the states at its end, encoded.
+
+        Args:
+            make: makes the model as it was recorded.
+            step: None means the newest checkpoint.
+
+        Raises:
+            ReplayMismatch: if the run cannot be repeated up to the step; says why.
+            StoreError: if the run lacks the step, or the store fails.
+        """
+        store, run = self.store, self.run
+        before = store.newest_checkpoint(run, math.inf if step is None else step)
+        if step is None or before == step:
+            return store.checkpoint(run, step)
+        if step not in (finished := store.steps(run)):
+            there = f"{finished[0]:g} to {finished[-1]:g}" if finished else "none"
+            raise StoreError(
+                f"run {run} lacks a finished step {step:g}; its steps are {there}",
                 location=store.location,
+            )
+        try:
+            return step, self._repeated(make, before, step)
+        except ReplayMismatch as error:
+            since = "from its beginning" if before is None else f"after step {before:g}"
+            decided = error.purpose == PURPOSE
+            alone = " Decisions are not recorded with configure(model, agents=False)."
+            raise ReplayMismatch(
+                f"step {step:g} of run {run} lacks a checkpoint, and the run cannot be "
+                f"repeated {since}: {error}{alone * decided} Choose a step with a "
+                "checkpoint, or record with Recording(file, checkpoint_every=1)."
             ) from error
-        services.shared.publish(_answers(store, run, step))
-        yield model
 
+    def _repeated(
+        self, make: Callable[[], Any], before: float | None, step: float
+    ) -> States:
+        """The states at the end of a step, made from those of an earlier one."""
+        client = _Answers(recorded_answers(self.store, self.run, paid=True))
+        if before is None:
+            begun = Attachment(self.store, self.run).made(make)
+        else:
+            _, states = self.store.checkpoint(self.run, before)
+            begun = self.restored(make, before, states, {})
+        with override_client(client), begun as model:
+            services = Services.of(model)
+            recorder: Any = services.recorder
+            services.replay, services.agents = client, True
+            services.ledger.budget = Budget()
+            known = RecordedVectors(self.store, self.run, complete=True)
+            services.vectors.known = known
+            try:
+                recorder.follow()
+                while clock(model) < step and client.fault is None:
+                    model.run_for(min(1, step - clock(model)))
+            except Exception:
+                if client.fault is None:
+                    raise
+            finally:
+                recorder.abandon()
+            if client.fault is not None:
+                raise client.fault
+            self._check(model, step)
+            return json.loads(json_text(encode_snapshot(snapshot(model))))
 
-def states_at(
-    make: Callable[[], Any],
-    store: Any,
-    run: int,
-    step: float | None,
-    find: Callable[[str], Any],
-) -> tuple[float, States]:
-    """A finished step, and the states at its end, encoded.
+    def _check(self, model: Any, step: float) -> None:
+        """Raises if the agents do not remember what the run says.
 
-    Args:
-        make: makes the model as it was recorded.
-        step: None means the newest checkpoint.
-        find: see ``restored``.
+        Raises:
+            ReplayMismatch: names an agent, and a record that differs.
+        """
+        for memory in memories(model).values():
+            agent, layer = memory.agent.unique_id, memory.layer
+            there = StoredRecords(self.store, self.run, agent, layer, step).current()
+            then = {record.id: record.content for record in there}
+            now = {r.id: storable(hide(r.content)) for r in memory.current_records()}
+            different = [key for key in then | now if then.get(key) != now.get(key)]
+            if different:
+                raise ReplayMismatch(
+                    f"at its end agent {agent} does not remember the same, such as "
+                    f"{different[0]}. Was the model, or a memory, changed between two "
+                    "steps, or does it use a clock or chance of its own?"
+                )
 
-    Raises:
-        ReplayMismatch: if the run cannot be repeated up to the step; says why.
-        StoreError: if the run lacks the step, or the store fails.
-    """
-    before = store.newest_checkpoint(run, math.inf if step is None else step)
-    if step is None or before == step:
-        return store.checkpoint(run, step)
-    if step not in (finished := store.steps(run)):
-        there = f"{finished[0]:g} to {finished[-1]:g}" if finished else "none"
-        raise StoreError(
-            f"run {run} lacks a finished step {step:g}; its steps are {there}",
-            location=store.location,
-        )
-    try:
-        return step, _repeated(make, store, run, before, step, find)
-    except ReplayMismatch as error:
-        since = "from its beginning" if before is None else f"after step {before:g}"
-        decided = error.purpose == PURPOSE
-        alone = " Decisions are not recorded with configure(model, agents=False)."
-        raise ReplayMismatch(
-            f"step {step:g} of run {run} lacks a checkpoint, and the run cannot be "
-            f"repeated {since}: {error}{alone * decided} Choose a step with a "
-            "checkpoint, or record with Recording(file, checkpoint_every=1)."
-        ) from error
+    def _answers(self, step: float) -> dict[str, Any]:
+        """Answers shared by many agents at the end of a step, the newest last."""
+        query = sa.select(answers.c.key, answers.c.value).filter_by(run=self.run)
+        query = query.where(answers.c.seq <= last_number(self.run, step))
+        query = query.order_by(answers.c.seq.desc()).limit(MAX_SHARED_ANSWERS)
+        with self.store.reading() as on:
+            found = dict(reversed(on.execute(query).all()))
+        for value in found.values():
+            if not isinstance(value, int | float):
+                raise wrong("answers.value", "a grade", value)
+        return found
 
 
 class _Answers:
@@ -227,72 +292,3 @@ class _Answers:
 
     def price(self, model: str | None) -> None:
         """Unknown: an answer costs what its record says."""
-
-
-def _repeated(
-    make: Callable[[], Any],
-    store: Any,
-    run: int,
-    before: float | None,
-    step: float,
-    find: Callable[[str], Any],
-) -> States:
-    """The states at the end of a step, made from those of an earlier one."""
-    client = _Answers(recorded_answers(store, run, paid=True))
-    if before is None:
-        begun = Attachment(store, run).made(make)
-    else:
-        _, states = store.checkpoint(run, before)
-        begun = restored(make, store, run, before, states, {}, find)
-    with override_client(client), begun as model:
-        services = Services.of(model)
-        recorder: Any = services.recorder
-        services.replay, services.agents = client, True
-        services.ledger.budget = Budget()
-        services.vectors.known = RecordedVectors(store, run, complete=True)
-        try:
-            recorder.follow()
-            while clock(model) < step and client.fault is None:
-                model.run_for(min(1, step - clock(model)))
-        except Exception:
-            if client.fault is None:
-                raise
-        finally:
-            recorder.abandon()
-        if client.fault is not None:
-            raise client.fault
-        _check(model, store, run, step)
-        return json.loads(json_text(encode_snapshot(snapshot(model))))
-
-
-def _check(model: Any, store: Any, run: int, step: float) -> None:
-    """Raises if the agents do not remember what the run says.
-
-    Raises:
-        ReplayMismatch: names an agent, and a record that differs.
-    """
-    for memory in memories(model).values():
-        agent = memory.agent.unique_id
-        there = StoredRecords(store, run, agent, memory.layer, step).current()
-        then = {record.id: record.content for record in there}
-        now = {r.id: storable(hide(r.content)) for r in memory.current_records()}
-        different = [key for key in then | now if then.get(key) != now.get(key)]
-        if different:
-            raise ReplayMismatch(
-                f"at its end agent {agent} does not remember the same, such as "
-                f"{different[0]}. Was the model, or a memory, changed between two "
-                "steps, or does it use a clock or chance of its own?"
-            )
-
-
-def _answers(store: Any, run: int, step: float) -> dict[str, Any]:
-    """Answers shared by many agents at the end of a step, the newest last."""
-    query = sa.select(answers.c.key, answers.c.value).filter_by(run=run)
-    query = query.where(answers.c.seq <= last_number(run, step))
-    query = query.order_by(answers.c.seq.desc()).limit(MAX_SHARED_ANSWERS)
-    with store.reading() as on:
-        found = dict(reversed(on.execute(query).all()))
-    for value in found.values():
-        if not isinstance(value, int | float):
-            raise wrong("answers.value", "a grade", value)
-    return found

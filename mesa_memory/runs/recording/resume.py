@@ -8,7 +8,6 @@ import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -27,7 +26,7 @@ from mesa_memory.runs.recording.parameters import (
     taken,
 )
 from mesa_memory.runs.recording.replay import PaidAnswers
-from mesa_memory.runs.recording.restored import Attachment, restored, states_at
+from mesa_memory.runs.recording.restored import Attachment, PastRun
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.copying import copy_run
 from mesa_memory.stores.open import open_store
@@ -302,7 +301,7 @@ def _opened(
         raise
 
 
-class _Past:
+class _Past(PastRun):
     """A recorded run, and what makes its model; raises before anything is changed.
 
     Attributes:
@@ -324,7 +323,8 @@ class _Past:
         trust: bool,
         whole: bool = False,
     ) -> None:
-        self.store, self.run, self.given = store, store.run_id(run), given
+        super().__init__(store, store.run_id(run), finder(model_class, trust))
+        self.given = given
         columns = runs.c.parameters, runs.c.recipe, runs.c.model
         with store.reading() as on:
             told, recipe, made_by = on.execute(
@@ -361,9 +361,7 @@ class _Past:
     @contextmanager
     def model_at(self, step: float | None) -> Iterator[tuple[float, Any]]:
         """A finished step, and a new model at its end; see ``restored``."""
-        run = self.store, self.run
-        find = finder(self._class, self._trust)
-        at, states = states_at(self._as_recorded, *run, step, find)
+        at, states = self.states_at(self._as_recorded, step)
         for label, after in self._recipe.get("changes", {}).items():
             if after >= at and self._beside:
                 logger.warning(
@@ -371,7 +369,7 @@ class _Past:
                     "after step %g is not changed: change it yourself",
                     self.run, after, label, at,
                 )  # fmt: skip
-        with restored(self.make, *run, at, states, self.given, find) as model:
+        with self.restored(self.make, at, states, self.given) as model:
             yield at, model
 
     def _maker(self, given: dict[str, Any]) -> Callable[[], Any]:
@@ -387,15 +385,20 @@ class _Past:
         refused: dict[str, str] = {}
         for name, value in self._beside.items():
             if name not in outer:
-                find = finder(self._class, trust)
-                outer[name], why = taken(value, where, find, trust)
+                outer[name], why = taken(value, where, self.find, trust)
                 if why is not None:
                     refused[name] = why
         if refused and isinstance(self._class, type):  # a function gives its own
             raise demand(self._class, refused)
         memory, seed = outer.pop("memory", None), self._recipe.get("seed")
         chosen = {name: v for name, v in outer.items() if name not in refused}
-        return _Equipped(make, memory, chosen, seed)
+
+        def whole() -> Any:
+            model = make()
+            equip(model, memory, chosen, seed)
+            return model
+
+        return whole
 
     def _as_recorded(self) -> Any:
         """The model as it was recorded; ``given`` has what the file cannot give."""
@@ -409,21 +412,6 @@ class _Past:
                 if not set(error.names) - needed:
                     raise
                 needed |= set(error.names)
-
-
-@dataclass(frozen=True)
-class _Equipped:
-    """Makes a model and gives it what a study has for it, see ``equip``."""
-
-    func: Callable[[], Any]
-    memory: Any
-    services: Mapping[str, Any]
-    seed: Any
-
-    def __call__(self) -> Any:
-        model = self.func()
-        equip(model, self.memory, self.services, self.seed)
-        return model
 
 
 def _hold(store: Any, run: int) -> None:
