@@ -99,11 +99,8 @@ class Turned:
         """That of the model, and the name of the turn."""
         own = inspect.signature(self.model)
         last = inspect.Parameter(TURN, inspect.Parameter.KEYWORD_ONLY, default=AS_IT_IS)
-        given = [*own.parameters.values()]
-        at = next(
-            (i for i, p in enumerate(given) if p.kind is p.VAR_KEYWORD), len(given)
-        )
-        return own.replace(parameters=[*given[:at], last, *given[at:]])
+        in_order = sorted([*own.parameters.values(), last], key=lambda p: p.kind)
+        return own.replace(parameters=in_order)
 
     @property
     def __name__(self) -> str:
@@ -126,12 +123,11 @@ def _reverse_order(model: Any) -> None:
 def _reverse_ids(model: Any) -> None:
     """The unique ids in reverse."""
     agents = list(model.agents)
-    ids = sorted(
-        (a.unique_id for a in agents), key=lambda id: (isinstance(id, str), id)
-    )
-    places = {id: place for place, id in enumerate(ids)}
+    ids = [agent.unique_id for agent in agents]
+    ids.sort(key=lambda id: (isinstance(id, str), id))
+    turned = dict(zip(ids, reversed(ids)))
     for agent in agents:
-        agent.unique_id = ids[-1 - places[agent.unique_id]]
+        agent.unique_id = turned[agent.unique_id]
 
 
 def _rename(model: Any) -> None:

@@ -148,11 +148,7 @@ class Estimate(NotebookShown):
     def purposes(self, *, as_records: bool = False) -> Any:
         """Calls and tokens by purpose; tokens at four characters each."""
         rows = [
-            {
-                "purpose": name,
-                **Range.of(values[:, 0]).named("calls"),
-                **_tokens(values),
-            }
+            {"purpose": name} | Range.of(values[:, 0]).named("calls") | _tokens(values)
             for name, values in self.counts.items()
         ]
         return Table.of(rows).given(as_records)
@@ -249,7 +245,7 @@ class Pilot:
         )
         self._samples: dict[str, deque] = defaultdict(lambda: deque(maxlen=SAMPLE_SIZE))
         self._lock, self._offline = Lock(), OfflineLLM()
-        self._prefixes = PromptPrefixes()
+        self._seen: set[bytes] = set()  # beginnings of prompts
         self._policy = register_policy(_POLICY_NAME, policy or (lambda turn: _SENTENCE))
 
     def complete(self, request: LLMRequest) -> Reply:
@@ -257,7 +253,7 @@ class Pilot:
         with self._lock:
             reply = self._answered(request)
             used, prompt = usage_of(request, reply), request.tokens
-            cached = min(self._prefixes.read(request), prompt)
+            cached = min(self._known(request), prompt)
             counts = self.counts[request.purpose][self.step]
             counts += (1, prompt, cached, used.completion_tokens, np.nan)
             words = "\n".join(m["content"] or "" for m in request.messages())
@@ -283,29 +279,11 @@ class Pilot:
         prompts, replies = zip(*self._samples[purpose] or [("", "")])
         return _ratio(prompts, model), _ratio(replies, model)
 
-    def _answered(self, request: LLMRequest) -> Reply:
-        provider, _, _ = (request.model or "").partition("/")
-        if provider == PROVIDER or not isinstance(request, ChatRequest):
-            return self._offline.complete(request)
-        turn = PolicyInput.of(request.messages(), request.arguments)
-        response = answer(self._policy.partition("/")[2], turn)
-        text = response.choices[0].message.content
-        return Reply(text, request.model or "", cost=0.0, raw=response)
-
-
-class PromptPrefixes:
-    """Remembers how prompts began, in blocks of ``CACHE_BLOCK_TOKENS``.
-
-    Providers read the part of a prompt that an earlier one began with from their caches.
-    """
-
-    def __init__(self) -> None:
-        self._seen: set[bytes] = set()
-
-    def read(self, request: LLMRequest) -> int:
+    def _known(self, request: LLMRequest) -> int:
         """Tokens at the beginning of a prompt that began an earlier one.
 
-        Fewer than ``MIN_CACHED_TOKENS`` count as 0. The prompt is remembered, too.
+        Providers read these from their caches, in blocks of ``CACHE_BLOCK_TOKENS``;
+        fewer than ``MIN_CACHED_TOKENS`` count as 0. The prompt is remembered, too.
         """
         sent = _written([request.arguments, request.messages()])
         text = sent.encode("utf-8", "surrogatepass")
@@ -318,6 +296,15 @@ class PromptPrefixes:
                 known = end // CHARS_PER_TOKEN
             self._seen.add(begun)
         return known if known >= MIN_CACHED_TOKENS else 0
+
+    def _answered(self, request: LLMRequest) -> Reply:
+        provider, _, _ = (request.model or "").partition("/")
+        if provider == PROVIDER or not isinstance(request, ChatRequest):
+            return self._offline.complete(request)
+        turn = PolicyInput.of(request.messages(), request.arguments)
+        response = answer(self._policy.partition("/")[2], turn)
+        text = response.choices[0].message.content
+        return Reply(text, request.model or "", cost=0.0, raw=response)
 
 
 def run_pilot(
@@ -433,7 +420,13 @@ def estimate(
         for turn in range(PILOTS)
     ]
     count = round(pilots[0].agents) if count is None else count
-    counts = _counts(pilots, steps, since, count * runs, replies or {})
+    counts = {}
+    for purpose in sorted({name for pilot in pilots for name in pilot.counts}):
+        each = np.array([pilot.of_run(purpose, steps, since) for pilot in pilots])
+        if replies and purpose in replies:
+            tokens = checked_number(f"replies[{purpose!r}]", replies[purpose])
+            each[:, 3] = each[:, 0] * tokens
+        counts[purpose] = each * count * runs
     priced = {
         model: _priced(counts, pilots[0], model, cached, prices or {})
         for model in ([llm] if isinstance(llm, str) else llm)
@@ -460,24 +453,6 @@ def _size(count: int | None, steps: int, effort: int) -> tuple[int, int]:
         return 1, min(steps, max(MIN_STEPS, effort // 10))
     few = min(count, max(MIN_AGENTS, effort // min(steps, MIN_STEPS)))
     return few, max(min(steps, 2), min(steps, effort // few))
-
-
-def _counts(
-    pilots: Sequence[Pilot],
-    steps: int,
-    since: int,
-    number: int,
-    replies: Mapping[str, float],
-) -> dict[str, np.ndarray]:
-    """The counts of a number of agents over their runs; see ``Estimate.counts``."""
-    found = {}
-    for purpose in sorted({name for pilot in pilots for name in pilot.counts}):
-        each = np.array([pilot.of_run(purpose, steps, since) for pilot in pilots])
-        if purpose in replies:
-            tokens = checked_number(f"replies[{purpose!r}]", replies[purpose])
-            each[:, 3] = each[:, 0] * tokens
-        found[purpose] = each * number
-    return found
 
 
 def _priced(

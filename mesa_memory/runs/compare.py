@@ -26,6 +26,8 @@ from mesa_memory.core.records import EVENT
 from mesa_memory.runs.recorded import RecordedRun
 
 Row = dict[str, Any]
+#: the rows of a run in a step, by key
+type Side = dict[tuple, Row]
 
 
 class _Columns(NamedTuple):
@@ -156,12 +158,12 @@ def _steps(left: RecordedRun, right: RecordedRun) -> Difference | None:
 
 def _side_by_side(
     name: str, columns: _Columns, *runs: RecordedRun
-) -> Iterator[tuple[float, dict[tuple, Row], dict[tuple, Row]]]:
+) -> Iterator[tuple[float, Side, Side]]:
     """Each step with its rows in both runs, by key."""
     flows = [_rows(name, columns, run, side) for side, run in enumerate(runs)]
     both = heapq.merge(*flows, key=lambda each: each[1]["step"])
     for step, together in groupby(both, key=lambda each: each[1]["step"]):
-        sides: tuple[dict[tuple, Row], dict[tuple, Row]] = ({}, {})
+        sides: tuple[Side, Side] = ({}, {})
         count: Counter[tuple] = Counter()
         for side, row in together:
             key = tuple(row[n] for n in columns.keys)
@@ -185,11 +187,7 @@ def _rows(
 
 
 def _different(
-    name: str,
-    values: tuple[str, ...],
-    step: float,
-    left: dict[tuple, Row],
-    right: dict[tuple, Row],
+    name: str, values: tuple[str, ...], step: float, left: Side, right: Side
 ) -> Iterator[Difference]:
     """The differences between the rows of a step."""
     if left == right:

@@ -174,6 +174,13 @@ KEYS = (
     "purpose", "agent", "step", "model", "replayed", "finish", "tier", "cached", "client",
     "form",
 )  # fmt: skip
+#: columns that are summed, and truths that are counted, under other names
+_SUMMED = ("attempts", "tokens_in", "tokens_out", "tokens_cached")
+_TRUE = {
+    "replayed": "replayed_calls",
+    "cached": "cached_calls",
+    "repairs": "asked_again",
+}
 #: the columns of a call; the raw reply is for replays
 CALL_COLUMNS = tuple(c for c in CALLS.columns if c.name not in ("run", "raw"))
 
@@ -188,19 +195,6 @@ EVIDENCE_COLUMNS = (
     "depth", "id", "parent", "kind", "origin", "step", "agent", "layer", "text",
     "missing", "repeated",
 )  # fmt: skip
-
-
-def _line(
-    row: dict[str, Any] | None, depth: int, name: str, parent: str | None, again: bool
-) -> dict[str, Any]:
-    known = row or dict.fromkeys(("kind", "origin", "step", "agent", "layer", "text"))
-    return known | {
-        "id": name,
-        "depth": depth,
-        "parent": parent,
-        "missing": row is None,
-        "repeated": again,
-    }
 
 
 def _below(run: RecordedRun, record: str) -> dict[str, dict[str, Any]]:
@@ -455,7 +449,9 @@ class Queries(RecordedRun):
             depth, name, parent = waiting.pop()
             row = found.get(name)
             repeated = name in told
-            lines.append(_line(row, depth, name, parent, repeated))
+            place = {"id": name, "depth": depth, "parent": parent}
+            place |= {"missing": row is None, "repeated": repeated}
+            lines.append(dict.fromkeys(EVIDENCE_COLUMNS) | (row or {}) | place)
             if len(lines) > EVIDENCE_LINES:
                 wanted = f"at most {EVIDENCE_LINES:,} lines of evidence"
                 raise schema.wrong("records.sources", wanted, record, self.location)
@@ -539,10 +535,7 @@ class Queries(RecordedRun):
         summed = select(
             *keys,
             count.label("calls"),
-            _sum(CALLS.c.attempts).label("attempts"),
-            _sum(CALLS.c.tokens_in).label("tokens_in"),
-            _sum(CALLS.c.tokens_out).label("tokens_out"),
-            _sum(CALLS.c.tokens_cached).label("tokens_cached"),
+            *(_sum(CALLS.c[name]).label(name) for name in _SUMMED),
             # A sum with an unknown part is unknown, not smaller.
             case((unpriced == 0, func.coalesce(func.sum(CALLS.c.cost), 0.0))).label(
                 "cost"
@@ -550,9 +543,10 @@ class Queries(RecordedRun):
             unpriced.label("unpriced"),
             _sum(CALLS.c.latency).label("latency"),
             func.count(CALLS.c.error).label("failures"),
-            _sum(case((CALLS.c.replayed, 1), else_=0)).label("replayed_calls"),
-            _sum(case((CALLS.c.cached, 1), else_=0)).label("cached_calls"),
-            _sum(case((CALLS.c.repairs, 1), else_=0)).label("asked_again"),
+            *(
+                _sum(case((CALLS.c[n], 1), else_=0)).label(own)
+                for n, own in _TRUE.items()
+            ),
             func.count(CALLS.c.doubtful).label("doubtful"),
             func.count(CALLS.c.given_up).label("given_up"),
         ).where(self.mine(CALLS))

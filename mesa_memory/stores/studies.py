@@ -25,7 +25,6 @@ from mesa_memory.stores.schema import (
     metadata,
     runs,
     spending,
-    steps,
     storable,
     studies,
 )
@@ -217,10 +216,9 @@ class Studies:
                 number for number, run in on.execute(mine)
                 if not self.store.has_writer(on, run)
             ]  # fmt: skip
-            nothing = {"reserved": NOTHING, "beyond": NOTHING}
             change = sa.update(spending).filter_by(study=study)
             change = change.where(spending.c.number.in_(dead))
-            on.execute(change.values(nothing))
+            on.execute(change.values(FREE))
 
     # -- what came out ------------------------------------------------------------------
 
@@ -266,14 +264,6 @@ class Studies:
         with self.store.reading() as on:
             ordered = query.order_by(cases.c.number, *order)
             return [dict(row) for row in on.execute(ordered).mappings()]
-
-    def done(self, study: int, number: int) -> float:
-        """The last finished step of a case's run; 0 without one."""
-        query = sa.select(sa.func.max(steps.c.step))
-        query = query.join(cases, cases.c.run == steps.c.run)
-        query = query.where(cases.c.study == study, cases.c.number == number)
-        with self.store.reading() as on:
-            return on.scalar(query) or 0.0
 
     def checkpoints(self, study: int) -> dict[int, dict[float, bool]]:
         """The steps of which runs have checkpoints, and if they stay, by case."""
@@ -347,6 +337,8 @@ logger = logger_of(__name__)
 #: what is limited
 KEYS = ("calls", "tokens", "cost")
 NOTHING: dict[str, Any] = dict.fromkeys(KEYS, 0)
+#: of an account: no call is under way
+FREE = {"reserved": NOTHING, "beyond": NOTHING}
 
 #: calls, tokens and US dollars; a cost of None is unknown
 type Amount = Mapping[str, Any]
@@ -376,10 +368,9 @@ class Spending:
         """
         with self.store.writing() as on:
             self._lock(on)
-            nothing = {"reserved": NOTHING, "beyond": NOTHING}
-            row = sa.update(spending).filter_by(**self._mine).values(nothing)
+            row = sa.update(spending).filter_by(**self._mine).values(FREE)
             if not on.execute(row).rowcount:
-                new = self._mine | nothing | {"used": {**NOTHING, **used}}
+                new = self._mine | FREE | {"used": {**NOTHING, **used}}
                 on.execute(sa.insert(spending).values(new))
 
     def reserve(self, forecast: Any, beyond: Any) -> str | None:
@@ -424,28 +415,25 @@ class Spending:
         if all(map(self._free, (forecast, beyond, used))):
             return
         paid = total([self._unwritten, _amount(used)])
+        mine = sa.select(spending).filter_by(**self._mine)
         try:
-            self._settle(_amount(forecast), _amount(beyond), paid)
+            with self.store.writing() as on:
+                self._lock(on)
+                row = on.execute(mine).mappings().one()
+                now = {
+                    "reserved": _less(row["reserved"], _amount(forecast)),
+                    "beyond": _less(row["beyond"], _amount(beyond)),
+                    "used": total([row["used"], paid]),
+                }
+                if not now["reserved"]["calls"]:  # nothing, an unknown cost included
+                    now |= FREE
+                on.execute(sa.update(spending).filter_by(**self._mine).values(now))
             self._unwritten = NOTHING
         except StoreError as error:
             self._unwritten = paid
             logger.warning(
                 "the use of a call could not be added to the study's account: %s", error
             )
-
-    def _settle(self, forecast: Amount, beyond: Amount, used: Amount) -> None:
-        with self.store.writing() as on:
-            self._lock(on)
-            row = on.execute(sa.select(spending).filter_by(**self._mine)).mappings()
-            mine = row.one()
-            now = {
-                "reserved": _less(mine["reserved"], forecast),
-                "beyond": _less(mine["beyond"], beyond),
-                "used": total([mine["used"], used]),
-            }
-            if not now["reserved"]["calls"]:  # nothing, an unknown cost included
-                now |= {"reserved": NOTHING, "beyond": NOTHING}
-            on.execute(sa.update(spending).filter_by(**self._mine).values(now))
 
     def _free(self, usage: Any) -> bool:
         """True if nothing that is limited is used."""

@@ -5,7 +5,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mesa_memory import __version__
 from mesa_memory.core.content import dollars
 from mesa_memory.core.notebook import NotebookShown
 from mesa_memory.core.validate import checked_int
@@ -13,7 +12,7 @@ from mesa_memory.errors import StudyError
 from mesa_memory.experiments.exam.items import INTERVALS, KINDS, RIGHT, languages
 from mesa_memory.experiments.exam.life import STAGES, Life
 from mesa_memory.experiments.measures import metrics
-from mesa_memory.experiments.reports.templates import COLOURS, picture, policy, template
+from mesa_memory.experiments.reports.templates import COLOURS, page, picture
 from mesa_memory.experiments.studies.study import Study
 from mesa_memory.statistics.comparison import Comparison, compare
 from mesa_memory.statistics.difference import PairedDifference
@@ -279,19 +278,13 @@ class ExamResult(NotebookShown):
             FileExistsError: if there is such a file, and ``overwrite`` is False.
         """
         tables = [self.table, self.losses, self.wide(by="kind"), self.errors]
-        style = template("mesa_memory.experiments.reports", "study_report.css").render()
-        page = template("mesa_memory.experiments.exam", "exam_report.html").render(
-            tables=[
-                (*note, *_cells(each)) for note, each in zip(NOTES.items(), tables)
-            ],
-            lives=len(self.lives),
-            plot=picture(self.figure()),
-            style=style,
-            policy=policy(style),
-            version=__version__,
-        )
+        told = page(
+            "mesa_memory.experiments.exam", "exam_report.html",
+            tables=[(*note, *_cells(own)) for note, own in zip(NOTES.items(), tables)],
+            lives=len(self.lives), plot=picture(self.figure()),
+        )  # fmt: skip
         with open(path, "w" if overwrite else "x", encoding="utf-8") as file:
-            file.write(page)
+            file.write(told)
         return Path(path)
 
     def __str__(self) -> str:

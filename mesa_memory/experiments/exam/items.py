@@ -133,7 +133,11 @@ class Judge:
             return [text for text in texts if has(text, (*key, *group))]
 
         if item.kind == "lie":
-            return self._of_lie(stated(item.right[0]), texts, bool(key))
+            # A lie is known if it is denied or said to be one.
+            believed = stated(item.right[0])
+            if any(map(self._denies, believed if key else texts)):
+                return RIGHT
+            return "still believed" if believed else NOTHING
         if all(stated(group) for group in item.right):
             return RIGHT
         for error, groups in item.errors:
@@ -142,12 +146,6 @@ class Judge:
         own = {value for group in item.right for value in group}
         others = sorted(self._values[item.kind] - own)
         return OTHER if any(stated((value,)) for value in others) else NOTHING
-
-    def _of_lie(self, stated: list[str], texts: Sequence[str], shown: bool) -> str:
-        """A lie is known if it is denied or said to be one."""
-        if any(map(self._denies, stated if shown else texts)):
-            return RIGHT
-        return "still believed" if stated else NOTHING
 
     def _denies(self, text: str) -> bool:
         said = text.casefold()

@@ -120,7 +120,8 @@ class Life(mesa.Model):
         self.examinee.step()
         Services.of(self).flush()
         held = holdings(self)
-        with self._peek():
+        # Other packages' memories note no reads.
+        with getattr(self.examinee.memory, "peek", nullcontext)():
             shown = self.examinee.memory.get_prompt_ready()
         self.sizes.append(count_tokens(shown))
         self.marks += [
@@ -155,10 +156,6 @@ class Life(mesa.Model):
             for text in chance.sample(self._talk, SMALL_TALK)
         ]
         return [*self._told[self.steps][:1], *talk, *self._told[self.steps][1:]]
-
-    def _peek(self) -> Any:
-        """Other packages' memories note no reads."""
-        return getattr(self.examinee.memory, "peek", nullcontext)()
 
     def _mark(
         self, item: ExamItem, shown: str, held: list[HeldRecord]

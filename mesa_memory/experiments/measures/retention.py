@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: texts by the name of an agent
+type ByAgent = Mapping[str, str]
+
+
 class Said(NamedTuple):
     """A sentence of a message, as one agent heard or said it.
 
@@ -123,13 +127,13 @@ class Retention:
                 yield from self._look(step, said, shown, kinds)
 
     def _look(
-        self,
-        now: float,
-        said: Iterable[Said],
-        shown: Mapping[str, str],
-        kinds: Mapping[str, str],
+        self, now: float, said: Iterable[Said], shown: ByAgent, kinds: ByAgent
     ) -> list[HeardStatement]:
-        """The statements of one step, by agent and interval."""
+        """The statements of one step, by agent and interval.
+
+        Args:
+            shown, kinds: what each agent read of its memory, and the class of this.
+        """
         last: dict[str, dict[str, float]] = defaultdict(dict)
         told: dict[float, dict[str, None]] = defaultdict(dict)
         own = set()

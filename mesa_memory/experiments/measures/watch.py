@@ -16,6 +16,8 @@ logger = logger_of(__name__)
 
 #: takes the model; or the name of an attribute
 type Measure = Callable[[Any], Any] | str
+#: by name
+type Measures = Mapping[str, Measure]
 #: who is measured, if it is the model itself
 MODEL = ""
 
@@ -29,12 +31,7 @@ class Watch:
         steps: at which the run ends.
     """
 
-    def __init__(
-        self,
-        measures: Mapping[str, Measure],
-        outcomes: Mapping[str, Measure],
-        steps: float,
-    ) -> None:
+    def __init__(self, measures: Measures, outcomes: Measures, steps: float) -> None:
         self.measures, self.outcomes, self.steps = measures, outcomes, steps
         self._reader: CollectorReader | None = None
 
@@ -75,7 +72,7 @@ class Watch:
         ]
 
 
-def check_attributes(what: str, measures: Mapping[str, Measure], model: Any) -> None:
+def check_attributes(what: str, measures: Measures, model: Any) -> None:
     """Raises for a measure that a model lacks.
 
     Args:
@@ -95,7 +92,7 @@ def check_attributes(what: str, measures: Mapping[str, Measure], model: Any) -> 
             )
 
 
-def check_functions(outcomes: Mapping[str, Measure], model: Any) -> None:
+def check_functions(outcomes: Measures, model: Any) -> None:
     """Raises for an outcome that misspells an attribute, or gives what no table can keep.
 
     It is called without a budget, so it asks no language model. Most other errors may be
@@ -124,7 +121,7 @@ def check_functions(outcomes: Mapping[str, Measure], model: Any) -> None:
             logger.debug("outcome %s has no value at the beginning: %s", name, told)
 
 
-def _measured(model: Any, what: str, measures: Mapping[str, Measure]) -> dict[str, Any]:
+def _measured(model: Any, what: str, measures: Measures) -> dict[str, Any]:
     """The values by name, as JSON."""
     return {
         name: measured(what, name, _value(model, name, each))

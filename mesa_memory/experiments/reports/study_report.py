@@ -5,13 +5,12 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from mesa_memory import __version__
 from mesa_memory.core.codec import encode, readable
 from mesa_memory.core.content import dollars
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.experiments.reports.facts import facts_of_study, shown_value
 from mesa_memory.experiments.reports.methods import methods
-from mesa_memory.experiments.reports.templates import COLOURS, picture, policy, template
+from mesa_memory.experiments.reports.templates import COLOURS, page, picture
 from mesa_memory.experiments.reports.traces import trace
 from mesa_memory.experiments.studies.checks import CHECKS
 from mesa_memory.statistics.comparison import Comparison
@@ -61,16 +60,14 @@ def write_study_report(
         differ = any(each.p_holm < found.level for each in found.contrasts)
         differ = differ and not found.by  # its contrasts have four runs, not two
         followed = trace(studies.store, frame, found) if differ else None
-    style = template(_PACKAGE, "study_report.css").render()
-    page = template(_PACKAGE, "study_report.html").render(
-        study=study, status=status, found=found, audit=audit, followed=followed, differ=differ,
+    told = page(
+        _PACKAGE, "study_report.html", study=study, status=status, found=found, audit=audit, followed=followed, differ=differ,
         others=others, refused=refused, curves=_curves(results.steps, found, study.measures),
         plot=picture(found.figure()), cost=_cost(status),
         seeds=_seeds(found), defaults=_defaults(study), checks=_checks(status),
-        methods=methods(facts).split("\n\n"), version=__version__,
-        awareness=facts["awareness"], style=style, policy=policy(style),
+        methods=methods(facts).split("\n\n"), awareness=facts["awareness"],
     )  # fmt: skip
-    target.write_text(scrub(page), encoding="utf-8", errors="replace")
+    target.write_text(scrub(told), encoding="utf-8", errors="replace")
     return target
 
 

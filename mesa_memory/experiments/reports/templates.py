@@ -8,6 +8,7 @@ from importlib.resources import files
 from io import BytesIO
 from typing import Any
 
+from mesa_memory import __version__
 from mesa_memory.core.content import dollars
 from mesa_memory.experiments.reports.facts import shown_value
 from mesa_memory.statistics.difference import p_of
@@ -47,6 +48,13 @@ def template(package: str, name: str, *, page: bool = True) -> Any:
         ),
     }
     return environment.from_string(text)
+
+
+def page(package: str, name: str, **values: Any) -> str:
+    """A file of a package as a page in the common style, which loads nothing."""
+    style = template("mesa_memory.experiments.reports", "study_report.css").render()
+    own = {"style": style, "policy": policy(style), "version": __version__}
+    return template(package, name).render(values | own)
 
 
 def policy(style: str, script: str = "") -> str:

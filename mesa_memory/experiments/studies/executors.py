@@ -160,7 +160,7 @@ class Processes:
         """
 
         def started() -> None:
-            stage(f"{sum(each.began for each in workers)} of {number} workers")
+            stage(f"{sum(each.ready for each in workers)} of {number} workers")
 
         dumps = self.dumps([part for job in jobs for part in job.parts])
         number = len(jobs[: self.workers or _processors()])
@@ -208,7 +208,7 @@ class _Worker:
         self.pool: ProcessPoolExecutor | None = None
         self.process: Any = None
         self.open: Connection | None = None  # as long as the process is to go on
-        self.ready = self.stopped = self.began = False
+        self.ready = self.stopped = False
 
     def make(self, job: Job) -> JobOutcome:
         """Makes a job; if the process dies, another one goes on with it."""
@@ -251,9 +251,7 @@ class _Worker:
             try:
                 ready.result()
                 self.ready = True
-                if not self.began:
-                    self.began = True
-                    self.on_start()
+                self.on_start()
                 return
             except BrokenExecutor:
                 code = self.end()

@@ -20,7 +20,7 @@ from mesa_memory.errors import (
     WorkerLost,
 )
 from mesa_memory.experiments.studies.checks import arm_checks, arm_warnings
-from mesa_memory.experiments.studies.fingerprint import differences
+from mesa_memory.experiments.studies.fingerprint import Fingerprint, differences
 from mesa_memory.experiments.studies.worker import (
     BUSY,
     CHANGED,
@@ -185,17 +185,14 @@ class Progress:
         self.bar.set_postfix_str(f"{self.calls} calls, {cost}{failed}", refresh=False)
 
 
+#: gives the fingerprint of the study's code as it is now
+type Current = Callable[[], Fingerprint]
+
+
 def make(
-    studies: Studies,
-    workers: Any,
-    jobs: Sequence[Job],
-    bar: Progress,
-    current: Callable[[], Mapping[str, Any]],
+    studies: Studies, workers: Any, jobs: Sequence[Job], bar: Progress, current: Current
 ) -> None:
     """Makes all jobs of a study; a fork follows its parent.
-
-    Args:
-        current: the fingerprint of the study's code as it is now.
 
     Raises:
         BudgetExceeded, MeasureError, NotPicklable, StoreUnavailable, StudyChanged,
@@ -229,9 +226,7 @@ def make(
         raise KeyboardInterrupt(INTERRUPTED) from None
 
 
-def _check_code(
-    job: Job, current: Callable[[], Mapping[str, Any]], error: Exception | None = None
-) -> None:
+def _check_code(job: Job, current: Current, error: Exception | None = None) -> None:
     """Raises if the code has changed, so that workers perhaps cannot load it."""
     now = current()
     if found := differences(job.compared, {part: now[part] for part in job.compared}):

@@ -422,7 +422,8 @@ def steps_done(job: Job) -> float:
     """The last step of a case that is in the store; 0 without one."""
     try:
         with closing(open_store(job.location, read_only=True)) as store:
-            return Studies(store).done(job.study, job.number)
+            run = Studies(store).case(job.study, job.number).run
+            return 0.0 if run is None else max(store.steps(run), default=0.0)
     except StoreError as error:  # the next worker will say what is wrong with it
         logger.debug("it is not known how far case %s is: %s", job.number, error)
         return 0.0

@@ -21,7 +21,7 @@ from mesa_memory.hosts import mesa
 from mesa_memory.llm.ledger import Usage
 from mesa_memory.memories.host.layer_names import memories, memories_beside
 from mesa_memory.memories.replacement import made_with
-from mesa_memory.runs.recording.parameters import taken
+from mesa_memory.runs.recording.parameters import Find, taken
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import BY_RESEARCHER
 
@@ -41,6 +41,10 @@ STATE_WARNING = (
 )
 #: attributes of a model that say whether it runs, not how things are in it
 _RUNNING = {"running"}
+#: encoded states of the model and of its memories, by the key of each
+type States = Mapping[str, Any]
+#: gives the records of an agent (its unique id) and layer
+type Shelf = Callable[[Any, str], RecordLookup]
 #: values that are plain data, and what holds them
 _SCALARS, _HOLDERS = (bool, int, float, str, NoneType), (list, tuple, dict)
 
@@ -138,19 +142,14 @@ def warn_of_beside(model: Any, known: set[str]) -> None:
 
 
 def restore(
-    model: Any,
-    states: Mapping[str, Any],
-    shelf: Callable[[Any, str], RecordLookup],
-    given: Mapping[str, Any],
-    find: Callable[[str], Any],
+    model: Any, states: States, shelf: Shelf, given: Mapping[str, Any], find: Find
 ) -> None:
     """Puts a new model, at step 0, where the snapshot was taken.
 
     Args:
         states: an encoded snapshot.
-        shelf: gives the records of an agent (its unique id) and layer.
         given: arguments that the caller chose for the new model; they stay.
-        find: gives the class or function that a state names, or None.
+        find: see ``finder``.
 
     Raises:
         MemoryMismatch: if the model lacks an agent for a memory, or has another class
@@ -206,9 +205,7 @@ def _used(model: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _make_again(
-    model: Any, states: Mapping[str, Any], find: Callable[[str], Any]
-) -> None:
+def _make_again(model: Any, states: States, find: Find) -> None:
     """Gives agents the memories that ``replace_memory`` or a study gave them."""
     for agent in model.agents:
         state = states.get(str(agent.unique_id))
@@ -220,12 +217,7 @@ def _make_again(
                 agent.memory = made_with(make, agent)
 
 
-def _take_up(
-    key: str,
-    memory: Any,
-    state: Mapping[str, Any],
-    shelf: Callable[[Any, str], RecordLookup],
-) -> None:
+def _take_up(key: str, memory: Any, state: States, shelf: Shelf) -> None:
     """Puts one memory where it was; ``key`` is its place, see ``memories``."""
     if state.get(CLASS_KEY) != type(memory).__name__:
         raise _mismatch(key, memory, str(state.get(CLASS_KEY)))

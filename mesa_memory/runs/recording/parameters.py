@@ -50,6 +50,9 @@ _PLACEBO = re.compile(r"^placebo:\w+:")
 #: words and sentences; addresses, paths, variables and most names of models have others
 _PLAIN_WORDS = re.compile(r"(?:[\w\s,;!?'()-]|\.(?=\s|$))*")
 
+#: gives a class or function by ``module:name``, or None; see ``finder``
+type Find = Callable[[str], Any]
+
 # -- written -----------------------------------------------------------------------
 
 
@@ -174,22 +177,29 @@ def made_with(
     given = {**fixed, **given}
     defaults, takes = _defaults(model_class)
     is_class = isinstance(model_class, type)  # a function chooses
-    values: dict[str, Any] = {}
-    refused: dict[str, str] = {}
-    for name, value in recorded.items():
-        if name in given or not (takes(name) or is_class):
-            continue
-        if defaults.get(name, _ABSENT) == value:
-            continue
-        values[name], why = taken(value, location, finder(model_class, trust), trust)
-        if why is not None:
-            refused[name] = why
+    wanted = {
+        name: value
+        for name, value in recorded.items()
+        if name not in given and (takes(name) or is_class)
+        if defaults.get(name, _ABSENT) != value
+    }
+    find = finder(model_class, trust)
+    values, refused = all_taken(wanted, location, find, trust)
     if refused:
         raise demand(model_class, refused)
     return values | given
 
 
-def finder(model_class: Any, trust: bool) -> Callable[[str], Any]:
+def all_taken(
+    recorded: Mapping[str, Any], location: Any, find: Find, trust: bool
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Arguments from a file by name; and why some of them cannot be taken."""
+    found = {n: taken(value, location, find, trust) for n, value in recorded.items()}
+    refused = {name: why for name, (_, why) in found.items() if why is not None}
+    return {name: v for name, (v, why) in found.items() if why is None}, refused
+
+
+def finder(model_class: Any, trust: bool) -> Find:
     """Finds the classes and functions that a file names; gives None for another.
 
     Those are this package's, classes of memories in this program, and what the model's
@@ -212,9 +222,7 @@ def finder(model_class: Any, trust: bool) -> Callable[[str], Any]:
     return find
 
 
-def taken(
-    value: Any, location: Any, find: Callable[[str], Any], trust: bool
-) -> tuple[Any, str | None]:
+def taken(value: Any, location: Any, find: Find, trust: bool) -> tuple[Any, str | None]:
     """An argument from a file; or why it cannot be taken.
 
     Args:
@@ -224,10 +232,8 @@ def taken(
         why = lost(value) or _refusal(value, find, trust)
         return (None if why else decode_argument(value, location, find)), why
     except Exception as error:  # junk may fail in any way
-        return (
-            None,
-            f"it cannot be made from the file ({type(error).__name__}: {error})",
-        )
+        why = f"it cannot be made from the file ({type(error).__name__}: {error})"
+        return None, why
 
 
 def demand(model_class: Any, refused: Mapping[str, str]) -> ParameterError:
@@ -245,7 +251,7 @@ def demand(model_class: Any, refused: Mapping[str, str]) -> ParameterError:
     )
 
 
-def _refusal(value: Any, find: Callable[[str], Any], trust: bool) -> str | None:
+def _refusal(value: Any, find: Find, trust: bool) -> str | None:
     """Why an encoded argument of a file is not taken, or needs trust; None if neither."""
     names = [str(part[NAME]) for part in inside(value) if mark_of(part) == NAME]
     for name in names:

@@ -75,54 +75,34 @@ def carry_over(
         life.check_people(into)
         known = services.vectors.known
         services.vectors.known = known or RecordedVectors(store, life.run)
-        source, detail = life.memory_of(into.unique_id)
+        source, said = life.memory_of(into.unique_id)
         try:
-            copies = _into(memory, source, layers, detail)
+            chosen = _chosen(memory, source, layers)
+            with changed_by_hand(memory, CARRY_OVER) as detail:
+                copies = copy_layers(source, memory, chosen)
+                records = {copy.id: old for old, copy in copies.items()}
+                detail.update(said, layers=[n.name for n in chosen], records=records)
         finally:
             services.vectors.known = known
         people = life.names.items()
         here = {agent.unique_id for agent in into.model.agents}
         gone = [[who, called] for who, called in people if called and who not in here]
         Names.of(into.model).remember(gone)
-    return copies
-
-
-def _into(
-    memory: MemoryModule,
-    source: SourceMemory,
-    names: Sequence[str] | None,
-    said: Mapping[str, Any],
-) -> list[MemoryRecord]:
-    """Copies what layers of the same name held.
-
-    Args:
-        names: of the layers; None is all that both have.
-        said: what the record of this run says of the source.
-
-    Raises:
-        ValueError: if a layer is missing, or holds something already; nothing has
-            changed then.
-        MemoryMismatch: if a layer of that name is of another kind; likewise.
-    """
-    layers = _chosen(memory, source, names)
-    memory.settle()
-    full = [layer.name for layer in layers if any(True for _ in layer.all_records())]
-    if full:
-        raise ValueError(
-            f"{', '.join(full)} of agent {memory.agent.unique_id} holds something "
-            "already: carry over before the agent's first step, into a new memory"
-        )
-    with changed_by_hand(memory, CARRY_OVER) as detail:
-        copies = copy_layers(source, memory, layers)
-        records = {copy.id: old for old, copy in copies.items()}
-        detail |= dict(said, layers=[n.name for n in layers], records=records)
     return list(copies.values())
 
 
 def _chosen(
     memory: MemoryModule, source: SourceMemory, names: Sequence[str] | None
 ) -> list[Layer]:
-    """The layers that are meant, in the order of the memory."""
+    """The layers that are meant, in the order of the memory; all are empty.
+
+    Args:
+        names: of the layers; None is all that both have.
+
+    Raises:
+        ValueError: if a layer is missing, or holds something already; nothing has
+            changed then.
+    """
     here = {layer.name: layer for layer in memory.layers}
     both = [name for name in here if name in source.parts]
     wanted = both if names is None else list(dict.fromkeys(names))
@@ -135,7 +115,15 @@ def _chosen(
             f"{memory.agent.unique_id} has {', '.join(here) or 'none'}; name layers "
             "that both have"
         )
-    return [layer for name, layer in here.items() if name in wanted]
+    chosen = [layer for name, layer in here.items() if name in wanted]
+    memory.settle()
+    full = [layer.name for layer in chosen if any(True for _ in layer.all_records())]
+    if full:
+        raise ValueError(
+            f"{', '.join(full)} of agent {memory.agent.unique_id} holds something "
+            "already: carry over before the agent's first step, into a new memory"
+        )
+    return chosen
 
 
 class _Life:

@@ -24,8 +24,9 @@ from mesa_memory.llm.doubles.replay import ReplayLLM, override_client
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.memories.host.layer_names import memories
 from mesa_memory.runs.recording import parameters
-from mesa_memory.runs.recording.checkpoints import restore, snapshot
+from mesa_memory.runs.recording.checkpoints import States, restore, snapshot
 from mesa_memory.runs.recording.config import Recording, versions
+from mesa_memory.runs.recording.parameters import Find
 from mesa_memory.runs.recording.recorder import Recorder
 from mesa_memory.runs.recording.replay import PaidAnswers, recorded_answers
 from mesa_memory.runs.recording.stored import (
@@ -124,7 +125,8 @@ class Attachment:
 _expected: ContextVar[Attachment | None] = ContextVar("attachment", default=None)
 
 
-type States = Mapping[str, Any]
+#: makes a model
+type Make = Callable[[], Any]
 
 
 class PastRun:
@@ -135,16 +137,12 @@ class PastRun:
         find: gives the classes and functions that the states name.
     """
 
-    def __init__(self, store: Any, run: int, find: Callable[[str], Any]) -> None:
+    def __init__(self, store: Any, run: int, find: Find) -> None:
         self.store, self.run, self.find = store, run, find
 
     @contextmanager
     def restored(
-        self,
-        make: Callable[[], Any],
-        step: float,
-        states: States,
-        given: Mapping[str, Any],
+        self, make: Make, step: float, states: States, given: Mapping[str, Any]
     ) -> Iterator[Any]:
         """A new model at the end of a step; nothing of it is written yet.
 
@@ -175,9 +173,7 @@ class PastRun:
             services.shared.publish(self._answers(step))
             yield model
 
-    def states_at(
-        self, make: Callable[[], Any], step: float | None
-    ) -> tuple[float, States]:
+    def states_at(self, make: Make, step: float | None) -> tuple[float, States]:
         """A finished step, and the states at its end, encoded.
 
         Args:
@@ -210,9 +206,7 @@ class PastRun:
                 "checkpoint, or record with Recording(file, checkpoint_every=1)."
             ) from error
 
-    def _repeated(
-        self, make: Callable[[], Any], before: float | None, step: float
-    ) -> States:
+    def _repeated(self, make: Make, before: float | None, step: float) -> States:
         """The states at the end of a step, made from those of an earlier one."""
         client = _Answers(recorded_answers(self.store, self.run, paid=True))
         if before is None:

@@ -19,11 +19,11 @@ from mesa_memory.errors import ParameterError, RunInUse
 from mesa_memory.memories.replacement import replace_memory, replacements
 from mesa_memory.runs.recording.configure import equip
 from mesa_memory.runs.recording.parameters import (
+    all_taken,
     demand,
     finder,
     made_with,
     merged,
-    taken,
 )
 from mesa_memory.runs.recording.replay import PaidAnswers
 from mesa_memory.runs.recording.restored import Attachment, PastRun
@@ -382,16 +382,12 @@ class _Past(PastRun):
         )
         if not self._beside:
             return make
-        refused: dict[str, str] = {}
-        for name, value in self._beside.items():
-            if name not in outer:
-                outer[name], why = taken(value, where, self.find, trust)
-                if why is not None:
-                    refused[name] = why
+        wanted = {n: v for n, v in self._beside.items() if n not in outer}
+        kept, refused = all_taken(wanted, where, self.find, trust)
         if refused and isinstance(self._class, type):  # a function gives its own
             raise demand(self._class, refused)
-        memory, seed = outer.pop("memory", None), self._recipe.get("seed")
-        chosen = {name: v for name, v in outer.items() if name not in refused}
+        chosen, seed = outer | kept, self._recipe.get("seed")
+        memory = chosen.pop("memory", None)
 
         def whole() -> Any:
             model = make()
