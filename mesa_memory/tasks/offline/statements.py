@@ -131,6 +131,12 @@ def _compiled(form: str) -> re.Pattern[str]:
 _FORMS = [(_compiled(form), name, besides) for form, name, besides in _SENTENCES]
 
 
+#: words for people whom a sentence by itself does not name
+_SOMEBODY = re.compile(r"\b(?:he|him|she|they|them|us|we)\b", re.I)
+#: words for the people of a talk
+_PEOPLE = re.compile(r"\b(?:me|myself|you|yourself|(?P<owner>my|your|our))\b", re.I)
+
+
 class Voices(NamedTuple):
     """The people behind ``I`` and ``you`` in a text.
 
@@ -143,16 +149,23 @@ class Voices(NamedTuple):
     listener: str = ""
 
     def resolved(self, phrase: str) -> str:
-        """The phrase with a name for ``I``, ``my`` and ``your``.
+        """The phrase with a name for ``I``, ``me``, ``my``, ``you`` and ``your``.
 
-        Empty where it says ``our``, or ``your`` to several.
+        Empty where it says ``our``, or ``you`` or ``your`` to several.
         """
-        word, _, rest = phrase.partition(" ")
-        owners = {"my": self.speaker, "your": self.listener, "our": ""}
-        if (owner := owners.get(word.casefold())) is not None:
-            return f"{owner}'s {rest}" if owner and rest else owner
-        is_speaker = phrase.casefold() in ("i", "me", "myself")
-        return self.speaker if is_speaker else phrase
+        if phrase.casefold() == "i":
+            return self.speaker
+        people = {"m": self.speaker, "y": self.listener, "o": ""}
+        meant = [
+            (found, people[found[0][0].lower()]) for found in _PEOPLE.finditer(phrase)
+        ]
+        if not all(person for _, person in meant):
+            return ""
+        for found, person in reversed(meant):
+            rest = phrase[found.end() :]
+            owner = f"{person}'s" if found["owner"] and rest else person
+            phrase = phrase[: found.start()] + owner + rest
+        return phrase
 
 
 @dataclass(frozen=True)
@@ -231,6 +244,8 @@ class Statement:
         if value and value.endswith(" now"):
             said, value = said | _MOVED, value.removesuffix(" now")
         if not subject or not value or len(words(subject)) > 6 or value in _NOBODY:
+            return None
+        if _SOMEBODY.search(value):
             return None
         if parts.get("changed"):
             said["changed"] = True
@@ -364,6 +379,10 @@ def _named(text: str, voices: Voices) -> str | None:
         return None
     if ":" in said or (parts and parts[-1] in _NO_NAME):
         return None  # before a colon stands what was done, and no name
+    if low == "you" or low.startswith(
+        "you "
+    ):  # "you are welcome" says nothing of anybody
+        return None
     resolved = voices.resolved(said)
     if resolved != said:
         return resolved
