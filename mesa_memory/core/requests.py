@@ -358,18 +358,7 @@ def ask(
     """
     if request.schema is None:
         raise TypeError(f"a request needs a schema to be read: {request.purpose}")
-    schema, where = request.schema, request.where
-    last: Reply | None = None
-    value: Any = None
-
-    def read(reply: Reply) -> Any:
-        # A cached reply is read before it is returned, and then here.
-        nonlocal last, value
-        if reply is not last:
-            value = check(replies.read(reply, schema, max_chars))
-            last = reply
-        return value
-
+    read = _Reader(request.schema, max_chars, check)
     while True:
         refusal = replies.Refusal()
         request = replace(request, accepts=read, refusal=refusal)
@@ -380,7 +369,7 @@ def ask(
             return found
         except replies.Filtered as problem:
             refusal.reason = str(problem)
-            raise ContentFiltered(f"{problem}.", **where) from problem
+            raise ContentFiltered(f"{problem}.", **request.where) from problem
         except replies.Unusable as problem:
             if doubtful := isinstance(problem, replies.Doubtful):
                 refusal.doubt = problem.reason
@@ -389,11 +378,28 @@ def ask(
                 said = f"the model's reply cannot be used: {problem}. {began}"
                 if not doubtful:
                     refusal.reason = str(problem)
-                raise BadReply(said, **where) from problem
+                raise BadReply(said, **request.where) from problem
             # Some providers refuse an empty message.
             shown = (reply.text or "(nothing)")[: replies.REPAIR_CHARS]
             told = problem.told(request.wording)
             request = replace(request, repair=(shown, told))
+
+
+@dataclass(slots=True, eq=False)
+class _Reader:
+    """Reads a reply once: a cached one before it is returned, then by who has asked."""
+
+    schema: type
+    max_chars: int
+    check: Callable[[Any], Any]
+    last: Reply | None = None
+    value: Any = None
+
+    def __call__(self, reply: Reply) -> Any:
+        if reply is not self.last:
+            said = replies.read(reply, self.schema, self.max_chars)
+            self.value, self.last = self.check(said), reply
+        return self.value
 
 
 def gather[T](flows: Iterable[Flow[T]]) -> Flow[list[T | Fault]]:

@@ -1,7 +1,6 @@
 """Lines of a memory, with the records behind them, and the events of a step."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Self
 
@@ -90,26 +89,29 @@ class StepEvents:
     Attributes:
         step: the model's clock.
         events: the records, oldest first.
+        calls: whether an event is a reply of litellm as Python; see ``events.is_call``.
         measured: tokens and characters, once they were counted.
         lengths: of each event's line, in a part of a step.
     """
 
-    measured: tuple[int, int] | None = None
-    lengths: Sequence[int] | None = None
+    __slots__ = ("_told", "calls", "events", "lengths", "measured", "step")
 
     def __init__(self, step: float, events: Iterable[MemoryRecord]) -> None:
         self.step, self.events = step, tuple(events)
+        plans = [event for event in self.events if event.kind == BECAME]
+        self.calls = any(is_call(plan.kind, plan.content) for plan in plans)
+        self.measured: tuple[int, int] | None = None
+        self.lengths: Sequence[int] | None = None
         self._told: dict[Any, _Told] = {}  # by whom they call "you"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy makes its text anew: it belongs to the names of one model."""
         return StepEvents, (self.step, self.events)
 
-    @cached_property
-    def calls(self) -> bool:
-        """True if an event is a reply of litellm as Python; see ``events.is_call``."""
-        plans = [event for event in self.events if event.kind == BECAME]
-        return bool([plan for plan in plans if is_call(plan.kind, plan.content)])
+    @property
+    def never_stale(self) -> bool:
+        """True if all of it has happened to the agent: no line is ever marked."""
+        return {event.origin for event in self.events} == {EVENT}
 
     def lines(self, limit: int, voice: Voice) -> list[Line]:
         """A line for each event, oldest first; a call and its result are one.
@@ -124,7 +126,7 @@ class StepEvents:
             if same and (names.items() <= voice.names.items() or voice.calls(names)):
                 return lines
         names, lines = (self._merged if self.calls else self._each)(limit, voice)
-        if {event.origin for event in self.events} == {EVENT}:  # never stale
+        if self.never_stale:
             self._told[key] = _Told(limit, voice.wording, names, lines)
         return lines
 
@@ -163,8 +165,6 @@ class StepEvents:
         first = type(self)(self.step, self.events[:count])
         rest = type(self)(self.step, self.events[count:])
         first.lengths, rest.lengths = lengths[:count], lengths[count:]
-        if not self.calls:
-            first.calls = rest.calls = False
         return first, rest
 
 

@@ -1,6 +1,7 @@
 """A running summary of the events that leave a window, and a story made of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -156,13 +157,8 @@ class RunningSummary(Layer):
     def _fold(self, view: StepView, count: int) -> Flow[None]:
         """Folds the oldest ``count`` entries of the window, or as many as fit."""
         window = self.window
-        again = list(window.covered)
-        room = REQUEST_CHARS - sum(window.chars(view, each) for each in again)
-        window.split(view, window.held[0], room)
-        fresh = self._fitting(
-            view, list(window.held)[: 1 if self._refused else count], room
-        )
-        covered = [*again, *fresh]
+        fresh = self._fitting(view, 1 if self._refused else count)
+        covered = [*window.covered, *fresh]
         events, inputs = records_of(covered), partial(self._inputs, view, covered)
         try:
             text, doubt = yield from summary_of(
@@ -200,6 +196,8 @@ class RunningSummary(Layer):
     def _surplus(self, view: StepView) -> int:
         """Number of covered entries that have to leave for lack of room."""
         window = self.window
+        if not window.covered:
+            return 0
         recent = sum(window.lengths(view))
         room = min(COVERED_CHARS, view.limits.section_chars - recent)
         sizes = accumulate(
@@ -225,15 +223,22 @@ class RunningSummary(Layer):
                 kept.append(StepEvents(entry.step, refused))
         covered.extendleft(reversed(kept))
 
-    def _fitting(self, view: StepView, entries: Sequence[Any], room: int) -> list[Any]:
-        """The oldest that have room, in characters; at least one."""
+    def _fitting(self, view: StepView, count: int) -> list[StepEvents]:
+        """Of the oldest ``count`` entries those that a request has room for.
+
+        It tells the covered ones, too. The first of them is split if it is too long.
+        """
         window = self.window
-        sizes = [window.chars(view, each) for each in entries]
-        if len(entries) == 1 or sum(sizes) <= room:
-            return list(entries)
-        lengths = (sum(window.line_lengths(view, entry)) for entry in entries)
-        sizes = list(accumulate(lengths))
-        return list(entries)[: max(1, sum(size <= room for size in sizes))]
+        entries = list(window.held)[:count]
+        if window.surely_fit(view, [*window.covered, *entries], REQUEST_CHARS):
+            return entries
+        room = REQUEST_CHARS - sum([window.chars(view, e) for e in window.covered])
+        window.split(view, window.held[0], room)
+        entries = list(window.held)[:count]
+        if len(entries) == 1 or sum([window.chars(view, e) for e in entries]) <= room:
+            return entries
+        sizes = accumulate([sum(window.line_lengths(view, e)) for e in entries])
+        return entries[: max(1, sum([size <= room for size in sizes]))]
 
     def _kept(self) -> str:
         """The text that the next summary has to keep; of a vague one, nothing."""
@@ -303,39 +308,56 @@ def summary_of(
     Raises:
         LLMError: without a usable reply.
     """
-    found = yield from ask_about(
-        view,
-        events,
-        lambda shown: _checked_summary(view, task, inputs_of(shown), again, kept),
-    )
-    return found or TextAndDoubt(None)
+    asking = _Asking(view, task, inputs_of, again, kept)
+    return (yield from ask_about(view, events, asking)) or TextAndDoubt(None)
 
 
-def _checked_summary(
-    view: StepView, task: Task, inputs: dict[str, Any], again: bool, kept: str
-) -> Flow[TextAndDoubt]:
-    """The reply to one request of ``summary_of``, and its doubt."""
-    doubtful: list[TextAndDoubt] = []
+@dataclass(slots=True, eq=False)
+class _Asking:
+    """Asks for a summary of some events, and proves the replies; see ``summary_of``.
 
-    def proved(reply: Any) -> TextAndDoubt:
+    Attributes:
+        inputs: of the last request.
+        doubtful: replies to it that were sent back.
+    """
+
+    view: StepView
+    task: Task
+    inputs_of: Callable[[Sequence[MemoryRecord]], dict[str, Any]]
+    again: bool
+    kept: str
+    inputs: dict[str, Any] = field(init=False)
+    doubtful: tuple[TextAndDoubt, ...] = ()
+
+    def __call__(self, events: Sequence[MemoryRecord]) -> Flow[TextAndDoubt]:
+        """The reply to one request, and its doubt."""
+        self.inputs, self.doubtful = self.inputs_of(events), ()
+        request = self.view.request_for(self.task, **self.inputs)
+        asked = self.task.ask(request, self._proved)
+        return self._better(asked) if self.again else asked
+
+    def _better(self, asked: Flow[TextAndDoubt]) -> Flow[TextAndDoubt]:
+        """The reply; where none is beyond doubt, the better one."""
+        try:
+            return (yield from asked)
+        except BadReply:
+            if not self.doubtful:
+                raise
+            # The later one was written with the doubt in view.
+            return min(self.doubtful[::-1], key=lambda one: one.doubt == NOTHING_SHARED)
+
+    def _proved(self, reply: Any) -> TextAndDoubt:
         # Code in the place of ``memory.llm`` is the user's own.
-        own = view.model_choice.user_llm() is not None
+        own = self.view.model_choice.user_llm() is not None
         unchecked = own and hasattr(reply, "summary")
-        value = reply if unchecked else task.check(reply, inputs)
+        value = reply if unchecked else self.task.check(reply, self.inputs)
         text = getattr(value, "summary", value)
         if text is None:
             return TextAndDoubt(None)
         text = render.one_line(" ".join(text.split()))
-        doubt = "" if own else doubt_of(text, inputs | {"summary": kept})
-        if doubt and again:
-            doubtful.append(TextAndDoubt(text, doubt))
+        doubt = "" if own else doubt_of(text, self.inputs | {"summary": self.kept})
+        proved = TextAndDoubt(text, doubt)
+        if doubt and self.again:
+            self.doubtful += (proved,)
             raise Doubtful(doubt)  # a part of the prompt file
-        return TextAndDoubt(text, doubt)
-
-    try:
-        return (yield from task.ask(view.request_for(task, **inputs), proved))
-    except BadReply:
-        if not doubtful:
-            raise
-        # The later one was written with the doubt in view.
-        return min(reversed(doubtful), key=lambda one: one.doubt == NOTHING_SHARED)
+        return proved

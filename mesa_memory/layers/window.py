@@ -20,6 +20,8 @@ from mesa_memory.layers.view import StepView
 
 #: length of what stands before a step's lines, and before each of them
 _HEADING, _BULLET = len("Step 100:\n"), len("- ")
+#: a line may be this much longer than its limit: it says how much of it is left out
+_LEFT_OUT = 60
 
 
 class Window(Layer):
@@ -124,6 +126,8 @@ class Window(Layer):
         Returns:
             False if there is nothing to split.
         """
+        if self.surely_fit(view, [events], abs(chars)):
+            return False
         if not events.calls and self.chars(view, events) <= abs(chars):
             return False
         lengths = self._lengths(view, events)
@@ -150,8 +154,18 @@ class Window(Layer):
         """Of each line of a step's text."""
         if events.lengths is not None and not events.calls:
             return events.lengths
+        if not events.calls and events.never_stale:
+            return [len(view.own_line(event)) for event in events.events]
         limit, voice = view.limits.event_chars, view.own_voice
         return [len(line.text) for line in events.lines(limit, voice)]
+
+    def surely_fit(
+        self, view: StepView, steps: Iterable[StepEvents], chars: int
+    ) -> bool:
+        """True if steps have room even with the longest lines; False: measure them."""
+        longest = view.limits.event_chars + _LEFT_OUT
+        counts = [len(each.events) for each in steps]
+        return sum(counts) * longest + len(counts) * _HEADING <= chars
 
     def sizes(self, view: StepView) -> list[int]:
         """Tokens of each of its steps, oldest first, counted once."""
