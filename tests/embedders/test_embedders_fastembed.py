@@ -4,7 +4,6 @@ import pytest
 
 from mesa_memory.embedders.local import FastEmbedder
 from mesa_memory.errors import EmbedderError
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -15,9 +14,7 @@ def installed():
 
 
 def test_a_model_that_is_not_here_fails_at_once_and_silently(
-    tmp_path,
-    elsewhere,  # noqa: F811
-    capfd,
+    tmp_path, elsewhere, capfd
 ):
     mine = FastEmbedder(cache_dir=tmp_path)
     with pytest.raises(EmbedderError, match="download=True") as raised:

@@ -8,7 +8,6 @@ import pytest
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
 from mesa_memory.errors import EmbedderError
 from tests.support.embeddings import EmbeddingsServer, answered, refused, vector_of
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
 MODEL = "openai/test-embedding"
 TEXTS = [f"text {n}" for n in range(7)]

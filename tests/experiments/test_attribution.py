@@ -8,7 +8,6 @@ import mesa
 import pytest
 from click.testing import CliRunner
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 from scipy import stats
 
 from mesa_memory import FactMemory, ShortTermMemory, configure, register_policy
@@ -19,6 +18,7 @@ from mesa_memory.experiments.erasures import Shown, candidates
 from mesa_memory.runs.recording.resume import copy_at
 from mesa_memory.statistics.difference import GroupDifference
 from tests.support.playing import play
+from tests.support.single import settle
 
 SECRET = "The bridge is broken"
 CUT, LAST = 2, 4
@@ -57,9 +57,7 @@ class Valley(mesa.Model):
             return "ford" if ford != (NOISE.random() < noise) else "bridge"
 
         name = register_policy(f"valley-{noise}", policy)
-        for _ in range(n):
-            walker = self.walker(self, CoTReasoning, name)
-            walker.memory = memory(walker)
+        settle(self, memory, n, self.walker, name)
         self.knower = draw(self, "knower").integers(n) if planted else None
         if planted:
             knower = list(self.agents)[self.knower]

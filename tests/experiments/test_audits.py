@@ -5,8 +5,6 @@ from contextlib import closing
 import mesa
 import numpy as np
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import ShortTermMemory, STLTMemory, configure
 from mesa_memory.errors import StudyError
@@ -15,6 +13,7 @@ from mesa_memory.memories.registry import find
 from mesa_memory.memories.rephrasings import WORDINGS
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.studies import Studies
+from tests.support.single import settle
 
 
 class Well(mesa.Model):
@@ -24,9 +23,7 @@ class Well(mesa.Model):
         super().__init__(rng=rng)
         configure(self, llm="offline")
         self.afraid = 0.0
-        for _ in range(n):
-            agent = LLMAgent(self, CoTReasoning, "ollama/test")
-            agent.memory = find(memory)(agent)
+        settle(self, find(memory), n, name="ollama/test")
 
     def step(self):
         afraid = []

@@ -5,7 +5,6 @@ import json
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import configure
 from mesa_memory.errors import StudyError
@@ -13,6 +12,7 @@ from mesa_memory.experiments import Study
 from mesa_memory.memories.registry import find
 from tests.experiments.test_panels import Born
 from tests.support.openai_server import OpenAIServer
+from tests.support.single import settle
 from tests.support.study_results import csv, run
 
 BOOK = (
@@ -38,9 +38,8 @@ class Inquiry(mesa.Model):
         super().__init__(rng=rng)
         configure(self, record=record)
         self.text = text
-        for _ in range(4):
-            agent = Asked(self, CoTReasoning, "openai/test-model", api_base=api_base)
-            agent.memory = find(memory)(agent)
+        name = "openai/test-model"
+        settle(self, find(memory), 4, Asked, name, api_base=api_base)
 
     def step(self):
         self.agents.do("step")

@@ -5,8 +5,6 @@ import re
 import mesa
 import pandas as pd
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import OfflineLLM, ScriptedLLM, configure, register_policy
 from mesa_memory.experiments import BiographyQuestions, Study
@@ -15,6 +13,7 @@ from mesa_memory.experiments.measures.questionnaires import answers_frame
 from mesa_memory.interventions import biography
 from mesa_memory.memories.registry import find
 from tests.support.planners import text_of
+from tests.support.single import memory_of, settle
 from tests.support.study_results import run
 
 FIELDS = [f"trait{n}" for n in range(9)] + ["age"]
@@ -49,9 +48,7 @@ class Crowd(mesa.Model):
         configure(self, llm=llm or Obedient())
         frame = pd.read_csv(table)
         quiet = register_policy("quiet", lambda turn: "As you say.")
-        for _ in range(len(frame)):
-            agent = LLMAgent(self, CoTReasoning, quiet)
-            agent.memory = find(memory)(agent)
+        settle(self, find(memory), len(frame), name=quiet)
         if pinned:
             biography(self.agents, table)
 
@@ -130,11 +127,8 @@ def test_a_study_reports_it_with_and_without_biographies(tmp_path):
 
 def asked(replies, columns):
     """The answers of one agent with a memory, to a table, from a scripted model."""
-    model = mesa.Model(rng=1)
-    configure(model, llm=ScriptedLLM(replies))
-    agent = LLMAgent(model, CoTReasoning, "openai/test")
-    agent.memory = find("short_term")(agent)
-    return BiographyQuestions(pd.DataFrame(columns)).ask(model)
+    memory = memory_of(find("short_term"), ScriptedLLM(replies))
+    return BiographyQuestions(pd.DataFrame(columns)).ask(memory.agent.model)
 
 
 @pytest.mark.parametrize(

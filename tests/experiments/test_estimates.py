@@ -3,7 +3,6 @@
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from benchmarks.estimates import ALLOWED, compared
 from mesa_memory import LongTermMemory, Services, STLTMemory, configure
@@ -12,6 +11,7 @@ from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Study, estimate
 from mesa_memory.llm.prices import Price
 from tests.support.examples import street, village
+from tests.support.single import settle
 
 TOWN = {"n_agents": 12, "memory": "stlt"}
 
@@ -114,9 +114,7 @@ class Street(mesa.Model):
     def __init__(self, n_agents=3, record=None, rng=None):
         super().__init__(rng=rng)
         configure(self, llm="openai/gpt-5-mini", record=record, attempts=1)
-        for _ in range(n_agents):
-            agent = Neighbour(self, CoTReasoning, "openai/gpt-5-mini")
-            agent.memory = STLTMemory(agent)
+        settle(self, STLTMemory, n_agents, Neighbour, "openai/gpt-5-mini")
 
     def step(self):
         self.agents.do("step")

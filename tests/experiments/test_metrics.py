@@ -7,8 +7,6 @@ from functools import partial
 import mesa
 import pandas as pd
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     ImpressionMemory,
@@ -22,6 +20,7 @@ from mesa_memory import (
 )
 from tests.support.playing import lived, play
 from tests.support.recorded_town import RecordedTown
+from tests.support.single import settle
 from tests.support.tables import assert_equal, tables
 
 WELL = "The well is poisoned"
@@ -34,9 +33,7 @@ class Place(mesa.Model):
         super().__init__(rng=1)
         configure(self, llm=llm, **given)
         self.told: list[tuple[int, str]] = []
-        for _ in range(n):
-            agent = LLMAgent(self, CoTReasoning, "openai/test")
-            agent.memory = memory(agent)
+        settle(self, memory, n, name="openai/test")
 
     def step(self):
         for agent in self.agents:

@@ -5,8 +5,6 @@ from collections import Counter
 
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import EpisodicMemory, STLTMemory, configure, open_run
 from mesa_memory.errors import StudyError, UnknownMemory
@@ -20,7 +18,7 @@ from mesa_memory.memories.registry import OUR_MEMORIES, find
 from mesa_memory.memories.tools import search_memories
 from tests.support.deciding import Deciders, provider
 from tests.support.playing import play
-from tests.support.single import Asked
+from tests.support.single import Asked, memory_of, settle
 
 STEPS = 6
 #: memories that ask nothing in the world of ``Readers``
@@ -106,9 +104,7 @@ class Readers(mesa.Model):
     def __init__(self, memory, record=None, rng=None):
         super().__init__(rng=rng)
         configure(self, llm="offline", record=record)
-        for _ in range(3):
-            agent = LLMAgent(self, CoTReasoning, "ollama/test")
-            agent.memory = find(memory)(agent)
+        settle(self, find(memory), 3, name="ollama/test")
 
     def step(self):
         for agent in self.agents:
@@ -144,9 +140,8 @@ def test_words_that_one_agent_heard_reach_it_by_no_read_and_no_tool(memory, kind
     """A shuffled memory shows the agent's own lines, and no search among them is its own."""
     model = mesa.Model(rng=1)
     configure(model, llm="offline")
-    one, other = (LLMAgent(model, CoTReasoning, "ollama/test") for _ in range(2))
-    one.memory = find(f"placebo:{kind}:{memory}" if kind else memory)(one)
-    other.memory = find(memory)(other)
+    (one,) = settle(model, find(f"placebo:{kind}:{memory}" if kind else memory))
+    (other,) = settle(model, find(memory))
     said = "The bridge is broken near Zurbaran:"
     for _ in range(4):
         one.memory.add_to_memory("message", {"message": said, "sender": 9})
@@ -170,11 +165,8 @@ def test_no_line_of_a_text_is_taken_for_a_heading_by_its_form(memory):
 
 
 def test_a_program_that_recalls_under_a_placebo_is_refused_and_a_probe_sees_the_placebo():
-    model = mesa.Model(rng=1)
     llm = Asked()
-    configure(model, llm=llm, execution="blocking")
-    agent = LLMAgent(model, CoTReasoning, "ollama/test")
-    agent.memory = find("placebo:neutral:episodic")(agent)
+    agent = memory_of(find("placebo:neutral:episodic"), llm).agent
     agent.memory.add_to_memory("note", {"note": "the well behind the mill is poisoned"})
     agent.memory.process_step()
     with pytest.raises(StudyError, match="would show agent 1 the truth"):

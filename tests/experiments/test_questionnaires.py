@@ -5,8 +5,6 @@ import hashlib
 import mesa
 import numpy as np
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 from pydantic import BaseModel
 
 from mesa_memory import (
@@ -23,7 +21,7 @@ from mesa_memory.experiments.measures.questionnaires import answers_frame
 from mesa_memory.stores.schema import PROBES
 from tests.support import tables
 from tests.support.classes import EVERY
-from tests.support.single import Late
+from tests.support.single import Late, settle
 from tests.support.town import Town
 
 TYPED = [
@@ -41,9 +39,8 @@ class Place(mesa.Model):
     def __init__(self, llm, n=2, **given):
         super().__init__(rng=1)
         configure(self, llm=llm, **given)
-        for number in range(n):
-            agent = LLMAgent(self, CoTReasoning, "openai/test")
-            agent.memory = ShortTermMemory(agent)
+        agents = settle(self, ShortTermMemory, n, name="openai/test")
+        for number, agent in enumerate(agents):
             said = {"message": f"I sold {number + 3} fish.", "sender": 99}
             agent.memory.add_to_memory("message", said)
 

@@ -8,16 +8,15 @@ from functools import partial
 import mesa
 import numpy as np
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 from scipy.stats import binomtest
 
-from mesa_memory import MemoryModule, ShortTermMemory, configure, register_policy
+from mesa_memory import MemoryModule, ShortTermMemory, configure
 from mesa_memory.experiments import MemoryQuiz, Question, quiz_shares
 from mesa_memory.llm.doubles.scripted import ScriptedLLM
 from mesa_memory.memories.registry import find
 from mesa_memory.runtime.services import Services
 from mesa_memory.statistics.recognition import d_prime
+from tests.support.single import settle
 
 STEPS = 12
 LINE = re.compile(r"- (?:Step ([\d]+): )?(\w+) to ([^:]+): (.*)")
@@ -58,12 +57,9 @@ class Square(mesa.Model):
     def __init__(self, memory, llm, file):
         super().__init__(rng=1)
         configure(self, llm=llm, record=str(file))
-        nobody = register_policy("square", lambda turn: "")
-        self.people = []
-        for name in ("Ann", "Bob", "Cy"):
-            person = LLMAgent(self, CoTReasoning, nobody)
-            person.name, person.memory = name, memory(person)
-            self.people.append(person)
+        self.people = settle(self, memory, 3)
+        for person, name in zip(self.people, ("Ann", "Bob", "Cy")):
+            person.name = name
 
     def step(self):
         ann, bob, cy = self.people

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import configure, register_policy
 from mesa_memory.cli import main
@@ -19,6 +18,7 @@ from mesa_memory.experiments.reports.archive import SEAL, TABLES
 from mesa_memory.memories import registry
 from mesa_memory.stores.open import open_store
 from tests.experiments.test_attribution import SECRET, Valley, fords
+from tests.support.single import settle
 from tests.support.study_results import run
 
 
@@ -55,9 +55,8 @@ class Aviary(mesa.Model):
         configure(self, llm="offline")
         self.broken = broken
         singing = register_policy("singer", lambda turn: f"The {CANARY} lives.")
-        for _ in range(2):
-            bird = Bird(self, CoTReasoning, singing)
-            bird.memory, bird.said, bird.heard = registry.find(memory)(bird), "", 0
+        for bird in settle(self, registry.find(memory), 2, Bird, singing):
+            bird.said, bird.heard = "", 0
         self.datacollector = mesa.DataCollector(
             {"slogan": said_last}, {"said": "said", "heard": "heard"}
         )

@@ -10,7 +10,6 @@ import pytest
 
 from mesa_memory.errors import NotPicklable
 from mesa_memory.experiments import Processes, Study
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import Street, remembered
 from tests.support.study_results import csv
 
@@ -84,9 +83,7 @@ if __name__ == "__main__":
 
 @pytest.mark.slow
 def test_two_studies_are_written_into_one_postgresql_at_once(
-    tmp_path,
-    postgres,  # noqa: F811
-    serial,
+    tmp_path, postgres, serial
 ):
     address, script = postgres.database(), tmp_path / "script.py"
     env = {**os.environ, "PYTHONPATH": os.getcwd()}

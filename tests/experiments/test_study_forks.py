@@ -9,7 +9,6 @@ from mesa_memory import open_run
 from mesa_memory.errors import NotPicklable
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import ChangeAfter, Processes, Study
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import (
     PaidStreet,
     Street,
@@ -117,9 +116,7 @@ def test_forked_runs_know_where_they_come_from_and_the_methods_tell(file, server
 
 @pytest.mark.slow
 def test_dask_makes_the_same_arms_in_a_database_and_no_beginning_twice(
-    postgres,  # noqa: F811
-    server,
-    tmp_path,
+    postgres, server, tmp_path
 ):
     from distributed import Client, LocalCluster
 

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from mesa_memory.experiments import Processes, Study
 from mesa_memory.stores import open_store, schema
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import PaidStreet
 from tests.support.study_results import csv
 
@@ -94,9 +93,7 @@ def test_killed_processes_repeat_only_requests_in_flight(tmp_path, server):
 
 
 def test_killed_workers_of_dask_repeat_only_requests_in_flight(
-    tmp_path,
-    server,
-    postgres,  # noqa: F811
+    tmp_path, server, postgres
 ):
     from distributed import Client, LocalCluster
 

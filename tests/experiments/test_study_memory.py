@@ -10,11 +10,11 @@ import mesa
 import psutil
 import pytest
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.tools.tool_manager import ToolManager
 
-from mesa_memory import ShortTermMemory, configure, register_policy
+from mesa_memory import ShortTermMemory, configure
 from mesa_memory.experiments import Study
+from tests.support.single import settle
 
 MADE: list[weakref.ref] = []
 
@@ -43,10 +43,7 @@ class Mine(mesa.Model):
         super().__init__(rng=rng)
         configure(self, llm="offline")
         self.fails = fails
-        quiet = register_policy("quiet", lambda turn: "Nothing.")
-        for _ in range(5):
-            worker = Worker(self, CoTReasoning, quiet)
-            worker.memory = ShortTermMemory(worker)
+        for worker in settle(self, ShortTermMemory, 5, Worker):
             worker.tool_manager.register(worker.dig)
         MADE.append(weakref.ref(self))
 

@@ -8,7 +8,6 @@ from functools import partial
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
@@ -23,6 +22,7 @@ from mesa_memory.experiments.reports.facts import facts_of_run
 from mesa_memory.experiments.reports.methods import methods
 from tests.support.behaviours import Behaviour, always
 from tests.support.choosers import Choice, chance_server
+from tests.support.single import settle
 from tests.support.study_results import run
 
 
@@ -42,9 +42,8 @@ class Thoughts(mesa.Model):
         super().__init__(rng=rng)
         configure(self, outcomes=("mood",))
         mine = register_policy("mine", lambda turn: "stay")
-        for _ in range(2):
-            agent = Thinker(self, CoTReasoning, mine)
-            agent.mood, agent.memory = "glad", memory(agent)
+        for agent in settle(self, memory, 2, Thinker, mine):
+            agent.mood = "glad"
             arrange_prompts(agent)
 
     def step(self):

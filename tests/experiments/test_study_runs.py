@@ -25,7 +25,7 @@ from mesa_memory.experiments import Study, placebo
 from mesa_memory.experiments.attribution import attribute
 from mesa_memory.interventions import edit
 from mesa_memory.memories.registry import find
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
+from tests.support.single import settle
 from tests.support.turns import in_turn
 
 QUIET = register_policy("quiet", lambda turn: "Nothing.")
@@ -44,9 +44,7 @@ class Given(mesa.Model):
     def __init__(self, memory="short_term", n=2, record=None, rng=None):
         super().__init__(rng=rng)
         configure(self, llm="offline", record=record)
-        for _ in range(n):
-            walker = Walker(self, CoTReasoning, QUIET)
-            walker.memory = find(memory)(walker)
+        settle(self, find(memory), n, Walker, QUIET)
 
     def step(self):
         self.agents.do("step")
@@ -154,7 +152,7 @@ def test_a_lambda_of_a_study_is_asked_for_and_may_be_given(tmp_path):
 
 
 def test_a_studys_run_in_postgresql_goes_on_and_an_edited_record_keeps_its_place(
-    postgres,  # noqa: F811
+    postgres,
 ):
     study = studied(Bare, postgres.database(), FORMS["settings"], steps=3)
     branch = fork(Bare, study.location, memory=partial(make_memory, n=4), run=1)

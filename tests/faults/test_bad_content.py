@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict
 from mesa_memory import OfflineLLM, configure, open_run
 from tests.support import story
 from tests.support.fleet import HASTY, MEMORIES, Town
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.turns import in_turn
 
 shared, server = story.shared, story.server

@@ -23,7 +23,6 @@ from mesa_memory.layers import EveryBatch, FrontHalf, OverTokens, Reflection
 from mesa_memory.llm import LLMSettings
 from tests.support.classes import EVERY
 from tests.support.fleet import MEMORIES, Town
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.turns import in_turn
 
 NAN = float("nan")

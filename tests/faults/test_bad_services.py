@@ -8,7 +8,6 @@ from mesa_memory import LLMRejected, STLTMemory, configure
 from mesa_memory.llm import Reply
 from tests.support import story
 from tests.support.fleet import ASKING, EXECUTIONS, HASTY, MEMORIES, Town
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.story import live, town_of
 from tests.support.turns import in_turn
 

@@ -14,7 +14,6 @@ from tests.support.faults import (
     each_memory,
 )
 from tests.support.fleet import HANGING, PURPOSE
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, always
 from tests.support.story import live, town_of
 from tests.support.ways import way  # noqa: F401 - each test on both

@@ -9,7 +9,6 @@ from mesa_memory import LLMRejected, configure
 from tests.support.client import warm_up
 from tests.support.faults import CURED, FAULTS, PENDING, REJECTED, case
 from tests.support.fleet import EXECUTIONS, HANGING, HASTY, MIXED, MODES, Town
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import OpenAIServer
 from tests.support.waiting import until
 from tests.support.ways import way  # noqa: F401 - each test on both

@@ -16,7 +16,6 @@ from mesa_memory.errors import LLMRejected
 from tests.llm.test_provider_errors import DOES, behaviour, spoken_here
 from tests.support.client import warm_up
 from tests.support.diary import Diary
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer
 
 ENVIRONMENT = {**os.environ, "OPENAI_API_KEY": "test"}

@@ -10,7 +10,6 @@ from tests.golden.recorded import rows
 from tests.support import story, ways
 from tests.support.faults import FAULTS
 from tests.support.fleet import HANGING
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.story import live, town_of
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from mesa_memory import MemoryStalled, Services
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
 from mesa_memory.errors import EmbedderError
 from tests.support.embeddings import EmbeddingsServer, refused
-from tests.support.openai_server import Behaviour, OpenAIServer, always
+from tests.support.openai_server import Behaviour, always
 from tests.support.street import Street
 
 #: so that no request waits until a provider may be asked again
@@ -21,12 +21,6 @@ def street_of(server, n=3, name="openai/x", **services):
     """README's street with a memory that asks the model in each step."""
     given = {"memory": "long_term", "base": server.base, "llm": None, **services}
     return Street(n=n, name=name, **given)
-
-
-@pytest.fixture
-def server():
-    with OpenAIServer() as server:
-        yield server
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])

@@ -21,7 +21,6 @@ from mesa_memory import (
 )
 from mesa_memory.layers import Reflection
 from tests.support.models import hear
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer
 from tests.support.single import settle, table
 

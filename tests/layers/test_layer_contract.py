@@ -14,7 +14,6 @@ from mesa_memory.core.codec import decode_snapshot, encode_snapshot
 from mesa_memory.core.snapshot import InMemoryRecords
 from mesa_memory.errors import UndeclaredState
 from tests.support.fleet import Town
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
 both_hosts = pytest.mark.parametrize("host", [MemoryModule, LayeredMemory])
 

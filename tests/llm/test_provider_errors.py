@@ -12,11 +12,10 @@ from mesa_memory.core import fault_table
 from mesa_memory.core.text.replies import BAD_OUTPUT
 from mesa_memory.errors import ContentFiltered, LLMError, PromptTooLong
 from mesa_memory.hosts.provider_faults import outcome
-from tests.support import network, ways
+from tests.support import ways
 from tests.support.client import ask, client, question
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 
-elsewhere = network.elsewhere  # guards every test here
 way = ways.way  # each test on both
 
 ROWS = json.loads(

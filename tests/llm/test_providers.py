@@ -11,7 +11,7 @@ from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
 from mesa_memory.hosts.litellm import bypass_proxy_for_localhost
 from mesa_memory.tasks.impress import Impression
-from tests.support import network, ways
+from tests.support import ways
 from tests.support.client import ask, ask_all, client, question
 from tests.support.openai_server import (
     Behaviour,
@@ -22,7 +22,6 @@ from tests.support.openai_server import (
     sequence,
 )
 
-elsewhere = network.elsewhere  # guards every test here
 way = ways.way  # each test on both
 
 PRICED = "openai/gpt-4o-mini"

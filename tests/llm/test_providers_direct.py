@@ -19,12 +19,10 @@ from mesa_memory.llm.client import ProviderClient
 from mesa_memory.llm.direct import destination, obstacle
 from mesa_memory.runtime.reasoning import ChatRequest
 from mesa_memory.tasks.consolidate import Summary
-from tests.support import network
 from tests.support.client import ask, client, question
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 from tests.support.server_process import ROOT
 
-elsewhere = network.elsewhere  # guards every test here
 KEY = "sk-planted-direct-0123456789"
 
 

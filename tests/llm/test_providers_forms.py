@@ -8,7 +8,6 @@ from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.tasks.impress import Impression
 from tests.support import ways
 from tests.support.client import ask, ask_all, client, question
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer, always, completion
 from tests.support.single import table
 

@@ -8,7 +8,6 @@ import pytest
 from mesa_memory import Services
 from mesa_memory.llm.client import ProviderClient
 from tests.support.client import ask, ask_all, client, question
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer, sequence
 from tests.support.waiting import until
 from tests.support.ways import way  # noqa: F401 - each test on both

@@ -11,12 +11,11 @@ from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.hosts.provider_faults import StateError
 from mesa_memory.llm import errors as provider_errors
 from mesa_memory.llm.client import ProviderClient, RequestAttempts
-from tests.support import network, ways
+from tests.support import ways
 from tests.support.client import ask, ask_all, client, question
 from tests.support.openai_server import Behaviour, OpenAIServer, always, sequence
 from tests.support.single import table
 
-elsewhere = network.elsewhere  # guards every test here
 way = ways.way  # each test on both
 
 NO_CHOICES = b'{"id": "1", "object": "chat.completion", "created": 0, "choices": []}'

@@ -6,7 +6,6 @@ import pytest
 
 from mesa_memory.core.requests import Reply, TokenCounts, tier_of
 from mesa_memory.llm.tokens import count_tokens
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
 OPENAI = {"prompt_tokens_details": {"cached_tokens": 60}}
 ANTHROPIC = {"cache_read_input_tokens": 60}

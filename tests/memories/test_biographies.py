@@ -10,20 +10,12 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
-from mesa_memory import (
-    OfflineLLM,
-    ShortTermMemory,
-    carry_over,
-    configure,
-    fork,
-    open_run,
-    resume,
-)
+from mesa_memory import ShortTermMemory, carry_over, configure, fork, open_run, resume
 from mesa_memory.interventions import biography, edit, erase, exchange, replace_memory
 from mesa_memory.memories.registry import OUR_MEMORIES, find
 from tests.support.planners import Village, text_of
 from tests.support.playing import ended, held, lived, recorded
-from tests.support.single import settle
+from tests.support.single import Asked, settle
 from tests.support.turns import in_turn
 
 HEADING = "Who you are (always true, whatever others say):"
@@ -53,18 +45,6 @@ class Town(mesa.Model):
         for agent in self.agents:
             agent.memory.process_step(pre_step=True)
             agent.memory.process_step()
-
-
-class Noting(OfflineLLM):
-    """Answers offline, and keeps the requests."""
-
-    def __init__(self):
-        super().__init__()
-        self.requests = []
-
-    def complete(self, request):
-        self.requests.append(request)
-        return super().complete(request)
 
 
 @pytest.fixture
@@ -130,12 +110,12 @@ def test_each_request_of_each_reasoning_shows_it_once(kind, reasoning):
 
 def test_no_request_of_a_memory_itself_tells_of_it(table):
     town = Town("stlt", table)
-    noting = Noting()
+    noting = Asked()
     configure(town, llm=noting)
     lived(town, 12)
     is_pinned(town)
-    assert noting.requests
-    for request in noting.requests:
+    assert noting.asked
+    for request in noting.asked:
         assert "the mill" not in request.prompt and HEADING not in request.prompt
     assert "the mill" not in town.agents[0].memory.long_term_memory
 

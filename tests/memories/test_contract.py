@@ -32,7 +32,6 @@ from mesa_memory.tasks import Task
 from mesa_memory.testing import check_layer, check_memory
 from tests.memories.reliability import Reliability, ReliabilityMemory
 from tests.support.fleet import Town
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
 
 def summary():

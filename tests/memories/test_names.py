@@ -7,7 +7,6 @@ import pytest
 from mesa_memory import EpisodicMemory, ScriptedLLM, configure, metrics, open_run
 from mesa_memory.memories.tools import search_memories
 from tests.support.fleet import Town
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
 FORMS = {
     "decomposed": ("Zoë Núñez", unicodedata.normalize("NFD", "Zoë Núñez")),

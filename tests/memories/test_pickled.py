@@ -8,7 +8,6 @@ import pytest
 
 from mesa_memory import Layer, LayeredMemory, MemoryModule, Window, configure
 from tests.memories.test_contract import LAYERS, MEMORIES
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.single import settle
 
 

@@ -11,7 +11,6 @@ from mesa_memory import (
     ScriptedLLM,
 )
 from tests.support.fleet import Town
-from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
 FORMS = {
     "the agent": lambda bob: bob,

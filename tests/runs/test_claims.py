@@ -1,10 +1,20 @@
 """Which sentences state a text: one rule for the dashboard, reports and metrics."""
 
 import re
+from functools import partial
+from typing import Any
 
+import mesa
 import pytest
 
-from mesa_memory import Services, STLTMemory, metrics, open_run
+from mesa_memory import (
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+    metrics,
+    open_run,
+)
 from mesa_memory.core.wording import Voice, Wording
 from mesa_memory.runs.claims.claim import Verdict, claim, is_stated
 from mesa_memory.runs.claims.clauses import (
@@ -18,8 +28,74 @@ from mesa_memory.viz.report import write_report
 from mesa_memory.viz.report.contents import contents
 from tests.support.playing import ended, lived, play
 from tests.support.recorded_town import RecordedTown
-from tests.support.stated import CHEATER, DENIED, GOSSIP, KNOW, PAIRS, TABLE, Village
+from tests.support.single import settle, table
 from tests.support.turns import in_turn
+
+CHEATER = "Agent 1 is a cheater"
+
+#: sought text -> sentences that state it, sentences that do not; and denials of texts
+_CLAIMS = table("claims")
+TABLE, DENIED = _CLAIMS["stated"], _CLAIMS["denied"]
+#: (sought text, sentence, whether it counts)
+PAIRS = [
+    (sought, sentence, counts)
+    for sought, columns in TABLE.items()
+    for counts, column in ((True, "states"), (False, "does not"))
+    for sentence in columns[column]
+]
+
+
+class Village(mesa.Model):
+    """Villagers hear sentences, ``(hearer, speaker, sentence)``, a list for each step."""
+
+    def __init__(
+        self, n: int, heard: list[list[tuple[int, int, str]]], record: Any = None
+    ) -> None:
+        super().__init__(rng=1)
+        configure(self, llm="offline", record=record)
+        self.heard = heard
+        self.people = settle(self, partial(ShortTermMemory, n=10), n)
+
+    def step(self) -> None:
+        """Delivers the messages of the step."""
+        told = self.heard[int(self.time) - 1]
+        for person in self.people:
+            person.memory.process_step(pre_step=True)
+        for hearer, speaker, sentence in told:
+            said = {"message": sentence, "sender": speaker, "recipients": [hearer]}
+            self.people[hearer - 1].memory.add_to_memory("message", said)
+        for person in self.people:
+            person.memory.process_step()
+
+
+def _gossip() -> list[list[tuple[int, int, str]]]:
+    """Twenty agents gossip for three steps; 2, 9 and 15 then know of agent 1.
+
+    In the second step all have heard that somebody cheats, or that agent 1 does not.
+    """
+    forms = (CHEATER, "Everybody says that Agent 1 cheats", "Agents 7 and 1 cheat")
+    others = (
+        "Agent 5 is a cheater",
+        "Agent 1 is not a cheater",
+        "Agent 12 is a cheater",
+        "Agent 1 never cheated, Agent 5 is a cheater",
+    )
+
+    def told(hearers: Any, texts: tuple[str, ...]) -> list[tuple[int, int, str]]:
+        # Agent 1 is among the speakers.
+        return [(n, n % 3 + 1, texts[n % len(texts)]) for n in hearers]
+
+    return [
+        told((3, 4), forms) + told(range(5, 9), others),
+        told(range(5, 12), forms) + told(range(12, 21), others) + told((1, 2), others),
+        told(range(12, 18), forms) + told((1, 18, 19), others),
+    ]
+
+
+GOSSIP = _gossip()
+#: agents who know after each step that agent 1 is a cheater
+KNOW = [2, 9, 15]
+
 
 #: a villager for each pair hears its sentence from agent 1, 2 or 3
 HEARERS = list(enumerate(PAIRS, 1))

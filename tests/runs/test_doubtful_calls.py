@@ -2,8 +2,6 @@
 
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     ConversationMemory,
@@ -12,9 +10,9 @@ from mesa_memory import (
     Services,
     configure,
     open_run,
-    register_policy,
 )
 from mesa_memory.viz.views.requests import requests
+from tests.support.single import settle
 
 VAGUE, GOOD = "We had a pleasant time.", "Bram gives forty crowns; Ada thanks him."
 
@@ -25,9 +23,7 @@ class Inn(mesa.Model):
     def __init__(self, memory, llm, record):
         super().__init__(rng=1)
         configure(self, llm=llm, execution="blocking", record=record)
-        mute = register_policy("mute", lambda turn: "")
-        self.guest = LLMAgent(self, CoTReasoning, mute)
-        self.guest.memory = memory(self.guest)
+        (self.guest,) = settle(self, memory)
 
     def step(self):
         if self.steps == 1:

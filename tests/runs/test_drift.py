@@ -6,15 +6,14 @@ from collections import Counter
 
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import STLTMemory, close, configure, open_run, register_policy
+from mesa_memory import STLTMemory, close, configure, open_run
 from mesa_memory.cli import main
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.llm.doubles.scripted import ScriptedLLM
 from mesa_memory.runtime.services import Services
 from mesa_memory.statistics.difference import share
+from tests.support.single import settle
 
 CHANGED, OMITTED, ADDED = 0.2, 0.3, 0.25
 STATED = re.compile(r"(\w+) sells (\d+) barrels of herring")
@@ -50,9 +49,7 @@ class Market(mesa.Model):
     def __init__(self, seed, **services):
         super().__init__(rng=seed)
         configure(self, **services)
-        nobody = register_policy("listener", lambda turn: "")
-        self.listener = LLMAgent(self, CoTReasoning, nobody)
-        self.listener.memory = STLTMemory(self.listener, 2, 1)
+        (self.listener,) = settle(self, lambda agent: STLTMemory(agent, 2, 1))
 
     def step(self):
         for letter in "ndrt":

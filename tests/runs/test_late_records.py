@@ -13,7 +13,7 @@ from mesa_memory import (
 from mesa_memory.memories.registry import find
 from tests.support import layered
 from tests.support.hamlet import Hamlet
-from tests.support.interrupted_town import KINDS
+from tests.support.lives import KINDS
 from tests.support.playing import lived
 from tests.support.turns import in_turn
 

@@ -6,10 +6,7 @@ import subprocess
 import sys
 from contextlib import closing
 
-import pytest
-
 from mesa_memory import open_run, resume
-from tests.support.openai_server import OpenAIServer
 from tests.support.playing import play
 from tests.support.studied import PaidStreet
 
@@ -23,12 +20,6 @@ street = PaidStreet(sys.argv[1], n=3, dies="always", rng=1)
 configure(street, record=sys.argv[2])
 street.run_for(2)
 """
-
-
-@pytest.fixture
-def server():
-    with OpenAIServer() as server:
-        yield server
 
 
 def asked(server):

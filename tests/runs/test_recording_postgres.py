@@ -2,13 +2,11 @@
 
 from mesa_memory import open_run, resume
 from tests.support.playing import lived, play
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.recorded_town import RecordedTown
 
 
 def test_a_run_in_postgresql_is_that_in_a_file_also_if_resumed_or_replayed(
-    postgres,  # noqa: F811
-    tmp_path,
+    postgres, tmp_path
 ):
     file, address = str(tmp_path / "run.sqlite"), postgres.database()
     town = play(RecordedTown(file, record=file), 9)

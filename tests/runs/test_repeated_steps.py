@@ -6,23 +6,16 @@ from contextlib import closing
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import Recording, ShortTermMemory, configure, fork, open_run, resume
 from mesa_memory.errors import ReplayMismatch, StoreError
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.interventions import implant
-from tests.support.openai_server import OpenAIServer
 from tests.support.playing import ended, held, lived
 from tests.support.recorded_town import RecordedTown
+from tests.support.single import settle
 from tests.support.studied import PaidStreet
 from tests.support.tables import assert_equal, tables
-
-
-@pytest.fixture
-def server():
-    with OpenAIServer() as server:
-        yield server
 
 
 def checkpoints(file, run=1):
@@ -150,9 +143,7 @@ class Council(mesa.Model):
     def __init__(self, file, base=None, agents=True):
         super().__init__(rng=1)
         configure(self, record=str(file), agents=agents)
-        for _ in range(2):
-            agent = Deciding(self, CoTReasoning, "openai/test", api_base=base)
-            agent.memory = ShortTermMemory(agent)
+        settle(self, ShortTermMemory, 2, Deciding, "openai/test", api_base=base)
 
     def step(self):
         self.agents.do("step")

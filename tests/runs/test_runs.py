@@ -4,7 +4,6 @@ import pytest
 
 from mesa_memory.runs import open_run
 from mesa_memory.stores import Batch, RunInfo, open_store
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.recorded import Story
 
 

@@ -8,7 +8,6 @@ import pytest
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.recorded import Story
 
 

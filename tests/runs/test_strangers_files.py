@@ -89,12 +89,6 @@ def file(recorded, tmp_path, monkeypatch):
     return tmp_path / "run.sqlite"
 
 
-@pytest.fixture
-def server():
-    with OpenAIServer() as running:
-        yield running
-
-
 def parameters_of(file):
     with sqlite3.connect(file) as on:
         return json.loads(on.execute("SELECT parameters FROM runs").fetchone()[0])

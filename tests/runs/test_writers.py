@@ -15,7 +15,6 @@ from mesa_memory.errors import RunInUse, StoreError
 from mesa_memory.stores import sql
 from mesa_memory.stores.base import Options
 from tests.support.playing import ended, lived
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.street import Street, remembered
 from tests.support.waiting import until
 

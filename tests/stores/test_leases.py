@@ -12,7 +12,6 @@ from mesa_memory.errors import RunInUse, StoreBusy
 from mesa_memory.stores import Batch, RunInfo, open_store, schema
 from mesa_memory.stores.copying import copy_file
 from mesa_memory.stores.studies import Studies
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.stored import everything, full, rows
 
 WRITES = """
@@ -156,8 +155,7 @@ def test_a_transaction_that_fails_leaves_the_run_free(place, opened):
 
 
 def test_a_writer_whose_lock_was_lost_goes_on_until_another_takes_the_run(
-    postgres,  # noqa: F811
-    opened,
+    postgres, opened
 ):
     place = postgres.database()
     first, run = begun(opened(place))

@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from mesa_memory.errors import StoreError, StoreReadOnly
 from mesa_memory.stores import Batch, RunInfo, open_store, schema
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.stored import everything, full, record, rows
 
 INFO = RunInfo("Town", {"n": 3, "a": 1}, "42", {"mesa": "3.5.1"}, "first")

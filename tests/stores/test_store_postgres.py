@@ -1,14 +1,22 @@
 """PostgreSQL alone: many writers at once, a server that goes away, what is missing."""
 
-# ruff: noqa: F811 - fixtures are imported, and named again as arguments
+import tempfile
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from mesa_memory.errors import MissingExtra, StoreReadOnly, StoreUnavailable
 from mesa_memory.stores import RunInfo, Writer, open_store
-from tests.support.postgres import folder, postgres, server_or_skip  # noqa: F401 - fixtures
+from tests.support.postgres import server_or_skip
 from tests.support.stored import full, rows
+
+
+@pytest.fixture
+def folder():
+    """A place for a server's data: pytest's own folders are closed to other users."""
+    with tempfile.TemporaryDirectory(prefix="mesa-memory-") as name:
+        yield Path(name)
 
 
 def test_a_server_that_stops_is_unavailable_and_keeps_every_finished_step(folder):

@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from mesa_memory.errors import StoreCorrupt, StoreError, StoreTooNew
 from mesa_memory.stores import RunInfo, open_store, schema
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.stored import everything, full, rows
 
 
@@ -68,7 +67,7 @@ def test_a_file_of_another_application_is_refused_and_not_changed(path, mode):
     assert path.read_bytes() == before
 
 
-def test_tables_of_another_application_in_postgresql_are_refused(postgres):  # noqa: F811
+def test_tables_of_another_application_in_postgresql_are_refused(postgres):
     address = postgres.database()
     engine = sa.create_engine(address.replace("postgresql://", "postgresql+psycopg://"))
     with engine.begin() as on:

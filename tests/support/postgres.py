@@ -11,7 +11,6 @@ import pytest
 from tests.support.missing import missing
 
 _numbers = itertools.count(1)
-_SERVER: pytest.StashKey = pytest.StashKey()
 
 
 class Server:
@@ -46,21 +45,10 @@ def server_or_skip(folder):
         return Server(folder)
 
 
-@pytest.fixture
-def folder():
-    """A place for a server's data: pytest's own folders are closed to other users."""
-    with tempfile.TemporaryDirectory(prefix="mesa-memory-") as name:
-        yield Path(name)
-
-
 @pytest.fixture(scope="session")
-def postgres(pytestconfig):
-    """The session's server; it ends with the session."""
-    # Each file that imports this has a fixture of its own; all share one server.
-    if _SERVER not in pytestconfig.stash:
-        place = tempfile.TemporaryDirectory(prefix="mesa-memory-")
-        pytestconfig.add_cleanup(place.cleanup)
-        server = server_or_skip(Path(place.name) / "data")
-        pytestconfig.add_cleanup(server.stop)
-        pytestconfig.stash[_SERVER] = server
-    return pytestconfig.stash[_SERVER]
+def postgres():
+    """The session's server."""
+    with tempfile.TemporaryDirectory(prefix="mesa-memory-") as place:
+        server = server_or_skip(Path(place) / "data")
+        yield server
+        server.stop()

@@ -3,8 +3,6 @@
 from typing import Any
 
 import mesa
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     ConversationMemory,
@@ -16,9 +14,9 @@ from mesa_memory import (
     STLTMemory,
     Window,
     configure,
-    register_policy,
 )
 from mesa_memory.layers.stream.event_stream import EventStream
+from tests.support.single import settle
 
 #: the memory of agent n is the one at place n - 1
 KINDS = [
@@ -61,10 +59,8 @@ class Inn(mesa.Model):
         super().__init__(rng=rng)
         self.words, self.quiet = words, quiet
         configure(self, llm="offline", record=record, **configured)
-        quiet = register_policy("quiet guest", lambda turn: "Nothing to do.")
         for kind in KINDS:
-            guest = LLMAgent(self, CoTReasoning, quiet)
-            guest.memory = kind(guest)
+            settle(self, kind)
 
     def step(self) -> None:
         """Somebody speaks, and everybody reads its memory."""

@@ -11,12 +11,12 @@ os.environ.setdefault("OPENAI_API_KEY", "test")
 import mesa
 import sqlalchemy as sa
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import LongTermMemory, Services, ShortTermMemory, configure
 from mesa_memory.interventions import implant
 from mesa_memory.memories import registry
 from mesa_memory.stores.schema import unfinished_calls
+from tests.support.single import settle
 from tests.support.waiting import until
 
 
@@ -41,10 +41,8 @@ class Street(mesa.Model):
         super().__init__(rng=rng)
         configure(self, llm="offline")
         self.bad, self.stop, self.seeded = bad, stop, rng
-        for _ in range(n):
-            walker = Walker(self, CoTReasoning, "openai/test")
+        for walker in settle(self, registry.find(memory), n, Walker, "openai/test"):
             walker.wealth = 0
-            walker.memory = registry.find(memory)(walker)
         reporters = {"wealth": "wealth"}
         self.datacollector = mesa.DataCollector(
             {"total": lambda model: sum(model.agents.get("wealth"))}, reporters
@@ -115,9 +113,7 @@ class PaidStreet(mesa.Model):
         super().__init__(rng=rng)
         configure(self, cache=cache, client=client)
         self.seeded, self.dies, self.wait = rng, dies, wait
-        for _ in range(n):
-            agent = Payer(self, CoTReasoning, "openai/test", api_base=base)
-            agent.memory = LongTermMemory(agent)
+        settle(self, LongTermMemory, n, Payer, "openai/test", api_base=base)
 
     def step(self):
         self.agents.do("step")

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.openai_server import OpenAIServer
-
 pytestmark = pytest.mark.slow
 README = Path(__file__).parents[2] / "README.md"
 #: notes whom a program looks for outside this machine, and lets nobody be found
@@ -73,12 +71,6 @@ print(study.run("serial", progress=False).counts["finished"])
 with open_run({store!r}, 1) as run:
     print(len(run.steps), len(run.calls()) > 0)
 """
-
-
-@pytest.fixture
-def server():
-    with OpenAIServer() as started:
-        yield started
 
 
 def printed(program):

@@ -9,7 +9,7 @@ from mesa_memory.viz.data import interventions
 from mesa_memory.viz.live.by_hand import Change, ask, forked
 from mesa_memory.viz.views import evidence
 from tests.support.playing import lived
-from tests.support.recorded_minds import HOSTILE
+from tests.support.recorded import HOSTILE
 from tests.support.recorded_talk import Inn
 
 

@@ -8,7 +8,7 @@ from mesa_memory.viz.data import presence
 from mesa_memory.viz.data.agent import cell, columns
 from mesa_memory.viz.views import chapters, conversations, facts
 from tests.support.playing import lived, reading
-from tests.support.recorded_minds import HOSTILE
+from tests.support.recorded import HOSTILE
 from tests.support.recorded_talk import SAID, Inn
 
 STEPS = 9

@@ -10,7 +10,7 @@ from mesa_memory.viz.widgets import table
 from tests.support.browser import Window
 from tests.support.dashboards import dashboard
 from tests.support.playing import play
-from tests.support.recorded_minds import HOSTILE
+from tests.support.recorded import HOSTILE
 from tests.support.recorded_talk import Inn
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,6 @@ from mesa_memory.viz.data import agent, text_diff
 from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.serving.live_run import LiveRun
 from tests.support.playing import play
-from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.recorded_town import RecordedTown
 
 AGENTS, STEPS = 7, 9

@@ -6,7 +6,7 @@ from mesa_memory.runs import open_run
 from mesa_memory.runs.past import past
 from mesa_memory.stores import open_store
 from mesa_memory.viz.views import evidence as data
-from tests.support.recorded_minds import Minds
+from tests.support.recorded import Minds
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,7 @@ from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.views import impressions as charts
 from mesa_memory.viz.views import impressions as data
-from tests.support.recorded import Story
-from tests.support.recorded_minds import Minds
+from tests.support.recorded import Minds, Story
 
 
 @pytest.fixture(scope="module")

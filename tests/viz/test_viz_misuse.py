@@ -2,20 +2,17 @@
 
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import ShortTermMemory, configure, register_policy
+from mesa_memory import ShortTermMemory, configure
 from mesa_memory.viz import MemoryViz, make_memory_component
+from tests.support.single import settle
 
 
 class Town(mesa.Model):
     def __init__(self, agents=1, record=None, rng=None):
         super().__init__(rng=rng)
         configure(self, llm="offline", record=record)
-        for _ in range(agents):
-            agent = LLMAgent(self, CoTReasoning, register_policy("mute", lambda t: ""))
-            agent.memory = ShortTermMemory(agent)
+        settle(self, ShortTermMemory, agents)
 
     def step(self):
         """Nothing happens."""

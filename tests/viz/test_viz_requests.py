@@ -11,8 +11,7 @@ from mesa_memory.viz.data.presence import steps
 from mesa_memory.viz.views import requests as data
 from mesa_memory.viz.views.requests import parts
 from tests.support.playing import lived, reading
-from tests.support.recorded import Story
-from tests.support.recorded_minds import HOSTILE
+from tests.support.recorded import HOSTILE, Story
 from tests.support.recorded_talk import Inn
 from tests.viz.test_viz_dashboard import texts
 

@@ -10,7 +10,7 @@ from mesa_memory.stores import open_store
 from mesa_memory.viz.data import recall
 from tests.support.browser import Window, run_key
 from tests.support.dashboards import dashboard
-from tests.support.recorded_minds import Minds
+from tests.support.recorded import Minds
 
 pytestmark = pytest.mark.slow
 STEPS = 8
