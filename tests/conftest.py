@@ -19,10 +19,11 @@ VIEWS = "tests/viz/"
 #: files whose slow tests take longest, in this order: what is begun last ends last
 LONGEST = (
     VIEWS, "tests/experiments/test_trust_market.py", "tests/docs/test_docs.py",
-    "tests/experiments/test_audit_axes.py", "tests/experiments/test_naming_game.py",
-    "tests/experiments/test_study_workers.py", "tests/statistics/test_difference.py",
+    "tests/experiments/test_study_workers.py", "tests/experiments/test_audit_axes.py",
+    "tests/experiments/test_study_mpi.py", "tests/experiments/test_naming_game.py",
     "tests/experiments/test_study_killed.py", "tests/experiments/test_study_shards.py",
-    "tests/users/test_whole_way.py", "tests/runs/test_lives.py",
+    "tests/statistics/test_difference.py", "tests/users/test_whole_way.py",
+    "tests/experiments/test_arms_apart.py", "tests/runs/test_lives.py",
 )  # fmt: skip
 
 
