@@ -4,6 +4,7 @@ import pkgutil
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import cache, partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -136,10 +137,8 @@ def _decisions(
     if output.as_json:
         rows = run.decisions(agent, step, as_records=True)
     else:
-        found, called = decided(run, agent, step), {}
-        for own in dict.fromkeys(str(each["agent"]) for each in found):
-            called[own] = _called(run, own)
-        rows = [each | {"agent": called[str(each["agent"])]} for each in found]
+        called, found = cache(partial(_called, run)), decided(run, agent, step)
+        rows = [each | {"agent": called(str(each["agent"]))} for each in found]
     output.table("decisions", "Decisions", _DECISIONS, rows)
 
 

@@ -152,14 +152,13 @@ class Attribution(NotebookShown):
         if each.erasure.also:
             what += f" and {len(each.erasure.also)} paraphrases"
         told = f"With {what} alone" if each.kept else f"Without {what}"
+        change = signed(each.difference.mean)
         if each.instead:
             told += f" the decision is “{each.instead}”"
+        elif each.kept:
+            told += f" (agents {agents}) changes the outcome by {change}"
         else:
-            told += (
-                f" (agents {agents}) changes" if each.kept else f" (agents {agents})"
-            )
-            told += f" the outcome {'' if each.kept else 'changes '}by "
-            told += signed(each.difference.mean)
+            told += f" (agents {agents}) the outcome changes by {change}"
         if not self.exact and each.p_holm is not None:
             low, high = each.difference.interval
             told += f" [{number(low)}, {number(high)}], {said_p(each.p_holm)}"

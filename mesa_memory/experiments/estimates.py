@@ -206,9 +206,8 @@ class StudyEstimate(NotebookShown):
         factors = [name for name in self.arms[0].labels if name in rows]
         same = [name for name in factors if rows[name].map(str).nunique() == 1]
         common = "".join(f"{name}: {rows[name].iloc[0]}\n" for name in same)
-        table = (
-            "" if rows.empty else f"{rows.drop(columns=same).to_string(index=False)}\n"
-        )
+        shown = rows.drop(columns=same).to_string(index=False)
+        table = "" if rows.empty else f"{shown}\n"
         cost = f"${dollars(total['cost'])}" if total["cost"] is not None else (
             "unknown; name a model that has a price, such as openai/gpt-5-mini"
         )  # fmt: skip

@@ -33,12 +33,10 @@ def record_checks(store: Store, run: int) -> dict[str, int]:
     """The numbers of records made, summarised, recalled, shown and doubtful."""
     r = records.c
     (events,) = _rows(store, run, func.count(r.id), origin=EVENT)
-    derived = _rows(
-        store, run, r.id, r.sources, r.content, r.closed_because, origin=DERIVED
-    )
+    columns = r.id, r.sources, r.content, r.closed_because
     made = {
         key: (sources, content)
-        for key, sources, content, end in derived
+        for key, sources, content, end in _rows(store, run, *columns, origin=DERIVED)
         if end != REFUSED
     }
     used = {source for sources, _ in made.values() for source in sources or ()}

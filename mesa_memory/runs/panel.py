@@ -58,6 +58,8 @@ _COUNTS = tuple(
 )  # fmt: skip
 type Row = dict[str, Any]
 type Key = tuple[float, str]
+#: unit, meaning and source of columns by name, in order
+Columns = dict[str, tuple[str, str, str]]
 
 
 @dataclass
@@ -70,7 +72,7 @@ class Panel:
     """
 
     rows: list[Row] = field(default_factory=list)
-    columns: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    columns: Columns = field(default_factory=dict)
 
     def frame(self) -> "pd.DataFrame":
         """The rows as a table; its ``attrs["codebook"]`` are the columns."""
@@ -125,9 +127,7 @@ def panel(
     rows, columns = _lived(run), dict(OWN)
     _shown(run, rows)
     _asked(run, rows)
-    own = _attributes(run, rows, texts) | _collected(run, rows, texts)
-    for name in own:
-        columns[name] = ("", own[name][0], own[name][1])
+    columns |= _attributes(run, rows, texts) | _collected(run, rows, texts)
     columns |= _records(run, rows)
     for name, text in (facts or {}).items():
         columns[f"holds_{name}"] = ("0/1", f"A record states: {text}", "records")
@@ -158,22 +158,18 @@ def _lived(run: RecordedRun) -> dict[Key, Row]:
 
 
 def _row(run: RecordedRun, step: float, agent: str | None) -> Row:
-    if agent is None:
-        return {"step": step, "agent": None, "present": False}
-    own = run.unique_id(agent)
-    # Without a memory it has no row among the agents of the run.
-    own = int(own) if isinstance(own, str) and own.isdecimal() else own
+    own = None if agent is None else run.unique_id(agent)
+    if isinstance(own, str) and own.isdecimal():
+        own = int(own)  # without a memory it has no row among the agents of the run
     return {"step": step, "agent": own, "present": False}
 
 
-def _attributes(
-    run: RecordedRun, rows: dict[Key, Row], texts: bool
-) -> dict[str, tuple[str, str]]:
+def _attributes(run: RecordedRun, rows: dict[Key, Row], texts: bool) -> Columns:
     """Adds the agents' attributes of ``configure(outcomes=…)``; their columns."""
-    told, found = outcomes(run), dict[str, tuple[str, str]]()
+    told, found = outcomes(run), Columns()
     for name in told.columns[2:]:
         column = f"own_{name}" if name in OWN else name
-        found[column] = (f"Attribute {name} at the end of the step", "scenes")
+        found[column] = ("", f"Attribute {name} at the end of the step", "scenes")
         for row in told.rows:
             there = rows.get((row["step"], str(row["agent"])))
             if there is not None:
@@ -181,17 +177,15 @@ def _attributes(
     return found
 
 
-def _collected(
-    run: RecordedRun, rows: dict[Key, Row], texts: bool
-) -> dict[str, tuple[str, str]]:
+def _collected(run: RecordedRun, rows: dict[Key, Row], texts: bool) -> Columns:
     """Adds the agent variables of a study's DataCollector; their columns."""
-    log, found = schema.measures, dict[str, tuple[str, str]]()
+    log, found = schema.measures, Columns()
     wanted = select(log.c.step, log.c.agent, log.c.measured)
     for step, agent, values in run.rows(wanted.where(run.mine(log), log.c.agent != "")):
         for name, value in values.items():
             taken = name in OWN or name.startswith(("records_", "holds_"))
             column = f"collected_{name}" if taken else name
-            found[column] = (f"Variable {name} of the DataCollector", "measures")
+            found[column] = ("", f"Variable {name} of the DataCollector", "measures")
             if (step, agent) in rows:
                 rows[step, agent][column] = _allowed(readable(value), texts)
     return found
@@ -201,7 +195,7 @@ def _allowed(value: Any, texts: bool) -> Any:
     return value if texts or isinstance(value, int | float) else None
 
 
-def _records(run: RecordedRun, rows: dict[Key, Row]) -> dict[str, Any]:
+def _records(run: RecordedRun, rows: dict[Key, Row]) -> Columns:
     """Adds the number of records by layer at the end of each step; their columns."""
     records, steps = schema.records, run.steps
     ends = (records.c.valid_from, records.c.valid_to)
@@ -328,7 +322,7 @@ def joined(panels: Sequence[tuple[Row, Panel]], factors: Mapping[str, Any]) -> P
         panels: what each row of a run begins with, and the panel of the run.
         factors: unit, meaning and source of the columns that rows begin with.
     """
-    columns: dict[str, tuple[str, str, str]] = dict(factors)
+    columns: Columns = dict(factors)
     for _, each in panels:
         columns |= {n: told for n, told in each.columns.items() if n not in columns}
     return Panel([head | row for head, each in panels for row in each.rows], columns)

@@ -72,9 +72,8 @@ def step_names(files: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def wording_of(run: "Queries") -> Wording:
     """The words in which a run's agents were told of events; of several, the first."""
-    files = [
-        row for row in run.prompt_files(as_records=True) if row["name"] == "events"
-    ]
+    rows = run.prompt_files(as_records=True)
+    files = [row for row in rows if row["name"] == "events"]
     if not files:
         return ENGLISH
     return _wording(files[-1]["language"], files[-1]["text"])
@@ -103,10 +102,8 @@ def overview(store: Store) -> Table:
     probes = probes.where(calls.c.seq > schema.PROBES)
     asked = select(func.coalesce(func.sum(steps.c.calls), 0)).where(of_run)
     counted.append((asked.scalar_subquery() + probes.scalar_subquery()).label("calls"))
-    people = (
-        select(func.count()).where(schema.agents.c.run == runs.c.id).scalar_subquery()
-    )
-    wanted = select(runs, people.label("agents"), *counted)
+    people = select(func.count()).where(schema.agents.c.run == runs.c.id)
+    wanted = select(runs, people.scalar_subquery().label("agents"), *counted)
     table = table_of(store, wanted.order_by(runs.c.id))
     for row in table.rows:
         row["parameters"] = readable(row["parameters"])
@@ -256,11 +253,9 @@ class Versions:
             self._link(row, self._rows.get(row["superseded_by"]))
             for name in source_ids(row):
                 old = self._rows.get(name)
-                if (
-                    old
-                    and not old["superseded_by"]
-                    and old["valid_to"] == row["valid_from"]
-                ):
+                if old is None or old["superseded_by"]:
+                    continue
+                if old["valid_to"] == row["valid_from"]:
                     self._link(old, row)
 
     def _link(self, old: dict[str, Any], new: dict[str, Any] | None) -> None:
@@ -352,11 +347,9 @@ class Queries(RecordedRun):
         """
         agents = schema.agents.columns
         wanted = select(agents["class"], agents.memory, agents.settings)
+        wanted = wanted.where(self.mine(schema.agents)).order_by(agents.agent)
         found: dict[str, dict[str, Any]] = {}
-        rows = self.table(
-            wanted.where(self.mine(schema.agents)).order_by(agents.agent)
-        ).rows
-        for row in rows:
+        for row in self.records(wanted):
             known = found.setdefault(repr(row), row | {"agents": 0})
             known["agents"] += 1
         columns = ("class", "memory", "settings", "agents")

@@ -56,14 +56,12 @@ class Heard:
         self.said.append((text, speaker))
         place = self._places.setdefault(text, len(self._places))
         begins = {
-            said[0].word
+            words[0].word
             for each in sentences(text)
-            if (said := tokens(each)) and is_name(said, 0)
+            if (words := tokens(each)) and is_name(words, 0)
         }
-        for anchor in [
-            *anchors(text, self._known | begins),
-            *anchors(speaker, self._known),
-        ]:
+        said = anchors(text, self._known | begins) + anchors(speaker, self._known)
+        for anchor in said:
             self._joined.setdefault(anchor, set()).add(place)
             self._known.add(anchor)
         for sentence in sentences(text):

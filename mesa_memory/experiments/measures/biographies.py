@@ -91,10 +91,8 @@ def _agree(answer: Answer, row: Mapping[str, str]) -> bool:
     if number is not None:
         return number == _number(wanted)
     said = _bare(str(answer.value))
-    return _bare(wanted) in (
-        said,
-        _bare(said.removeprefix(f"{_bare(answer.question)}:")),
-    )
+    value = said.removeprefix(f"{_bare(answer.question)}:")
+    return _bare(wanted) in (said, _bare(value))
 
 
 def _bare(text: str) -> str:

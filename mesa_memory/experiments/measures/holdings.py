@@ -47,12 +47,8 @@ def holdings(model: Any) -> list[HeldRecord]:
     for agent, place, memory in minds(model):
         before = f"{place}." if place else ""
         for layer, records in _by_layer(memory).items():
-            found += [
-                HeldRecord(
-                    agent.unique_id, before + layer, record, text_of(memory, record)
-                )
-                for record in records
-            ]
+            own = agent.unique_id, before + layer
+            found += [HeldRecord(*own, each, text_of(memory, each)) for each in records]
     return found
 
 

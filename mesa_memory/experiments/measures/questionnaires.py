@@ -207,14 +207,11 @@ def checked(given: Any) -> tuple[Questionnaire, ...]:
 
 def parts_of(questionnaires: Iterable[Questionnaire]) -> list[tuple[str, Any]]:
     """The agents and questions of questionnaires, with names."""
-    return [
-        (f"the {name} of {each!r}", part)
-        for each in questionnaires
-        for name, part in [
-            ("agents", each.agents),
-            *((f"question {q.name!r}", q) for q in each.questions),
-        ]
-    ]
+    found: list[tuple[str, Any]] = []
+    for each in questionnaires:
+        found.append((f"the agents of {each!r}", each.agents))
+        found += [(f"the question {q.name!r} of {each!r}", q) for q in each.questions]
+    return found
 
 
 def responses(

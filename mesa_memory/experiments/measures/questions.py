@@ -60,15 +60,14 @@ class Question:
         )
         several = texts and len({*choices}) == len(choices) >= 2
         ordered = least is None or most is None or least < most
+        bounded = self.kind in _NUMBERS or (least, most) == (None, None)
+        chosen = several if self.kind == "choice" else not choices
+        judged = self.truth is None or callable(self.truth)
         rules = {
-            "choices of two or more different texts go with kind='choice'": several
-            if self.kind == "choice"
-            else not choices,
-            "least and most, least below most, go with a number": ordered
-            and (self.kind in _NUMBERS or (least, most) == (None, None)),
+            "choices of two or more different texts go with kind='choice'": chosen,
+            "least and most, least below most, go with a number": ordered and bounded,
             "schema goes with kind='json'": self.schema is None or self.kind == "json",
-            "truth is a function of model and agent": self.truth is None
-            or callable(self.truth),
+            "truth is a function of model and agent": judged,
         }
         for rule, kept in rules.items():
             if not kept:

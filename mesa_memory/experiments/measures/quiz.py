@@ -136,7 +136,7 @@ class MemoryQuiz(Questionnaire):
     def made(self, agent: Any, said: list[Said], now: float) -> Iterator[QuizItem]:
         """The questions to an agent, repeatable for one agent and step."""
         me, view = str(agent.unique_id), memory_of(agent).view()
-        words = _tables().get(view.wording.language, _tables()["en"])
+        words = _words(agent)
         called = {str(a.unique_id): view.names(a.unique_id) for a in agent.model.agents}
         people = frozenset(name for key, name in called.items() if key != me)
         uses = Counter((each.agent, each.text) for each in said)
@@ -184,8 +184,7 @@ def _of_truth(question: Question, agent: Any, steps: Iterable[float]) -> QuizIte
     truth, options = question.truth(agent.model, agent), frozenset(question.choices)
     number = None
     if isinstance(truth, bool):
-        language = memory_of(agent).view().wording.language
-        words = _tables().get(language, _tables()["en"])
+        words = _words(agent)
         options = frozenset([words["yes"], words["no"]])
         truth = words["yes"] if truth else words["no"]
     elif isinstance(truth, Real):
@@ -229,6 +228,12 @@ def _events(agent: Any, rows: Iterable[Mapping[str, Any]]) -> dict[float, list[s
             line = at_step(f"{row['step']:g}", line, view.wording)
             found[float(row["step"])].append(f"- {line}")
     return found
+
+
+def _words(agent: Any) -> dict[str, str]:
+    """Those of the questions, in the language of an agent."""
+    language = memory_of(agent).view().wording.language
+    return _tables().get(language, _tables()["en"])
 
 
 @cache

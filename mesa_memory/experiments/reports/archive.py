@@ -116,16 +116,18 @@ def verify(folder: str | Path, *, seal: str | None = None) -> list[str]:
 def _hashes(folder: Path) -> dict[str, str]:
     """The hash of each file of a folder, but for its seal."""
     return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(
-            path.read_bytes()
-        ).hexdigest()
+        path.relative_to(folder).as_posix(): _sha256(path.read_bytes())
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path != folder / SEAL
     }
 
 
 def _hash_of(seal: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(seal, sort_keys=True).encode()).hexdigest()
+    return _sha256(json.dumps(seal, sort_keys=True).encode())
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _silence(file: Path) -> None:
@@ -153,13 +155,12 @@ def _silence(file: Path) -> None:
         store.execute("UPDATE recalls SET scoring = json_remove(scoring, '$.note')")
         for name in ("measured", "outcomes"):
             found = store.execute(f"SELECT rowid, {name} FROM measures").fetchall()  # noqa: S608
+            kept = (
+                (numbers_only(json.loads(told)), row) for row, told in found if told
+            )
             store.executemany(
                 f"UPDATE measures SET {name} = ? WHERE rowid = ?",  # noqa: S608
-                [
-                    (json.dumps(numbers_only(json.loads(told))), row)
-                    for row, told in found
-                    if told
-                ],
+                [(json.dumps(numbers), row) for numbers, row in kept],
             )
         store.commit()
         store.execute("VACUUM")

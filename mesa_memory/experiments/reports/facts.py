@@ -60,10 +60,7 @@ def facts_of_study(studies: Studies, row: StudyRow) -> dict[str, Any]:
         "measures": row.design.get("measures") or [],
         "outcomes": _outcomes(row.design),
         "recorded": bool(row.design.get("record", True)),
-        "changes": Counter(
-            str(each["kind"])
-            for each in studies.rows("interventions", row.id, ("kind",))
-        ),
+        "changes": _kinds(studies.rows("interventions", row.id, ("kind",))),
         **_doubts(case.usage.get("checks") or {} for case in cases),
         "code": digest(row.fingerprint.get("code", {})),
         "step_names": step_names(files),
@@ -96,9 +93,7 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
         "replicates": 1,
         "parent": None if run.parent is None else (run.parent, run.parent_step or 0),
         "memories": Counter(str(row["memory"]) for row in agents if row["memory"]),
-        "changes": Counter(
-            str(row["kind"]) for row in run.interventions(as_records=True)
-        ),
+        "changes": _kinds(run.interventions(as_records=True)),
         "weights": list(weights),
         "forecast": None,
         "measures": measured.measures(run),
@@ -111,6 +106,10 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
         **_parameters([run.parameters]),
         **_spent(spent(run.store, [run.id])),
     }
+
+
+def _kinds(interventions: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    return Counter(str(each["kind"]) for each in interventions)
 
 
 def _doubts(checks: Iterable[Mapping[str, Any]]) -> dict[str, int]:

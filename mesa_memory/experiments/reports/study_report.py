@@ -1,7 +1,7 @@
 """A study as one HTML file: plan, verdict, table, plot, audit, cost, traces, methods."""
 
 import inspect
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from mesa_memory.experiments.reports.facts import facts_of_study, shown_value
 from mesa_memory.experiments.reports.methods import methods
 from mesa_memory.experiments.reports.templates import COLOURS, page, picture
 from mesa_memory.experiments.reports.traces import trace
+from mesa_memory.experiments.studies.analysis import compare_outcomes
 from mesa_memory.experiments.studies.checks import CHECKS
 from mesa_memory.statistics.comparison import Comparison
 from mesa_memory.statistics.difference import number
@@ -25,29 +26,20 @@ DASHES = ("-", "--", ":", "-.")
 
 
 def write_study_report(
-    study: Any,
-    path: str | Path,
-    found: Comparison,
-    audit: Any = None,
-    overwrite: bool = False,
-    others: Sequence[Comparison] = (),
-    refused: Sequence[str] = (),
+    study: Any, path: str | Path, audit: Any, overwrite: bool, **compared: Any
 ) -> Path:
     """Writes the report of a study; it loads nothing and runs no script.
 
     Args:
         study: a ``Study`` that has run.
-        path: of the file; its folder must exist.
-        found: the comparison that it is about.
-        audit: of ``Study.audit``, to be shown, too.
-        overwrite: replace a file that exists.
-        others: comparisons of the same arms by the other outcomes.
-        refused: sentences on outcomes that cannot be compared.
+        path, audit, overwrite, compared: see ``Study.report``.
 
     Raises:
         FileExistsError: if there is such a file, and ``overwrite`` is False.
+        ValueError: if nothing can be compared.
         StoreError, StudyError: if the study cannot be read.
     """
+    found, others, refused = compare_outcomes(study, **compared)
     target = Path(path)
     if target.exists() and not overwrite:
         raise FileExistsError(

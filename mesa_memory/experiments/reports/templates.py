@@ -75,12 +75,11 @@ def picture(figure: Any) -> str:
 
 def _pairs(found: Mapping[str, Any], form: str) -> list[str]:
     """Each name and value in a form such as ``"{} = {}"``."""
-    return [
-        form.format(
-            name, ", ".join(value) if isinstance(value, list) else shown_value(value)
-        )
+    shown = (
+        (name, ", ".join(value) if isinstance(value, list) else shown_value(value))
         for name, value in found.items()
-    ]
+    )
+    return [form.format(*pair) for pair in shown]
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -68,7 +68,9 @@ class Arm:
                 arguments[name] = value
             else:
                 raise TypeError(_no_argument(model, name, own))
-        _check_memory(model, arguments.get(MEMORY))
+        known, named = registry.own_memories(model), arguments.get(MEMORY)
+        if isinstance(named, str) and known is not None:
+            registry.find(named, known)  # before anything is run
         if case.replicate:
             services["replicate"] = case.replicate
         arguments |= _seeding(model, case, own, any_name)
@@ -153,13 +155,6 @@ def _seeding(
         "change nothing. Let its __init__ take rng=None and hand it to "
         "super().__init__(rng=rng), or study it with seeds=[None]."
     )
-
-
-def _check_memory(model: Any, memory: Any) -> None:
-    """Raises for a name that the model cannot know, before anything is run."""
-    own = registry.own_memories(model)
-    if isinstance(memory, str) and own is not None:
-        registry.find(memory, own)
 
 
 def _no_argument(model: Any, name: str, own: list[str]) -> str:

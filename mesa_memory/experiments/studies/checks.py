@@ -47,13 +47,10 @@ def recorded_checks(store: Store, run: int) -> dict[str, Any]:
     All steps of the run count, also the ones shared with another run.
     """
     thoughts = [row for row in requests(store, run) if row[0] in _thoughts()]
-    return (
-        record_checks(store, run)
-        | {"thoughts_given_up": sum(bool(error or why) for *_, error, why in thoughts)}
-        | _answers(
-            (purpose, model, 1, bool(error)) for purpose, model, error, _ in thoughts
-        )
-    )
+    given_up = sum(bool(error or why) for *_, error, why in thoughts)
+    asked = ((name, model, 1, bool(error)) for name, model, error, _ in thoughts)
+    found = record_checks(store, run) | {"thoughts_given_up": given_up}
+    return found | _answers(asked)
 
 
 def counted_checks(ledger: Ledger) -> dict[str, Any]:
@@ -105,9 +102,8 @@ def arm_checks(cases: Iterable[CaseRow]) -> list[dict[str, Any]]:
             before, value = arm.get(name, 0), checks.get(name)
             arm[name] = None if None in (before, value) else before + value
         arm["makers"] = [*dict.fromkeys([*arm.get("makers", ()), *checks["makers"]])]
-    for arm, levels in zip(
-        arms.values(), differing_parameters([a["parameters"] for a in arms.values()])
-    ):
+    apart = differing_parameters([arm["parameters"] for arm in arms.values()])
+    for arm, levels in zip(arms.values(), apart):
         told = levels or arm["parameters"]
         arm["arm"] = ", ".join(f"{name}={value!r}" for name, value in told.items())
     return list(arms.values())

@@ -342,9 +342,8 @@ def add_names(
     """
     known = {row.key: row for row in there}
     new = [case for case in wanted if case["key"] not in known]
-    given = [case["parameters"] for case in new] + [
-        r.parameters for r in known.values()
-    ]
+    given = [case["parameters"] for case in new]
+    given += [row.parameters for row in known.values()]
     for case, levels in zip(new, differing_parameters(list(map(readable, given)))):
         told = {**levels, "seed": levels.get("seed", readable(case["seed"]))}
         told |= {"replicate": case["replicate"]} if case["replicate"] else {}

@@ -117,12 +117,11 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
 @cache
 def _prompts() -> dict[str, str]:
     """The hash of each prompt file of the package, as it was at first."""
-    return {
-        file.relative_to(FOLDER).with_suffix("").as_posix(): _hash(
-            file.read_text(encoding="utf-8")
-        )
-        for file in sorted(FOLDER.rglob("*.md"))
-    }
+    found = {}
+    for file in sorted(FOLDER.rglob("*.md")):
+        name = file.relative_to(FOLDER).with_suffix("").as_posix()
+        found[name] = _hash(file.read_text(encoding="utf-8"))
+    return found
 
 
 def _made_of(

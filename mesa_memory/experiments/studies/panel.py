@@ -20,14 +20,15 @@ def study_panel(study: Any, facts: Mapping[str, str] | None, texts: bool) -> Pan
             "to have panel data"
         )
     with study.stored() as (studies, row):
-        cases = [case for case in studies.cases(row.id) if case.run is not None]
         found = []
-        for case in cases:
-            factors = {_free(n): readable(v) for n, v in case.parameters.items()}
-            head = {CASE: case.number} | factors
-            head |= {SEED: readable(case.seed), REPLICATE: case.replicate}
-            with open_run(studies.store, case.run) as run:
-                found.append((head | {_STATE: case.state}, panel(run, facts, texts)))
+        for case in studies.cases(row.id):
+            if case.run is not None:
+                head = {CASE: case.number}
+                head |= {_free(n): readable(v) for n, v in case.parameters.items()}
+                head |= {SEED: readable(case.seed), REPLICATE: case.replicate}
+                with open_run(studies.store, case.run) as run:
+                    own = panel(run, facts, texts)
+                found.append((head | {_STATE: case.state}, own))
     told = {name: ("", f"Factor {name} of the design", "cases") for head, _ in found for name in head}  # fmt: skip
     told |= {
         CASE: ("", "Number of the run", "cases"),

@@ -11,12 +11,7 @@ from mesa_memory.errors import StudyError
 from mesa_memory.experiments.measures.after import After
 from mesa_memory.experiments.measures.questionnaires import Questionnaire, checked
 from mesa_memory.experiments.measures.watch import Measure, check_measures
-from mesa_memory.experiments.studies.analysis import (
-    check_plan,
-    compare_arms,
-    compare_outcomes,
-    stages,
-)
+from mesa_memory.experiments.studies.analysis import check_plan, compare_arms, stages
 from mesa_memory.experiments.studies.arm import Arm
 from mesa_memory.experiments.studies.design import Design
 from mesa_memory.experiments.studies.entry import (
@@ -131,9 +126,7 @@ class Study:
         check_names(design.factors, self.outcomes, self.measures)
         check_plan(self)
         check_changes(arms, self.steps, self.record)
-        self.parts = named_parts(
-            arms, self.measures, self.outcomes, self.questionnaires
-        )
+        self.parts = named_parts(arms, self)
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r}: {len(self.cases)} runs in {self.location}>"
@@ -424,7 +417,9 @@ class Study:
         decision in which two arms of a seed differ.
 
         Args:
-            path, audit, overwrite: see ``write_study_report``.
+            path: of the file; its folder must exist.
+            audit: of ``Study.audit``, to be shown, too.
+            overwrite: replace a file that exists.
             **compared: ``factor``, ``base``, ``outcome``, ``by`` and others, see ``compare``;
                 of several outcomes without a plan, the first is the main one.
 
@@ -434,10 +429,7 @@ class Study:
         """
         from mesa_memory.experiments.reports.study_report import write_study_report
 
-        found, others, refused = compare_outcomes(self, **compared)
-        return write_study_report(
-            self, path, found, audit, overwrite, others=others, refused=refused
-        )
+        return write_study_report(self, path, audit, overwrite, **compared)
 
     def curves(self, **compared: Any) -> "Figure":
         """The measures by step: a line for each arm, with a band over its runs.

@@ -97,9 +97,7 @@ class Job:
     @property
     def parts(self) -> list[NamedObject]:
         """All that the user has given for the run, with names."""
-        return named_parts(
-            [self.arm], self.measures, self.outcomes, self.questionnaires
-        )
+        return named_parts([self.arm], self)
 
     @property
     def info(self) -> RunInfo:
@@ -137,17 +135,12 @@ class JobOutcome:
     differences: tuple[str, ...] = ()
 
 
-def named_parts(
-    arms: Iterable[Arm],
-    measures: Mapping[str, Measure],
-    outcomes: Mapping[str, Measure],
-    questionnaires: Iterable[Questionnaire],
-) -> list[NamedObject]:
-    """All that the user has given for runs, with names."""
+def named_parts(arms: Iterable[Arm], of: Any) -> list[NamedObject]:
+    """All that the user has given for runs, with names; ``of`` is a study or a job."""
     parts = [part for arm in arms for part in arm.parts]
-    parts += [(f"the measure {name!r}", each) for name, each in measures.items()]
-    parts += [(f"the outcome {name!r}", each) for name, each in outcomes.items()]
-    return parts + parts_of(questionnaires)
+    parts += [(f"the measure {name!r}", each) for name, each in of.measures.items()]
+    parts += [(f"the outcome {name!r}", each) for name, each in of.outcomes.items()]
+    return parts + parts_of(of.questionnaires)
 
 
 def run_apart(job: Job, stopping: Callable[[], bool] = lambda: False) -> JobOutcome:

@@ -208,10 +208,8 @@ def _cache(cache: Any) -> Any:
 
 
 def _outcomes(outcomes: Any) -> tuple[str, ...]:
-    several = isinstance(outcomes, list | tuple)
-    if not several or not all(
-        isinstance(n, str) and n.isidentifier() for n in outcomes
-    ):
+    names = outcomes if isinstance(outcomes, list | tuple) else [None]
+    if not all(isinstance(name, str) and name.isidentifier() for name in names):
         raise TypeError(
             "outcomes must be names of attributes of the agents, such as ('belief',), "
             f"got {outcomes!r:.80}"

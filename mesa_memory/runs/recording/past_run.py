@@ -154,13 +154,9 @@ class _Life:
                 "in both (set agent.unique_id before it gets its memory)"
             )
         here = Names.of(into.model)
-        both = [
-            (who, called, here.name(who))
-            for who, called in self.names.items()
-            if called and here.name(who)
-        ]
-        for who, there, now in both:
-            if there != now:
+        for who, there in self.names.items():
+            now = here.name(who)
+            if there and now and there != now:
                 raise ValueError(
                     f"agent {who} is {there!r} in run {self.run} and {now!r} here, "
                     "so their memories would be confused: give people "
