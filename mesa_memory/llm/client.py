@@ -31,6 +31,10 @@ from mesa_memory.llm.structured_output import FORMS, PLAIN, OutputFormat
 logger = logger_of(__name__)
 
 
+#: of a request that was not answered yet
+NO_ROUTE = Route("")
+
+
 class RequestAttempts:
     """The attempts to get the reply of one model to one request.
 
@@ -65,7 +69,7 @@ class RequestAttempts:
             base = None
         self.place, self.request, self.failed = (model, base), request, failed
         self.time_left = deadline
-        self.begun, self.refused, self.route = 0, False, Route("")
+        self.begun, self.refused, self.route = 0, False, NO_ROUTE
 
     @property
     def model(self) -> str:

@@ -309,12 +309,11 @@ class OpenAICompatibleSender:
 
     async def send(self, attempt: Attempt) -> Reply:
         """See ``Sender``."""
-        target, body = self._target(attempt), _body(attempt)
-        body["model"] = target.model
+        target = self._target(attempt)
         try:
             response = await connections.session().post(
                 target.url,
-                data=_json(body),
+                data=_json({**_body(attempt), "model": target.model}),
                 headers=target.headers(attempt.options),
                 allow_redirects=False,
                 proxy=target.proxy,

@@ -135,11 +135,12 @@ class EffectHandler:
         turn: of a gathered flow its place among all; empty for any other.
     """
 
+    _claims: frozenset[str] = frozenset()
+
     def __init__(self, memory: Any, turn: tuple[int, ...] = ()) -> None:
         self._memory, self._services = memory, memory.services
         self._turn = turn
         self._effects = 0  # how many this flow has waited for
-        self._claims: set[str] = set()
 
     def instant(self) -> bool:
         """True if requests are answered without waiting."""
@@ -185,7 +186,7 @@ class EffectHandler:
         """Ends the flow's claims, so that other flows do not wait for them."""
         if self._claims:
             self._services.shared.publish(dict.fromkeys(self._claims))
-            self._claims.clear()
+            self._claims = frozenset()
 
     async def drive(self, flow: Flow[Any]) -> Any:
         """The result of a gathered flow, or the error that ended it."""
@@ -252,12 +253,12 @@ class EffectHandler:
             if alone:
                 return SharedAnswers({}, list(effect.keys), [])
             claimed = shared.claim(effect.keys)
-            self._claims.update(claimed.ours)
+            self._claims = self._claims.union(claimed.ours)
             return claimed
         values = dict(effect.values)
         if alone:
             values = {k: v for k, v in values.items() if k in self._claims}
-        self._claims.difference_update(values)
+        self._claims = self._claims.difference(values)
         return self._services.publish(values)
 
 
