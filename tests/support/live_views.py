@@ -69,7 +69,7 @@ def memory(run, step):
 
 def recalled(run, step):
     found = run.recalls(1, step, as_records=True)
-    yield f"Agent 1 recalled, step {step}"
+    yield f"In step {step}, Agent 1 recalled"
     if found:
         yield f"Agent 1 recalled {len(found)} record"
 

@@ -38,7 +38,7 @@ def test_a_fork_with_an_implant_says_what_differs_and_leaves_the_run_alone(windo
     window.until(lambda: "The fork is in memory only" in form.inner_text())
     assert window.text(".mm-of") == "of 1"
     assert not window.page.query_selector("img[src=x]")
-    assert "This run is without any" in window.text()
+    assert "This run was not changed by hand." in window.text()
 
 
 def test_a_fork_is_a_run_of_the_page_that_is_shown_and_played_on(window):

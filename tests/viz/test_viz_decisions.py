@@ -38,7 +38,7 @@ def test_the_lines_of_memory_that_an_answer_used_are_marked(run):
     names = [
         data.name_of(one, remembered) for one in data.decisions(run, REFUSER, REFUSAL)
     ]
-    assert names == ["welcome", "vote", "plan", "tool call speak_to"]
+    assert names == ["welcome", "vote", "plan", "tool call"]
     assert data.name_of(vote | {"purpose": "reasoning"}, remembered) == "answer"
     assert data.subject_of(vote) == f"asked “{QUESTION}”"
     long = {"question_only": f"{'Say it now. ' * 6}Do you meet Agent 29?"}
@@ -64,7 +64,10 @@ def test_a_table_of_decisions_has_what_was_asked_and_not_the_heading_of_memory(
 
 
 def test_all_decisions_stand_in_one_table_of_the_view_and_the_report(run, tmp_path):
-    found, rows = data.decided(run), run.decisions(as_records=True)
+    found = data.decided(run)
+    rows = run.decisions(as_records=True)
+    # Of the twelve, the second comes before the tenth.
+    rows.sort(key=lambda row: (row["step"], row["agent"]))
     assert [(one["step"], one["agent"]) for one in found] == [
         (row["step"], row["agent"]) for row in rows
     ]

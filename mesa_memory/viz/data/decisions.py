@@ -24,16 +24,18 @@ type Piece = tuple[str, str]
 
 
 def decided(run: Run, agent: object = None, step: float | None = None) -> list[Row]:
-    """The decisions of all agents and steps, or of these, in the order of the steps.
+    """The decisions of all agents and steps, or of these, by step and agent.
 
     Each has ``step``, ``agent``, ``question`` (the end of what was asked, without the
     memory in it) and ``answer`` (or the tools called, or the error).
     """
-    return [
+    place = {name: n for n, name in enumerate(run.unique_ids.values())}
+    found = [
         {name: row[name] for name in ("step", "agent")}
         | {"question": end_of(row["question_only"]), "answer": answer(row)}
         for row in run.decisions(agent, step, as_records=True)
     ]
+    return sorted(found, key=lambda row: (row["step"], place.get(row["agent"], -1)))
 
 
 def end_of(text: str) -> str:
@@ -65,8 +67,8 @@ def name_of(decision: Row, past: Past) -> str:
     """
     if decision["purpose"] != PURPOSE:
         return str(decision["purpose"])
-    if names := [str(call.get("name")) for call in decision["tool_calls"]]:
-        return f"tool call {', '.join(names)}"
+    if decision["tool_calls"]:
+        return "tool call"
     followed = (past.by_id.get(one["id"]) for one in decision["followed"])
     return (
         "plan" if any(row and row["kind"] == "plan" for row in followed) else "answer"

@@ -37,8 +37,8 @@ def Changes(focus: Focus) -> Any:
     done = ", ".join(f"{count} {change}" for change, count in counts.items())
     held = len(focus.past.at(focus.step))
     ui.Answer(
-        f"At the end of step {focus.at}, {focus.title} remembered {held} "
-        f"record{'s' * (held != 1)}; in this step, {done or 'nothing changed'}."
+        f"At the end of step {focus.at}, {focus.title} remembered "
+        f"{ui.counted(held, 'record')}; in this step, {done or 'nothing changed'}."
     )
     if not rows:
         return
@@ -64,7 +64,7 @@ def Records(rows: list[data.Row], names: list[str], file: str, **more: Any) -> A
 
 def Layer(focus: Focus, view: data.LayerView) -> Any:
     """One layer: its texts with their changes, its records as tables."""
-    size = f"{view.size} record{'s' * (view.size != 1)}"
+    size = ui.counted(view.size, "record")
     with ui.Section(f"Layer {view.layer}", size) as section:
         if not view.size:
             ui.Empty("This layer was empty at the end of the step.")

@@ -32,7 +32,7 @@ def ByHandView(focus: Focus) -> Any:
     model = focus.source.feed.model
     count = len(focus.source.of(data.interventions))
     with solara.Column(gap="0px"):
-        times = f"changed by hand {count} time{'s' * (count != 1)}"
+        times = f"changed by hand {ui.counted(count, 'time')}"
         ui.Answer(f"This run was {times if count else 'not changed by hand'}.")
         if model is not None:
             with solara.Div(classes=["mm-columns"]):
@@ -44,7 +44,8 @@ def ByHandView(focus: Focus) -> Any:
             fork = f"fork({given}, run={facts.number})"
             with ui.Section(READ_ONLY):
                 ui.Plain(CODE.format(fork=fork, agent=focus.agent), sent=True)
-        Interventions(focus)
+        if count:
+            Interventions(focus)
 
 
 @solara.component
@@ -103,11 +104,7 @@ def Interventions(focus: Focus) -> Any:
     columns |= {"replaced by": "by", "text": text}
     with ui.Section("Changed by hand", "in this run; click one for its evidence"):
         ui.Table(
-            columns,
-            source.of(data.interventions),
-            file="changes-by-hand",
-            on_pick=go,
-            empty="Changes by hand are listed here. This run is without any.",
+            columns, source.of(data.interventions), file="changes-by-hand", on_pick=go
         )
 
 

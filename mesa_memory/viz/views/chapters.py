@@ -76,10 +76,12 @@ def ChaptersView(focus: Focus) -> Any:
         text = f"The memory of {focus.title} tells no story at this step."
         EmptyView(focus, "chapters", text)
         return
+    parts = [ui.counted(len(narrative.chapters), "chapter")]
+    parts += ["a story"] * bool(narrative.stories)
     with solara.Column(gap="0px"):
         ui.Answer(
-            f"{focus.title} remembers its life in {len(narrative.chapters)} chapters and "
-            f"a story, and {len(narrative.since)} events word for word."
+            f"{focus.title} remembers its life in {' and '.join(parts)}, and "
+            f"{ui.counted(len(narrative.since), 'event')} word for word."
         )
         Chapters(focus, narrative)
         SoFar(focus, narrative)

@@ -238,8 +238,6 @@ def Memories(left: Focus, right: Focus) -> Any:
             marked(mine.at(step), theirs.at(step)),
             ["held by", "step", "kind", "text"],
             f"compare-{left.file('records')}",
-            marked=lambda row: row["held by"] != BOTH,
-            mark="only on one side",
             empty="Both memories were empty at the end of the step.",
         )
     texts = paired(*(prompts(one.of(agents.shown)) for one in (left, right)))

@@ -263,8 +263,8 @@ def _answer(focus: Focus, found: Sequence[Thread]) -> str:
     longest = max(found, key=lambda thread: len(thread.rows))
     whom = ", ".join(map(focus.source.title, longest.others)) or "nobody known"
     return (
-        f"Until step {focus.at}, {focus.title} heard and said {count} messages "
-        f"in {len(found)} threads, most of them with {whom}."
+        f"Until step {focus.at}, {focus.title} heard and said {ui.counted(count, 'message')} "
+        f"in {ui.counted(len(found), 'thread')}, the longest with {whom}."
     )
 
 

@@ -185,7 +185,7 @@ def Because(focus: Focus, record: str) -> Any:
         line = found.lines[place]
         focus.to_agent(line["agent"], line["step"])
 
-    kinds = [f"{n} {kind}{'s' * (n != 1)}" for kind, n in found.kinds.items()]
+    kinds = [ui.counted(n, kind) for kind, n in found.kinds.items()]
     now = found.record
     ui.Answer(
         f"{focus.title} concluded “{brief(now['text'] or now['id'], QUOTED_CHARS).rstrip('.')}” "

@@ -42,7 +42,7 @@ def RecallView(focus: Focus) -> Any:
     with solara.Column(gap="0px"):
         ui.Answer(_answer(focus, recall))
         with solara.Div(classes=["mm-columns"]):
-            with ui.Section(f"Agent {focus.name} recalled, step {focus.at}"):
+            with ui.Section("Best records", "with the reasons, and the query"):
                 ui.Texts(list(_asked(recall)))
                 for note in _rules(recall):
                     ui.Note(note)
@@ -69,13 +69,14 @@ def _answer(focus: Focus, recall: data.RecordedRecall) -> str:
         why = (
             "all were below the threshold" if forgotten else "no record could be ranked"
         )
-        return f"{focus.title} recalled nothing: {why}."
+        return f"In step {focus.at}, {focus.title} recalled nothing: {why}."
     left_out = f"; {recall.dropped} had no room in the prompt" if recall.dropped else ""
     first = brief(recall.candidates[0].text, ANSWER_CHARS).rstrip(".")
     if forgotten:
         left_out += f"; {forgotten} were below the threshold"
-    records = f"{count} record{'s' * (count != 1)}"
-    return f"{focus.title} recalled {records}, first “{first}”{left_out}."
+    records = ui.counted(count, "record")
+    told = f"{focus.title} recalled {records}, first “{first}”{left_out}"
+    return f"In step {focus.at}, {told}."
 
 
 def _asked(recall: data.RecordedRecall) -> Iterator[ui.TextBlock]:

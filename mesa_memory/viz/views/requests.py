@@ -183,8 +183,9 @@ def RequestsView(focus: Focus) -> Any:
         ui.Answer(_answer(focus, found))
         with ui.Section(title, "in the order of their purposes; click one to read it"):
             Listed(focus, found, chosen)
-        with solara.Column(gap="0px").key(chosen):
-            own = [d for d in focus.of(decisions) if str(d["seq"]) == chosen]
+        own = [d for d in focus.of(decisions) if str(d["seq"]) == chosen]
+        # Of one kind, another request takes the place of the one before, widget by widget.
+        with solara.Column(gap="0px").key("decision" if own else "request"):
             if own:
                 title = f"Decision: {name_of(own[0], focus.past)}"
                 with ui.Section(title, request["outcome"]):
@@ -202,7 +203,7 @@ def _answer(focus: Focus, found: list[Row]) -> str:
     failed = sum(one["error"] is not None for one in found)
     return (
         f"In step {focus.at}, {focus.title} asked a language model "
-        f"{len(found)} time{'s' * (len(found) != 1)}, with {tokens:,} tokens; "
+        f"{ui.counted(len(found), 'time')}, with {ui.counted(tokens, 'token')}; "
         f"{failed or 'none'} of the requests failed."
     )
 

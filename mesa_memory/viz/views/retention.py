@@ -52,7 +52,7 @@ def RetentionView(focus: Focus) -> Any:
     ]
     with solara.Column(gap="0px"):
         ui.Answer(
-            f"Of statements heard {_steps(int(chosen))} ago, agents were shown "
+            f"Of statements heard {ui.counted(int(chosen), 'step')} ago, agents were shown "
             f"{' and '.join(shares) or 'none'}."
         )
         with ui.Section("Retention", "share shown, by steps since it was heard"):
@@ -87,8 +87,12 @@ def Statements(focus: Focus, found: RetentionResult, interval: int) -> Any:
     """The old statements of an interval, those that were lost first."""
     rows = found.statements
     rows = rows[(rows["interval"] == interval) & rows["old"]]
-    told = rows.sort_values("shown", kind="stable").to_dict("records")
     known = {str(agent): agent for agent in focus.source.agent_ids}
+    place = {agent: n for n, agent in enumerate(known)}
+    told = sorted(
+        rows.to_dict("records"),
+        key=lambda row: (row["shown"], row["step"], place[row["agent"]]),
+    )
     columns: dict[str, Any] = {
         "shown": lambda row: "kept" if row["shown"] else "lost",
         "step": "step",
@@ -97,7 +101,7 @@ def Statements(focus: Focus, found: RetentionResult, interval: int) -> Any:
         "statement": "text",
     }
     hint = "a click on a point of the curve chooses the interval"
-    with ui.Section(f"Statements heard {_steps(interval)} before", hint):
+    with ui.Section(f"Statements heard {ui.counted(interval, 'step')} before", hint):
         ui.Table(
             columns,
             told,
@@ -105,10 +109,6 @@ def Statements(focus: Focus, found: RetentionResult, interval: int) -> Any:
             on_pick=lambda row: focus.to_agent(known[row["agent"]], row["step"]),
             empty="No agent heard a statement that long before.",
         )
-
-
-def _steps(number: int) -> str:
-    return f"{number} step{'s' * (number != 1)}"
 
 
 def drifted(run: Run) -> list[Row]:

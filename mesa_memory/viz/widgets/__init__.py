@@ -15,7 +15,7 @@ from mesa_memory.viz.widgets.saying import (
 )
 from mesa_memory.viz.widgets.table import HEADINGS, Table, named, prepared
 from mesa_memory.viz.widgets.texts import Plain, TextBlock, Texts, long_text
-from mesa_memory.viz.widgets.timeline import Timeline, number
+from mesa_memory.viz.widgets.timeline import Timeline, counted, number
 
 __all__ = [
     "HEADINGS",
@@ -41,6 +41,7 @@ __all__ = [
     "TextBox",
     "Texts",
     "Timeline",
+    "counted",
     "long_text",
     "named",
     "number",

@@ -42,6 +42,11 @@ def Timeline(source: RunState, selection: Selection) -> Any:
     )
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things, such as ``1 step`` and ``2 steps``."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def number(step: float) -> str:
     """A step as people write it: without needless digits."""
     return f"{step:.15g}"
