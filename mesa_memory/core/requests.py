@@ -18,6 +18,8 @@ from mesa_memory.core.text import replies
 from mesa_memory.core.wording import ENGLISH, Wording
 from mesa_memory.errors import BadReply, ContentFiltered, EmbedderError, LLMError
 
+#: the purpose of an agent's own requests, unless a call gives another one
+REASONING = "reasoning"
 #: a larger number of tokens is an error of its server
 MOST_TOKENS = 10**12
 #: where providers say how many prompt tokens they read from their cache: Anthropic,

@@ -276,6 +276,15 @@ def view_here(memory: Any) -> StepView | None:
     return None if read is None or read.view is None else read.view()
 
 
+def option_of(memory: Any, name: str) -> Any:
+    """An option of the read that is under way or to come here; None outside of all."""
+    read = read_of(memory)
+    if read is None:
+        return None
+    view = None if read.view is None else read.view()
+    return read.options.get(name) if view is None else getattr(view, name)
+
+
 def view_of(memory: Any, **options: Any) -> StepView:
     """The view of the read or batch of a memory that is under way here, or a new one.
 

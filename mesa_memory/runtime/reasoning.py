@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import mesa_memory.llm.schemas as schemas
-from mesa_memory.core.requests import ChatRequest
+from mesa_memory.core.requests import REASONING, ChatRequest
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_llm import LLMPlace, plan_about_prompts, put_between
 from mesa_memory.llm.doubles.override import AgentOverride, is_replaced
@@ -20,8 +20,6 @@ from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import find
 
-#: of an agent's own requests, unless a call gives another one
-PURPOSE = "reasoning"
 #: of the requests of Mesa-LLM's own memories
 MEMORY_PURPOSE = "memory"
 #: further arguments of ``generate``, in order
@@ -40,7 +38,7 @@ class AgentLLM(LLMPlace):
 
     OWN = LLMPlace.OWN | {"agent", "arranged", "purpose"}
 
-    def __init__(self, agent: Any, inner: Any, purpose: str = PURPOSE) -> None:
+    def __init__(self, agent: Any, inner: Any, purpose: str = REASONING) -> None:
         super().__init__(inner)
         self.agent, self.purpose = agent, purpose
         self.arranged = False
@@ -164,7 +162,7 @@ def _checked(purpose: str) -> str:
     )
 
 
-def _of_agent(agent: Any, llm: Any, purpose: str = PURPOSE) -> AgentLLM | None:
+def _of_agent(agent: Any, llm: Any, purpose: str = REASONING) -> AgentLLM | None:
     """The stand-in of an agent whose model has services; None elsewhere."""
     model = getattr(agent, "model", None)
     known = model is not None and Services.exist(model)

@@ -28,7 +28,7 @@ from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_llm import Names, NamesNow
 from mesa_memory.layers.base import Layer, with_unique_names
 from mesa_memory.layers.declared_state import StateGuard, watched
-from mesa_memory.layers.view import Limits, StepView, begin, read_of, view_here
+from mesa_memory.layers.view import Limits, StepView, begin, option_of
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.layer_names import layers_of, memories_of, new_layer
 from mesa_memory.memories.host.reads import MemoryLock, MemoryReads
@@ -446,10 +446,7 @@ class MemoryModule(MemoryReads):
 
     def _peeks(self) -> bool:
         """True within a read that leaves no trace."""
-        read, view = read_of(self), view_here(self)
-        if view is not None:
-            return view.unnoticed
-        return read is not None and bool(read.options.get("unnoticed"))
+        return bool(option_of(self, "unnoticed"))
 
     def _commit_postponed(self) -> bool:
         """Queues the work with which layers wait; True if there is any."""

@@ -28,7 +28,15 @@ from mesa_memory.hosts.mesa_llm import Memory
 from mesa_memory.layers.base import Layer, check_views
 from mesa_memory.layers.lines import Line, in_steps, pending
 from mesa_memory.layers.message import Message
-from mesa_memory.layers.view import StepView, begin, end, reading, view_here, view_of
+from mesa_memory.layers.view import (
+    StepView,
+    begin,
+    end,
+    option_of,
+    reading,
+    view_here,
+    view_of,
+)
 from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.entries import entry_of_step
 from mesa_memory.memories.prompt.sections import Section, compose
@@ -127,8 +135,7 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
     def shown(self: Any, about: str | None = None) -> str:
         if not isinstance(about, str | None):
             raise TypeError(f"about must be a question or None, got {about!r}")
-        outer = view_here(self)
-        if outer is not None and outer.nested:
+        if option_of(self, "nested"):
             return part(self)
         self.settle(recall=about is not None)
         with self._exclusive:

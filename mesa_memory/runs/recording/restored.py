@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.core.codec import encode_snapshot, full_name
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.requests import REASONING, LLMRequest, Reply
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.errors import ReplayMismatch, StoreCorrupt, StoreError
 from mesa_memory.hosts import mesa
@@ -35,7 +35,6 @@ from mesa_memory.runs.recording.stored import (
     last_number,
 )
 from mesa_memory.runtime.flows import MAX_SHARED_ANSWERS
-from mesa_memory.runtime.reasoning import PURPOSE
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import RunInfo
 from mesa_memory.stores.open import open_store
@@ -198,7 +197,7 @@ class PastRun:
             return step, self._repeated(make, before, step)
         except ReplayMismatch as error:
             since = "from its beginning" if before is None else f"after step {before:g}"
-            decided = error.purpose == PURPOSE
+            decided = error.purpose == REASONING
             alone = " Decisions are not recorded with configure(model, agents=False)."
             raise ReplayMismatch(
                 f"step {step:g} of run {run} lacks a checkpoint, and the run cannot be "

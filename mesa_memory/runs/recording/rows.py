@@ -14,7 +14,7 @@ from mesa_memory.core.codec import encode_snapshot
 from mesa_memory.core.fault_table import FailedAttempt
 from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.render import event_text, record_text
-from mesa_memory.core.requests import ChatRequest, LLMRequest
+from mesa_memory.core.requests import REASONING, ChatRequest, LLMRequest
 from mesa_memory.core.text.tool_calls import said
 from mesa_memory.hosts.mesa_llm import own_name
 from mesa_memory.layers.base import Layer
@@ -28,8 +28,6 @@ from mesa_memory.tasks import BY_RESEARCHER
 
 #: digits of a score; further ones depend on the number of rows that numpy multiplies
 SCORE_DIGITS = 6
-#: the place of an agent's own requests among those of its memory, whatever their purpose
-OWN_PURPOSE = "reasoning"
 
 
 def agent_row(memory: Any) -> dict[str, Any]:
@@ -244,7 +242,7 @@ def _call_order(call: Call) -> tuple[Any, ...]:
     """By agent and purpose; what an agent asks itself stands in the order of asking."""
     request = call.request
     if isinstance(request, ChatRequest):
-        return str(request.agent), OWN_PURPOSE, call.turn
+        return str(request.agent), REASONING, call.turn
     return str(request.agent), request.purpose, (call.occurrence,)
 
 

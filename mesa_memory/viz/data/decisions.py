@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from mesa_memory.core.content import brief
+from mesa_memory.core.requests import REASONING
 from mesa_memory.retrieval import overlap
 from mesa_memory.runs import Run
 from mesa_memory.runs.decisions import FOUND_CHARS, MEMORY_SIGN, bare
 from mesa_memory.runs.past import Past, Row
-from mesa_memory.runtime.reasoning import PURPOSE
 
 #: marks of a line of memory; the later one in the alphabet counts
 RECALLED, USED = "recalled", "used"
@@ -65,7 +65,7 @@ def name_of(decision: Row, past: Past) -> str:
     Args:
         past: of its agent; a request is for a plan if a plan followed it.
     """
-    if decision["purpose"] != PURPOSE:
+    if decision["purpose"] != REASONING:
         return str(decision["purpose"])
     if decision["tool_calls"]:
         return "tool call"
