@@ -224,9 +224,9 @@ class RunningSummary(Layer):
         covered.extendleft(reversed(kept))
 
     def _fitting(self, view: StepView, count: int) -> list[StepEvents]:
-        """Of the oldest ``count`` entries those that a request has room for.
+        """The oldest entries, ``count`` at most, as far as a request has room for them.
 
-        It tells the covered ones, too. The first of them is split if it is too long.
+        The request tells the covered ones, too. The first is split if it is too long.
         """
         window = self.window
         entries = list(window.held)[:count]
@@ -308,12 +308,12 @@ def summary_of(
     Raises:
         LLMError: without a usable reply.
     """
-    asking = _Asking(view, task, inputs_of, again, kept)
+    asking = _CheckedSummary(view, task, inputs_of, again, kept)
     return (yield from ask_about(view, events, asking)) or TextAndDoubt(None)
 
 
 @dataclass(slots=True, eq=False)
-class _Asking:
+class _CheckedSummary:
     """Asks for a summary of some events, and proves the replies; see ``summary_of``.
 
     Attributes:

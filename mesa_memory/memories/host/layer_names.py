@@ -73,7 +73,7 @@ def memories(model: Any) -> dict[str, Any]:
 
 
 def _held_by(owner: Any) -> list[tuple[str, Any]]:
-    """What may be a memory, and where, ``owner.memory`` first."""
+    """Objects that may be memories, by place, ``owner.memory`` first."""
     found = [("", getattr(owner, "memory", None))]
     for name, value in list(vars(owner).items()):
         found.append((name, value))

@@ -15,8 +15,6 @@ RECALLED, USED = "recalled", "used"
 BRIEF_CHARS = 240
 #: the end of a question in a table, in characters
 END_CHARS = 120
-
-
 #: the same where the decision stands in one line
 SUBJECT_CHARS = 80
 #: a mark, and the text that has it
@@ -60,7 +58,7 @@ def decisions(run: Run, agent: object, step: float) -> list[Row]:
 
 
 def name_of(decision: Row, past: Past) -> str:
-    """What a decision is: a purpose of its own, or a plan, a tool call or an answer.
+    """The kind of a decision: its own purpose, or else plan, tool call or answer.
 
     Args:
         past: of its agent; a request is for a plan if a plan followed it.
