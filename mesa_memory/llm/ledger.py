@@ -304,10 +304,11 @@ class Ledger:
             for full, used in self._usage.items():
                 key = tuple(full[position] for position in positions)
                 grouped[key] += used
-                for verdict in self._verdicts.get(full, ()):
-                    grouped[key] += Usage(
-                        doubtful=bool(verdict.doubt), given_up=bool(verdict.reason)
-                    )
+                verdicts = self._verdicts.get(full, ())
+                doubtful = len([each for each in verdicts if each.doubt])
+                given_up = len([each for each in verdicts if each.reason])
+                if doubtful or given_up:
+                    grouped[key] += Usage(doubtful=doubtful, given_up=given_up)
         return dict(grouped)
 
     def reserve(self, call: Reservation) -> "Future[None] | None":
