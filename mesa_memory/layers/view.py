@@ -262,27 +262,25 @@ class Read(NamedTuple):
 _READ: ContextVar[Read | None] = ContextVar("read", default=None)
 
 
-def read_of(memory: Any) -> Read | None:
-    """The innermost read of a memory in this thread or task; None outside of all."""
+def _here(memory: Any) -> tuple[Read | None, StepView | None]:
+    """The innermost read of a memory in this thread or task, and its view, if any."""
     read = _READ.get()
     while read is not None and read.memory() is not memory:
         read = read.outer
-    return read
+    return read, None if read is None or read.view is None else read.view()
 
 
 def view_here(memory: Any) -> StepView | None:
     """The view of the read or batch of a memory that is under way here; None outside."""
-    read = read_of(memory)
-    return None if read is None or read.view is None else read.view()
+    return _here(memory)[1]
 
 
 def option_of(memory: Any, name: str) -> Any:
     """An option of the read that is under way or to come here; None outside of all."""
-    read = read_of(memory)
-    if read is None:
-        return None
-    view = None if read.view is None else read.view()
-    return read.options.get(name) if view is None else getattr(view, name)
+    read, view = _here(memory)
+    if view is not None:
+        return getattr(view, name)
+    return None if read is None else read.options.get(name)
 
 
 def view_of(memory: Any, **options: Any) -> StepView:
@@ -293,13 +291,11 @@ def view_of(memory: Any, **options: Any) -> StepView:
     Args:
         options: further ones of this view.
     """
-    read = read_of(memory)
-    if read is None:
-        return memory.new_view(**options)
-    view = None if read.view is None else read.view()
-    if view is None:
-        return memory.new_view(**{**read.options, **options})
-    return replace(view, **options) if options else view
+    read, view = _here(memory)
+    if view is not None:
+        return replace(view, **options) if options else view
+    known = {} if read is None else read.options
+    return memory.new_view(**{**known, **options})
 
 
 def begin(view: StepView) -> Any:
@@ -318,7 +314,7 @@ def reading(memory: Any, **options: Any) -> Iterator[None]:
     Args:
         options: such as ``about``, see ``StepView``; others stay as they are.
     """
-    read, view = read_of(memory), view_here(memory)
+    read, view = _here(memory)
     if view is not None:  # held here, as nobody else holds it
         view = replace(view, **options)
     elif read is not None:

@@ -379,10 +379,8 @@ def _named(text: str, voices: Voices) -> str | None:
         return None
     if ":" in said or (parts and parts[-1] in _NO_NAME):
         return None  # before a colon stands what was done, and no name
-    if low == "you" or low.startswith(
-        "you "
-    ):  # "you are welcome" says nothing of anybody
-        return None
+    if low.split()[:1] == ["you"]:
+        return None  # "you are welcome" says nothing of anybody
     resolved = voices.resolved(said)
     if resolved != said:
         return resolved
