@@ -20,7 +20,7 @@ from mesa_memory.statistics.power import (
 )
 from tests.support.turns import in_turn
 
-STUDIES = 1_000
+STUDIES = 2_000
 #: the most of them that a test at 5% rejects, but for one set of studies in a hundred
 REJECTED = 0.05 + 2.33 * (0.05 * 0.95 / STUDIES) ** 0.5
 

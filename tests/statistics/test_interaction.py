@@ -36,7 +36,7 @@ def null_study(rng, world, seeds):
     [
         (10, normal, 300),
         *(
-            pytest.param(*each, 1_000, marks=pytest.mark.slow)
+            pytest.param(*each, 2_000, marks=pytest.mark.slow)
             for each in itertools.product((6, 10), (normal, heavy, tipping))
         ),
     ],
